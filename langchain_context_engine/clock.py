@@ -1,0 +1,50 @@
+"""Reading instants: whatever a store calls a date becomes one aware UTC datetime."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+
+# Epoch seconds reach this only in the year 5138; anything beyond is milliseconds.
+_MILLISECONDS_FROM = 1e11
+
+
+def read_instant(value: object) -> datetime | None:
+    """Return the instant that a value names, in UTC, or None where none can be read.
+
+    Read are: datetimes and dates, ISO 8601 strings (`Z` included), epoch seconds and
+    milliseconds as numbers or numeric strings. Naive values are UTC.
+
+    Example:
+        >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
+        True
+        >>> read_instant("not a date") is None
+        True
+    """
+    try:
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        if isinstance(value, str):
+            return _read_text(value.strip())
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return _read_epoch(float(value))
+    except (OverflowError, ValueError, OSError):
+        return None
+    return None
+
+
+def _read_text(text: str) -> datetime | None:
+    try:
+        return _read_epoch(float(text))
+    except ValueError:
+        return read_instant(datetime.fromisoformat(text))
+
+
+def _read_epoch(seconds: float) -> datetime | None:
+    if not math.isfinite(seconds):
+        return None
+    if abs(seconds) >= _MILLISECONDS_FROM:
+        seconds /= 1000
+    return datetime.fromtimestamp(seconds, tz=UTC)

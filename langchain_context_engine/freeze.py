@@ -1,0 +1,56 @@
+"""What the constructors of the values share: cleaning texts, copying mappings, setting frozen fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_context_engine.errors import ConfigError
+
+
+def clean_text(text: str) -> str:
+    """Return the text with lone surrogates replaced by U+FFFD, so that it encodes as UTF-8."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        msg = f"{name} must be a mapping, got {type(value).__name__}"
+        raise ConfigError(msg)
+    return {
+        clean_text(k) if isinstance(k, str) else k: clean_text(v) if isinstance(v, str) else v
+        for k, v in value.items()
+    }
+
+
+def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def set_fields(instance: object, **values: object) -> None:
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def longest_run(text: str, character: str) -> int:
+    """Return the length of the longest run of one character in a text.
+
+    Example:
+        >>> longest_run("a ``` b ````", "`")
+        4
+    """
+    longest = current = 0
+    for c in text:
+        current = current + 1 if c == character else 0
+        longest = max(longest, current)
+    return longest

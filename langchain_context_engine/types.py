@@ -1,0 +1,303 @@
+"""The values that flow through the engine: what a question asks, what a source offers, what is told.
+
+Frozen, keyword only; sequences are tuples; mappings are copied in and never written.
+A stage takes values and returns new ones.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from langchain_context_engine.clock import read_instant
+from langchain_context_engine.freeze import clean_text, copy_mapping, longest_run, set_fields
+from langchain_context_engine.request import ContextRequest, Message
+
+__all__ = [
+    "Candidate",
+    "Context",
+    "ContextRequest",
+    "Decision",
+    "Key",
+    "Message",
+    "Passage",
+    "Ranked",
+    "Reason",
+    "Section",
+    "Status",
+    "Verdict",
+]
+
+Key = tuple[str, str]
+"""What identifies a candidate: (source, id)."""
+
+
+class Verdict(StrEnum):
+    """What a stage did: `kept` and `dropped` are final, `changed` is a step on the way."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    DROPPED = "dropped"
+
+
+class Reason(StrEnum):
+    """Why, as a closed list: every decision names one of these."""
+
+    # kept, by pack
+    WHOLE = "whole"
+    CUT = "cut"
+    EXTRACTED = "extracted"
+    COMPACTED = "compacted"
+    # changed, on the way
+    CLAMPED = "clamped"
+    MERGED = "merged"
+    EXPANDED = "expanded"
+    NEIGHBOUR = "neighbour"
+    LINKED = "linked"
+    LATEST = "latest"
+    COMPACTION_FAILED = "compaction_failed"
+    # dropped
+    INVALID = "invalid"
+    EMPTY = "empty"
+    FILTERED = "filtered"
+    EXCLUDED = "excluded"
+    DUPLICATE = "duplicate"
+    BELOW_THRESHOLD = "below_threshold"
+    OVER_K = "over_k"
+    OVER_BUDGET = "over_budget"
+    OVER_SHARE = "over_share"
+    OVER_ITEM_CAP = "over_item_cap"
+    DIVERSITY = "diversity"
+    ENOUGH = "enough"
+
+
+class Status(StrEnum):
+    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
+
+    OK = "ok"
+    PARTIAL = "partial"
+    EMPTY = "empty"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What a source offers for a question.
+
+    Attributes:
+        id: The record's id, unique within its source.
+        text: The text; None becomes "", lone surrogates become U+FFFD.
+        source: Where the record lives (for a store, the collection); with `id` it is the `key`.
+        kind: What it is: memory, code, commit, message, …
+        relevance: The source's own claim, 0–1. None is 0, NaN is dropped as invalid while
+            collecting, values outside are clamped there with a warning.
+        claims: Raw measures of a source's search legs (`dense` a cosine similarity, `lexical` and
+            `phrase` BM25 scores), comparable over all sources of an engine; rank fuses them.
+        created_at: When; aware after construction. ISO strings and epochs are read, the unreadable
+            is None.
+        metadata: The record's own metadata, copied.
+        provenance: Names of the sources that offered it, in the engine's order.
+        neighbours: Ids in the same source that stand directly before and after it.
+        position: (group, order) for reading order, or None.
+        is_pinned: Packed before everything else, cut rather than left out.
+    """
+
+    id: str
+    text: str = ""
+    source: str = ""
+    kind: str = ""
+    relevance: float = 0.0
+    claims: Mapping[str, float] = field(default_factory=dict)
+    created_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    provenance: tuple[str, ...] = ()
+    neighbours: tuple[str, ...] = ()
+    position: tuple[str, float] | None = None
+    is_pinned: bool = False
+
+    def __post_init__(self) -> None:
+        text = self.text if self.text is not None else ""
+        set_fields(
+            self,
+            text=clean_text(text) if isinstance(text, str) else text,
+            relevance=0.0 if self.relevance is None else self.relevance,
+            claims=copy_mapping(self.claims, "claims"),
+            created_at=read_instant(self.created_at),
+            metadata=copy_mapping(self.metadata, "metadata"),
+            provenance=tuple(self.provenance),
+            neighbours=tuple(self.neighbours),
+        )
+
+    @property
+    def key(self) -> Key:
+        """(source, id)."""
+        return (self.source, self.id)
+
+    @property
+    def origin(self) -> str:
+        """The name a person knows the source by: the first that offered it, else `source`."""
+        return self.provenance[0] if self.provenance else self.source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """A candidate with what it was weighed by.
+
+    Attributes:
+        candidate: The candidate.
+        signals: Name → raw value, 0–1; some are told though they carry no weight.
+        contributions: Name → weight × raw. Weights sum to 1, so each is 0–1.
+        also_in: Keys of the duplicates it stands for.
+    """
+
+    candidate: Candidate
+    signals: Mapping[str, float] = field(default_factory=dict)
+    contributions: Mapping[str, float] = field(default_factory=dict)
+    also_in: tuple[Key, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """The candidate's key."""
+        return self.candidate.key
+
+    @property
+    def score(self) -> float:
+        """The sum of the contributions, 0–1: what rank sorts by."""
+        return math.fsum(self.contributions.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A candidate with a place in the context.
+
+    Attributes:
+        ranked: What it was.
+        text: An exact piece of the original, or such pieces in source order joined by an ellipsis,
+            unless a compactor rewrote it.
+        tokens: What it costs in the rendered text, its frame included.
+        citation: The marker that stands beside it, unique in the context; "" without one.
+        is_truncated: The text is not the whole original.
+        also_in: Keys of the duplicates it stands for.
+        spans: (start, end) offsets of the pieces in the original; () after a compactor.
+    """
+
+    ranked: Ranked
+    text: str
+    tokens: int = 0
+    citation: str = ""
+    is_truncated: bool = False
+    also_in: tuple[Key, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """The candidate's key."""
+        return self.ranked.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a stage decided about a candidate, and why.
+
+    Attributes:
+        stage: collect, expand, rank, dedupe or pack.
+        key: The candidate.
+        verdict: kept, changed or dropped.
+        reason: One of `Reason`.
+        details: Numbers, and `winner` (the key that beat it) where there is one.
+    """
+
+    stage: str
+    key: Key
+    verdict: Verdict
+    reason: Reason
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the text with a title: which passages stand in it, and what they cost."""
+
+    title: str
+    keys: tuple[Key, ...]
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One answer: the text, and a record of why it is so.
+
+    Attributes:
+        text: What to give to the model; `str(context)`.
+        tokens: `count(text)`, never above `budget` unless a soft budget was asked for by name.
+        budget: Tokens allowed.
+        passages: In text order.
+        citations: Marker → key.
+        sections: Parts with a title, in text order.
+        decisions: Every step of every candidate; one of them final for each.
+        warnings: What a person should know; without secrets.
+        timings: Stage → milliseconds.
+        status: ok, partial (a source failed) or empty (nothing found and nothing failed).
+        is_truncated: The budget made a difference: something was cut or left out for room.
+        request: What was asked, with every default filled in.
+        candidates: What rank was given: with `request` and `settings` enough to replay.
+        settings: The settings, by name, as data.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    budget: int = 0
+    passages: tuple[Passage, ...] = ()
+    citations: Mapping[str, Key] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+    status: Status = Status.OK
+    is_truncated: bool = False
+    request: ContextRequest = field(default_factory=ContextRequest)
+    candidates: tuple[Candidate, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        fence = "`" * max(3, longest_run(self.text, "`") + 1)
+        figures = f"{self.tokens} of {self.budget} tokens, {len(self.passages)} passages"
+        return f"{fence}text\n{self.text}\n{fence}\n\n{figures}"
+
+    def explain(self, key: Key | str | None = None) -> str:
+        """Return, in sentences, why each candidate is in the text or not; or of one candidate.
+
+        Raises:
+            ConfigError: `key` names no candidate of this context.
+        """
+        from langchain_context_engine.explain import explain
+
+        return explain(self, key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole trace as JSON-ready data; `from_dict` reads it back, equal."""
+        from langchain_context_engine.wire import context_to_dict
+
+        return context_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Context:
+        """Read a trace.
+
+        Raises:
+            ConfigError: The data is not a trace, or of a newer version.
+        """
+        from langchain_context_engine.wire import context_from_dict
+
+        return context_from_dict(data)
+
+    def to_json(self) -> str:
+        """Return the whole trace as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
