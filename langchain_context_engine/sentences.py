@@ -1,0 +1,194 @@
+"""Sentences of a text as spans, and the units that an extract is made of.
+
+A span is a pair of offsets, half-open. The spans of a text are in order, do not overlap, have no space
+at their ends and leave nothing but space between them. One pass over the text, in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+Span = tuple[int, int]
+
+_END = re.compile(
+    # Only the first of a run of stops may start a match, or a million dots would cost their square.
+    r"""(?<![.!?…؟۔।॥])(?P<stop>[.!?…؟۔।॥]++)(?P<quote>["'”’)\]»*_]*+)(?=\s)"""
+    r"""|[。！？｡．][。！？｡．]*+[」』）】》”’"']*+"""
+    r"|(?P<newline>\n)"
+)
+_NEWLINE = re.compile("\n")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+_NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
+_NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
+_CODE_LINE = re.compile(
+    r"[;{}(\[]\s*$|^\s*[)}\]]"
+    r"|^\s*(?:(?:async )?(?:def|with|for|if|while|class|try|except|elif|else)\b.*:\s*(?:#.*)?$"
+    r"|(?:import|from|return|raise|assert|await|const|let|var|func|fn|function|public|private|static|use)\s"
+    r"|@\w|#include|//|[\w.\[\]\"']+(?:: [\w.\[\]| ]+)? [-+*/|]?= \S|[\w.]+\(|[\w*]+(?:: ?[^ ].*)?,\s*$)"
+)
+
+_NEVER_LAST = frozenset(
+    "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz".split()  # noqa: SIM905
+)
+"""Abbreviations that never end a sentence."""
+
+_NUMBERED = frozenset(
+    "no nos fig figs eq eqs sec ch vol vols p pp art para nr tab ref app".split()  # noqa: SIM905
+)
+"""Abbreviations that do not end a sentence before a number."""
+
+_SELDOM_LAST = frozenset(
+    "etc inc ltd co corp dept jr sr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()
+    + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()
+)
+"""Abbreviations that end a sentence only where a capital follows."""
+
+_INITIALS = re.compile(r"(?!I$)[A-Z](?:\.[A-Z])*")
+
+_WRAPPED_WIDTH = 50
+"""A line of so many characters without a stop goes on in the next one; 20 fewer before a small letter."""
+
+_LOOKBEHIND = 24
+
+
+def sentence_spans(text: str) -> list[Span]:
+    """Return the spans of the sentences.
+
+    No sentence ends after an abbreviation, an initial or inside a number. Headings, list items and
+    table rows are sentences; so is every line of code, and a fenced block as a whole. A hard-wrapped
+    line goes on in the next one.
+
+    Example:
+        >>> text = "Dr. Rao paid $3.50. Then he left. Done."
+        >>> [text[a:b] for a, b in sentence_spans(text)]
+        ['Dr. Rao paid $3.50.', 'Then he left.', 'Done.']
+    """
+    if "```" not in text and "~~~" not in text:
+        return list(_plain_spans(text, 0, len(text)))
+    spans: list[Span] = []
+    position = 0
+    for start, end in _fenced_blocks(text):
+        spans += _plain_spans(text, position, start)
+        spans += _trimmed(text, start, end)
+        position = end
+    spans += _plain_spans(text, position, len(text))
+    return spans
+
+
+def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
+    r"""Return the spans that an extract may choose from: sentences, a title joined to what follows it.
+
+    Args:
+        text: The text.
+        first_line_words: A first line of at most so many words is joined to the sentence after it,
+            which would often say nothing without it.
+
+    Example:
+        >>> text = "Billing\nWe chose Stripe. It was cheap."
+        >>> [text[a:b] for a, b in unit_spans(text)]
+        ['Billing\nWe chose Stripe.', 'It was cheap.']
+    """
+    spans = sentence_spans(text)
+    if not spans:
+        return []
+    start = spans[0][0]
+    newline = text.find("\n", start)
+    inside = sum(1 for _, end in spans if end <= newline)
+    is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
+    return [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
+
+
+def is_code(text: str) -> bool:
+    r"""Return whether most lines of a text look like lines of a program; one line alone never does.
+
+    Example:
+        >>> is_code("def f(x):\n    return x + 1")
+        True
+        >>> is_code("We met.\nWe left.")
+        False
+    """
+    lines = [line for line in text.split("\n", 60)[:60] if line.strip()]
+    code = [line for line in lines if _CODE_LINE.search(line[:200])]
+    return len(lines) > 1 and len(code) * 2 >= len(lines)
+
+
+def _fenced_blocks(text: str) -> Iterator[Span]:
+    opener: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opener is None:
+            # A backtick in the info string makes it code within a line.
+            if "`" not in fence[2] or fence[1][0] == "~":
+                opener = fence
+        elif fence[1].startswith(opener[1]) and not fence[2].strip():
+            yield opener.start(), fence.end()
+            opener = None
+    if opener is not None:
+        yield opener.start(), len(text)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    piece = text[start:end]
+    stripped = piece.lstrip()
+    start += len(piece) - len(stripped)
+    stripped = stripped.rstrip()
+    if stripped:
+        yield start, start + len(stripped)
+
+
+def _plain_spans(text: str, start: int, end: int) -> Iterator[Span]:
+    is_program = "\n" in text and is_code(text[start:end])
+    for stop in (_line_ends if is_program else _sentence_ends)(text, start, end):
+        yield from _trimmed(text, start, stop)
+        start = stop
+    yield from _trimmed(text, start, end)
+
+
+def _line_ends(text: str, start: int, end: int) -> Iterator[int]:
+    return (match.end() for match in _NEWLINE.finditer(text, start, end))
+
+
+def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    line = start
+    has_ended = False
+    for match in _END.finditer(text, start, end):
+        if match["newline"]:
+            if has_ended or not _goes_on(text, line, match.start()):
+                yield (start := match.end())
+            line = match.end()
+            has_ended = False
+        elif match["stop"] is None or _ends(text, start, match):
+            yield (start := match.end())
+            has_ended = text.startswith("\n", start)
+
+
+def _goes_on(text: str, line: int, newline: int) -> bool:
+    """Whether the line before a newline is hard-wrapped; headings and table rows are not."""
+    if _NEW_BLOCK.match(text, newline + 1):
+        return False
+    width = newline - line + 20 * text[newline + 1].islower()
+    is_row = text[line] == "#" or text.find("|", line, newline) >= 0
+    return width >= _WRAPPED_WIDTH and text[newline - 1] not in ".!?:;…。！？" and not is_row
+
+
+def _ends(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether a stop before a space ends the sentence that began at `start`."""
+    following = _NEXT.match(text, match.end())
+    after = text[following.end() : following.end() + 1] if following else ""
+    if match["stop"] != ".":
+        # "Stop!" he said.
+        return not (after.islower() and (match["quote"] or match["stop"][0] in ".…"))
+    head = text[max(start, match.start() - _LOOKBEHIND) : match.start()]
+    found = _LAST_WORD.search(head)
+    word = found[0] if found else ""
+    lower = word.lower()
+    if lower in _NEVER_LAST or (lower in _NUMBERED and after.isdigit()):
+        return False
+    is_list_number = word.isdigit() and head.strip() == word
+    if is_list_number or (_INITIALS.fullmatch(word) and lower not in _SELDOM_LAST):
+        return False
+    if after.islower():
+        # Some people write without capitals.
+        return text[start : start + 1].islower() and lower not in _SELDOM_LAST
+    return lower not in _SELDOM_LAST or after.isupper()
