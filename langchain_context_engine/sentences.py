@@ -19,6 +19,9 @@ _END = re.compile(
 )
 _NEWLINE = re.compile("\n")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_TABLE_RULE = re.compile(
+    r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
+)
 _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
 _NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
 _NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
@@ -40,8 +43,8 @@ _NUMBERED = frozenset(
 """Abbreviations that do not end a sentence before a number."""
 
 _SELDOM_LAST = frozenset(
-    "etc inc ltd co corp dept jr sr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()
-    + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()
+    "etc inc ltd co corp dept jr sr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()  # noqa: SIM905
+    + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()  # noqa: SIM905
 )
 """Abbreviations that end a sentence only where a capital follows."""
 
@@ -56,20 +59,18 @@ _LOOKBEHIND = 24
 def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences.
 
-    No sentence ends after an abbreviation, an initial or inside a number. Headings, list items and
-    table rows are sentences; so is every line of code, and a fenced block as a whole. A hard-wrapped
-    line goes on in the next one.
+    No sentence ends after an abbreviation, an initial or inside a number. A heading, a list item and a
+    line of code are sentences; so are a fenced block and a Markdown table, each as a whole. A
+    hard-wrapped line goes on in the next one.
 
     Example:
         >>> text = "Dr. Rao paid $3.50. Then he left. Done."
         >>> [text[a:b] for a, b in sentence_spans(text)]
         ['Dr. Rao paid $3.50.', 'Then he left.', 'Done.']
     """
-    if "```" not in text and "~~~" not in text:
-        return list(_plain_spans(text, 0, len(text)))
     spans: list[Span] = []
     position = 0
-    for start, end in _fenced_blocks(text):
+    for start, end in _blocks(text):
         spans += _plain_spans(text, position, start)
         spans += _trimmed(text, start, end)
         position = end
@@ -112,6 +113,43 @@ def is_code(text: str) -> bool:
     lines = [line for line in text.split("\n", 60)[:60] if line.strip()]
     code = [line for line in lines if _CODE_LINE.search(line[:200])]
     return len(lines) > 1 and len(code) * 2 >= len(lines)
+
+
+def tables(text: str) -> list[tuple[int, int, int]]:
+    r"""Return each Markdown table as three offsets: where it starts, where its first row does, its end.
+
+    Example:
+        >>> tables("| a |\n|---|\n| 1 |\nEnd.")
+        [(0, 12, 17)]
+    """
+    found: list[tuple[int, int, int]] = []
+    end = 0
+    for rule in _TABLE_RULE.finditer(text) if "|" in text else ():
+        start = text.rfind("\n", 0, max(0, rule.start() - 1)) + 1
+        if rule.start() == 0 or start < end or text.find("|", start, rule.start()) < 0:
+            continue
+        end, body = rule.end(), min(rule.end() + 1, len(text))
+        while end < len(text):
+            stop = text.find("\n", end + 1)
+            stop = len(text) if stop < 0 else stop
+            if text.find("|", end, stop) < 0:
+                break
+            end = stop
+        found.append((start, body, end))
+    return found
+
+
+def _blocks(text: str) -> list[Span]:
+    fences = list(_fenced_blocks(text)) if "```" in text or "~~~" in text else []
+    blocks = sorted(fences + [(start, end) for start, _, end in tables(text)])
+    # A table inside of a fence belongs to it.
+    reach = 0
+    outermost = []
+    for start, end in blocks:
+        if start >= reach:
+            outermost.append((start, end))
+            reach = end
+    return outermost
 
 
 def _fenced_blocks(text: str) -> Iterator[Span]:
