@@ -1,0 +1,58 @@
+"""What a source is, and what the sources of one engine share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.sources.query_vectors import QueryVectors
+from langchain_context_engine.types import Candidate
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Anything with a name that offers candidates for a request.
+
+    The request of an engine always has `limit` and `now` filled. A source may also have
+
+    * `afetch(request)`, the same for asyncio;
+    * `get(ids, request)`: the candidates of these ids in their order, what is missing or out of
+      scope left out;
+    * `link_named(text, request)`: ids in this source, in scope, whose title, or path and symbol,
+      stands verbatim in a text;
+    * `share(shared)`: a copy of it that uses an engine's `SharedResources`;
+    * `collection_name`: the `source` of its candidates where that is not its `name`.
+
+    Example:
+        >>> class Greeting:
+        ...     name = "greeting"
+        ...     def fetch(self, request):
+        ...         return [Candidate(id="1", text="hello", source=self.name, relevance=1.0)]
+        >>> isinstance(Greeting(), Source)
+        True
+    """
+
+    name: str
+
+    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
+        """Return the candidates for a request, best first."""
+        ...
+
+
+class SharedResources:
+    """What the sources of one engine share, so that nothing is done or kept twice.
+
+    Attributes:
+        query_vectors: Embeds each query once for all sources with one embedder.
+        lexical: The one `LexicalIndex` over all hybrid sources, so that BM25 scores compare.
+
+    Args:
+        lexical_path: A directory to keep the lexical index in; None keeps it in memory.
+        max_queries: Embedded queries to remember.
+    """
+
+    def __init__(self, *, lexical_path: str | None = None, max_queries: int = 1000) -> None:
+        self.query_vectors = QueryVectors(max_queries=max_queries)
+        self.lexical: Any = None
+        self.lexical_path = lexical_path
