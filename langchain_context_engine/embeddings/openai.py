@@ -1,0 +1,248 @@
+"""`OpenAIEmbeddings`: OpenAI's embeddings API, or a server that speaks it, by the `openai` SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from langchain_core.embeddings import Embeddings
+from pydantic import SecretStr
+
+from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
+from langchain_context_engine.errors import ConfigError, EmbeddingError
+from langchain_context_engine.freeze import clean_text
+from langchain_context_engine.redact import safe_message
+from langchain_context_engine.tokens import TokenCounter, resolve_tokenizer
+from langchain_context_engine.truncate import keep_start
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
+    from openai.types import CreateEmbeddingResponse
+
+_DIMENSIONS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+# What one call may carry, by the API's reference.
+_MAX_TEXTS = 2048
+_MAX_REQUEST_TOKENS = 300_000
+_MAX_TEXT_TOKENS = 8191
+
+
+class OpenAIEmbeddings(Embeddings):
+    """Embeds by OpenAI's API: order kept, limits kept, rate limits waited out.
+
+    Texts go out in calls of at most 2048 texts and 300,000 tokens. A text beyond `max_text_tokens` is
+    cut at its end, with a warning. The SDK retries rate limits, timeouts and server errors `max_retries`
+    times, as the server's `Retry-After` says. A text that is empty or only spaces is never sent: see
+    `langchain_context_engine.embeddings`.
+
+    Args:
+        model: The model's name.
+        dimensions: Ask for shorter vectors (the `text-embedding-3` models can); None is the model's own.
+        api_key: The key; None reads `OPENAI_API_KEY`.
+        base_url: Another server that speaks the API; None reads `OPENAI_BASE_URL`, else OpenAI's.
+        client: A ready `openai.OpenAI`, used instead of the four settings around it.
+        async_client: A ready `openai.AsyncOpenAI`; it serves only the event loop it is first used in.
+        max_retries: Retries of one call, 0 or more.
+        timeout_seconds: How long one try may take.
+        max_text_tokens: Where a text is cut; lower it for a server whose model reads less.
+        tokenizer: What counts tokens, as in `ContextEngine`.
+
+    Attributes:
+        model: As given.
+        dimensions: Length of a vector; None for an unknown model until it has answered once.
+
+    Raises:
+        ConfigError: The extra `openai` is not installed, a number is out of range, or no key is known.
+
+    Example:
+        >>> embeddings = OpenAIEmbeddings(api_key="not-a-real-key")
+        >>> embeddings.model, embeddings.dimensions
+        ('text-embedding-3-small', 1536)
+    """
+
+    def __init__(
+        self,
+        model: str = "text-embedding-3-small",
+        *,
+        dimensions: int | None = None,
+        api_key: str | SecretStr | None = None,
+        base_url: str | None = None,
+        client: OpenAI | None = None,
+        async_client: AsyncOpenAI | None = None,
+        max_retries: int = 5,
+        timeout_seconds: float = 60.0,
+        max_text_tokens: int = _MAX_TEXT_TOKENS,
+        tokenizer: Any = "auto",
+    ) -> None:
+        if find_spec("openai") is None:
+            msg = 'OpenAIEmbeddings needs the openai SDK: pip install "langchain-context-engine[openai]"'
+            raise ConfigError(msg)
+        for name, value, least in (
+            ("dimensions", dimensions, 1),
+            ("max_retries", max_retries, 0),
+            ("max_text_tokens", max_text_tokens, 1),
+        ):
+            if value is not None and (not isinstance(value, int) or value < least):
+                msg = f"{name} must be a whole number of {least} or more, got {value!r}"
+                raise ConfigError(msg)
+        key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
+        if not key and client is None and async_client is None:
+            msg = "OpenAIEmbeddings needs a key: pass api_key, or set OPENAI_API_KEY, or pass a client"
+            raise ConfigError(msg)
+        self.model = model
+        self.dimensions = dimensions or _DIMENSIONS.get(model)
+        self.api_key = key if key is None or isinstance(key, SecretStr) else SecretStr(key)
+        self.base_url = base_url
+        self.max_retries = max_retries
+        self.timeout_seconds = timeout_seconds
+        self.max_text_tokens = max_text_tokens
+        self._asks_dimensions = dimensions is not None
+        self._given_client, self._given_async_client = client, async_client
+        self._tokenizer = tokenizer
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a query.
+
+        Raises:
+            EmbeddingError: The query is blank, or the server failed, or its answer is unusable.
+        """
+        refuse_blank(text)
+        return self.embed_documents([text])[0]
+
+    async def aembed_query(self, text: str) -> Vector:
+        """Return the vector of a query; as `embed_query`."""
+        refuse_blank(text)
+        return (await self.aembed_documents([text]))[0]
+
+    def embed_documents(self, texts: list[str]) -> list[Vector]:
+        """Return one vector for each text, in order; zeros for a text that is empty or only spaces.
+
+        Raises:
+            EmbeddingError: The server failed, or its answer is unusable.
+        """
+        vectors: list[Vector] = []
+        for batch in self._batches(texts):
+            try:
+                answer = self._sync_client().embeddings.create(**self._arguments(batch))
+            except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
+                raise self._failure(error) from None
+            vectors += self._read(answer, len(batch))
+        return align(texts, vectors, self.dimensions)
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """Return one vector for each text; as `embed_documents`."""
+        vectors: list[Vector] = []
+        for batch in await asyncio.to_thread(lambda: list(self._batches(texts))):
+            try:
+                answer = await self._loop_client().embeddings.create(**self._arguments(batch))
+            except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
+                raise self._failure(error) from None
+            vectors += self._read(answer, len(batch))
+        return align(texts, vectors, self.dimensions)
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        batch: list[str] = []
+        total = 0
+        for text in texts:
+            if is_blank(text):
+                continue
+            kept, tokens = self._fitted(clean_text(text))
+            if batch and (len(batch) == _MAX_TEXTS or total + tokens > _MAX_REQUEST_TOKENS):
+                yield batch
+                batch, total = [], 0
+            batch.append(kept)
+            total += tokens
+        if batch:
+            yield batch
+
+    def _fitted(self, text: str) -> tuple[str, int]:
+        tokens = self._count(text)
+        if tokens <= self.max_text_tokens:
+            return text, tokens
+        kept = keep_start(text, self.max_text_tokens, self._count)
+        warnings.warn(
+            f"a text of {tokens} tokens was cut to {self.max_text_tokens}, the most that {self.model} reads",
+            stacklevel=4,
+        )
+        return kept, self._count(kept)
+
+    @cached_property
+    def _count(self) -> TokenCounter:
+        return resolve_tokenizer(self._tokenizer)
+
+    def _arguments(self, batch: list[str]) -> dict[str, Any]:
+        arguments: dict[str, Any] = {"model": self.model, "input": batch}
+        if self._asks_dimensions:
+            arguments["dimensions"] = self.dimensions
+        return arguments
+
+    def _read(self, answer: CreateEmbeddingResponse, count: int) -> list[Vector]:
+        # Servers may answer in any order: `index` says which text a vector belongs to.
+        data = {item.index: item.embedding for item in answer.data or ()}
+        if set(data) != set(range(count)) or len(answer.data) != count:
+            msg = f"{self.model} gave {len(answer.data or ())} vectors for {count} texts, or misnumbered ones"
+            raise EmbeddingError(msg)
+        vectors = check_vectors(
+            [data[i] for i in range(count)], count=count, model=self.model, dimensions=self.dimensions
+        )
+        self.dimensions = len(vectors[0])
+        return vectors
+
+    def _failure(self, error: Exception) -> EmbeddingError:
+        return EmbeddingError(f"{self.model}: {safe_message(error)}")
+
+    def _sync_client(self) -> OpenAI:
+        return self._given_client or self._own_client
+
+    @cached_property
+    def _own_client(self) -> OpenAI:
+        from openai import OpenAI
+
+        return OpenAI(**self._client_settings())
+
+    def _loop_client(self) -> AsyncOpenAI:
+        if self._given_async_client is not None:
+            return self._given_async_client
+        # A connection pool belongs to the loop that opened it, and programs may run one loop after another.
+        loop = asyncio.get_running_loop()
+        if loop not in self._own_async_clients:
+            from openai import AsyncOpenAI
+
+            self._own_async_clients[loop] = AsyncOpenAI(**self._client_settings())
+        return self._own_async_clients[loop]
+
+    @cached_property
+    def _own_async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI]:
+        return WeakKeyDictionary()
+
+    def _client_settings(self) -> dict[str, Any]:
+        if self.api_key is None:
+            msg = "only one of client and async_client was given; pass the other, or an api_key"
+            raise ConfigError(msg)
+        return {
+            "api_key": self.api_key.get_secret_value(),
+            "base_url": self.base_url,
+            "max_retries": self.max_retries,
+            "timeout": self.timeout_seconds,
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what a copy makes anew: its own clients and counter.
+
+        Raises:
+            ConfigError: A client was given: it holds live connections, which cannot be copied.
+        """
+        if self._given_client is not None or self._given_async_client is not None:
+            msg = "an OpenAIEmbeddings with a given client cannot be copied or pickled; pass api_key instead"
+            raise ConfigError(msg)
+        made = {"_own_client", "_own_async_clients", "_count"}
+        return {name: value for name, value in self.__dict__.items() if name not in made}

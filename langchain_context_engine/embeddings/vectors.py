@@ -1,0 +1,96 @@
+"""What every embedding here keeps to: no empty text is sent, no unusable vector is let through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from langchain_context_engine.errors import EmbeddingError
+
+Vector = list[float]
+
+
+def is_blank(text: str) -> bool:
+    r"""Return whether there is nothing to embed: the text is empty or only spaces.
+
+    Example:
+        >>> is_blank(" \n"), is_blank("a")
+        (True, False)
+    """
+    return not text or text.isspace()
+
+
+def refuse_blank(text: str) -> None:
+    """Raise where a query has nothing to embed.
+
+    Raises:
+        EmbeddingError: The text is empty or only spaces.
+    """
+    if is_blank(text):
+        msg = "the query is empty: there is nothing to embed; skip the search or pass a text"
+        raise EmbeddingError(msg)
+
+
+def align(texts: Sequence[str], vectors: Iterable[Vector], dimensions: int | None) -> list[Vector]:
+    """Return one vector for each text: the given ones for texts that say something, zeros for the others.
+
+    Args:
+        texts: All texts, in order.
+        vectors: Vectors of the texts that are not blank, in order.
+        dimensions: The length of a zero vector; None where it is not known, then the given vectors tell.
+
+    Raises:
+        EmbeddingError: Every text is blank and the dimensions are not known.
+
+    Example:
+        >>> align(["a", "", "b"], [[1.0, 2.0], [3.0, 4.0]], None)
+        [[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]]
+    """
+    given = list(vectors)
+    length = len(given[0]) if given else dimensions
+    if length is None and texts:
+        msg = f"all {len(texts)} texts are empty, and how long a vector is is not known yet"
+        raise EmbeddingError(msg)
+    remaining = iter(given)
+    return [[0.0] * (length or 0) if is_blank(text) else next(remaining) for text in texts]
+
+
+def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | None) -> list[Vector]:
+    """Return the vectors as lists of floats where every one is usable.
+
+    Args:
+        vectors: What an embedder answered.
+        count: How many texts it was given.
+        model: Its name, for messages.
+        dimensions: How long each must be; None asks only that all are equally long.
+
+    Raises:
+        EmbeddingError: A vector is missing, or empty, NaN, infinite, zero or of another length.
+    """
+    try:
+        answer = [[float(x) for x in vector] for vector in vectors]  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        msg = f"{model} gave {type(error).__name__} instead of lists of numbers"
+        raise EmbeddingError(msg) from None
+    if len(answer) != count:
+        msg = f"{model} gave {len(answer)} vectors for {count} texts"
+        raise EmbeddingError(msg)
+    expected = dimensions if dimensions is not None else (len(answer[0]) if answer else 0)
+    for position, vector in enumerate(answer):
+        fault = _fault(vector, expected)
+        if fault:
+            msg = f"{model} gave {fault} for text {position + 1} of {count}; such a vector finds nothing"
+            raise EmbeddingError(msg)
+    return answer
+
+
+def _fault(vector: Vector, expected: int) -> str:
+    if not vector:
+        return "an empty vector"
+    if len(vector) != expected:
+        return f"{len(vector)} dimensions instead of {expected}"
+    if not all(map(math.isfinite, vector)):
+        return "a vector with NaN or infinity"
+    if not any(vector):
+        return "a zero vector"
+    return ""
