@@ -72,7 +72,8 @@ def _default(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
 def write_fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields as JSON-ready data, those at their default left out."""
     written = {}
-    for field in fields_of(type(value)):
+    cls: Any = type(value)
+    for field in fields_of(cls):
         content = getattr(value, field.name)
         if not field.is_default(content):
             written[field.name] = field.codec.write(content)

@@ -1,0 +1,267 @@
+"""One SQLite file that remembers answers: traces, usage counts, feedback, judgments and activity.
+
+The running application writes it; the inspector reads it. Traces are written by a background
+thread, so recording one costs an answer some microseconds and cannot fail it. Several processes
+may write one file at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from langchain_context_engine import journal_tables as tables
+from langchain_context_engine import journal_traces as traces
+from langchain_context_engine.clock import read_instant
+from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.journal_file import JournalFile
+from langchain_context_engine.journal_traces import TraceFilter
+from langchain_context_engine.journal_values import Activity, Feedback, Judgment, TraceRow, check_grade
+from langchain_context_engine.journal_writer import BackgroundWriter
+from langchain_context_engine.types import Context, Key
+
+__all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow"]
+
+_SMALLEST_BYTES = 1_000_000
+_KINDS = ("view", "edit")
+
+
+class Journal:
+    """A journal in a file.
+
+    `record` and `touch` return at once and never raise. The other writing methods write before
+    they return, and raise `ContextEngineError` where the disk does not let them.
+
+    Args:
+        path: The file; it is made, readable by its owner alone, in a folder that exists.
+        max_bytes: Size of the file, side files apart; the oldest traces go first.
+        read_only: Make nothing and write nothing.
+        must_exist: Make nothing.
+        capacity: Traces that may wait to be written; when more come, they are dropped and counted.
+
+    Raises:
+        ConfigError: The file cannot be opened that way, is no journal, or of a newer version.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, Journal(f"{folder}/journal.db") as journal:
+        ...     trace_id = journal.record(Context(text="hello", tokens=1, budget=10))
+        ...     str(journal.trace(trace_id)), journal.count()
+        ('hello', 1)
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_bytes: int = 256_000_000,
+        read_only: bool = False,
+        must_exist: bool = False,
+        capacity: int = 256,
+    ) -> None:
+        if not isinstance(max_bytes, int) or max_bytes < _SMALLEST_BYTES:
+            msg = f"max_bytes must be a whole number of at least {_SMALLEST_BYTES:,}, got {max_bytes!r}"
+            raise ConfigError(msg)
+        self.path = Path(path).absolute()
+        self.max_bytes = max_bytes
+        self._file = JournalFile(self.path, read_only=read_only, must_exist=must_exist)
+        self._writer = BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
+        with self._file.reading() as connection:
+            self._scope_key = bytes(
+                connection.execute("SELECT value FROM secrets WHERE name = 'scope'").fetchone()[0]
+            )
+
+    def __repr__(self) -> str:
+        return f"Journal({str(self.path)!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def dropped(self) -> int:
+        """How many traces were dropped because the disk could not keep up."""
+        return self._writer.dropped
+
+    @property
+    def failed(self) -> int:
+        """How many traces could not be written."""
+        return self._writer.failed
+
+    def record(self, context: Context, *, at: datetime | None = None) -> str:
+        """Take a context to be written soon; return the id of its trace. Never waits, never raises.
+
+        Args:
+            context: The whole of it is kept, candidates included.
+            at: When it was made; by default now.
+        """
+        trace_id = uuid.uuid4().hex
+        self._writer.put((trace_id, time.time() if at is None else at.timestamp(), context))
+        return trace_id
+
+    def touch(self, keys: Iterable[Key]) -> None:
+        """Count one more use of each key, soon, and at once for `usage`. Never waits, never raises."""
+        self._writer.put(Counter(keys))
+
+    def flush(self, timeout_seconds: float = 5.0) -> bool:
+        """Wait until everything recorded so far is written; return whether it was in time."""
+        return self._writer.flush(timeout_seconds)
+
+    def close(self) -> None:
+        """Write what waits, for at most five seconds, and close the file; twice does nothing."""
+        self._writer.close()
+        self._file.close()
+
+    def traces(self, limit: int = 50, offset: int = 0, search: str = "", **conditions: Any) -> list[TraceRow]:
+        """Return a page of traces, newest first, without their texts.
+
+        Args:
+            limit: Rows at most.
+            offset: Rows to skip.
+            search: Text that the question or a source's name contains, whatever its case.
+            **conditions: `status`, `scope` (a digest), `since`, `until`, `after` (a row's number).
+        """
+        with self._after_flush() as connection:
+            return traces.rows(connection, _filter(search, conditions), limit, offset)
+
+    def count(self, search: str = "", **conditions: Any) -> int:
+        """Return how many traces there are, or of them fulfil the conditions of `traces`."""
+        with self._after_flush() as connection:
+            return traces.count(connection, _filter(search, conditions))
+
+    def trace(self, trace_id: str) -> Context:
+        """Return the whole context of a trace.
+
+        Raises:
+            ConfigError: There is no such trace, or it cannot be read.
+        """
+        with self._after_flush() as connection:
+            context = traces.body_of(connection, trace_id)
+        if context is None:
+            msg = f"journal {self.path} has no trace {trace_id!r}; it may have made room for newer ones"
+            raise ConfigError(msg)
+        return context
+
+    def usage(self, keys: Iterable[Key]) -> Mapping[Key, int]:
+        """Return how often each key was used; 0 for one that never was."""
+        with self._reading() as connection:
+            stored = tables.usage_of(connection, keys)
+        waiting = [uses for uses in self._writer.pending() if isinstance(uses, Counter)]
+        return {key: count + sum(uses[key] for uses in waiting) for key, count in stored.items()}
+
+    def feedback(self, key: Key, useful: bool) -> None:
+        """Count one more opinion on a candidate."""
+        with self._writing() as connection:
+            tables.add_feedback(connection, key, useful, time.time())
+
+    def opinions(self, keys: Iterable[Key]) -> Mapping[Key, Feedback]:
+        """Return what `feedback` counted for each key."""
+        with self._reading() as connection:
+            return tables.feedback_of(connection, keys)
+
+    def judge(self, query: str, key: Key, grade: int | None) -> None:
+        """Say how well a candidate answers a question, over an earlier grade; None takes it back.
+
+        Raises:
+            ConfigError: The grade is no whole number from 0 to 3.
+        """
+        checked = None if grade is None else check_grade(grade)
+        with self._writing() as connection:
+            if checked is None:
+                tables.remove_judgment(connection, query, key)
+            else:
+                tables.add_judgment(connection, query, key, checked, time.time())
+
+    def judgments(self, query: str | None = None) -> list[Judgment]:
+        """Return all judgments, or those of one question, by question, source and id."""
+        with self._reading() as connection:
+            return tables.judgments_of(connection, query)
+
+    def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
+        """Remember that a user viewed a record, or with `kind="edit"` edited it.
+
+        Raises:
+            ConfigError: `kind` is neither.
+        """
+        if kind not in _KINDS:
+            msg = f"kind must be one of {', '.join(_KINDS)}, got {kind!r}"
+            raise ConfigError(msg)
+        instant = read_instant(at)
+        with self._writing() as connection:
+            seconds = time.time() if instant is None else instant.timestamp()
+            tables.add_activity(connection, user, kind, key, seconds)
+
+    def recent(
+        self, user: str, *, kind: str | None = None, since: datetime | None = None, limit: int = 10
+    ) -> list[Activity]:
+        """Return what a user viewed or edited, or one kind of it, latest first."""
+        with self._reading() as connection:
+            return tables.recent_of(connection, user, kind, read_instant(since), limit)
+
+    def _write(self, batch: Sequence[Any]) -> None:
+        uses: Counter[Key] = Counter()
+        encoded = []
+        for item in batch:
+            if isinstance(item, Counter):
+                uses.update(item)
+                continue
+            trace_id, at, context = item
+            try:
+                encoded.append(traces.encode(trace_id, at, context, self._scope_key))
+            except Exception as error:  # noqa: BLE001 - one odd context must not cost the others
+                self._writer.fail(error, 1)
+        with self._file.writing() as connection:
+            traces.insert(connection, encoded)
+            tables.add_usage(connection, uses, time.time())
+            traces.trim(connection, self.max_bytes)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._file.writing() as connection:
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            msg = f"journal {self.path} cannot be written: {error}"
+            raise ContextEngineError(msg) from error
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with self._file.reading() as connection:
+                yield connection
+        except sqlite3.Error as error:
+            msg = f"journal {self.path} cannot be read: {error}"
+            raise ContextEngineError(msg) from error
+
+    @contextlib.contextmanager
+    def _after_flush(self) -> Iterator[sqlite3.Connection]:
+        # What this process recorded a moment ago must be there.
+        self.flush()
+        with self._reading() as connection:
+            yield connection
+
+
+def _filter(search: str, conditions: Mapping[str, Any]) -> TraceFilter:
+    known = {"status", "scope", "since", "until", "after"}
+    unknown = sorted(set(conditions) - known)
+    if unknown:
+        msg = f"traces are not filtered by {', '.join(unknown)}; known are search, {', '.join(sorted(known))}"
+        raise ConfigError(msg)
+    times = {name: read_instant(conditions.get(name)) for name in ("since", "until")}
+    return TraceFilter(search=search, **{**conditions, **times})

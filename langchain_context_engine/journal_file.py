@@ -1,0 +1,138 @@
+"""The journal's open file: one connection that writes, one that reads, each behind its lock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.journal_schema import open_reader, open_writer
+
+__all__ = ["JournalFile"]
+
+_FILES: weakref.WeakSet[JournalFile] = weakref.WeakSet()
+
+
+class _Connection:
+    """A connection that is opened when needed, and again when the file was replaced."""
+
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        self.lock = threading.Lock()
+        self._path = path
+        self._connect = connect
+        self._open: sqlite3.Connection | None = None
+        self._inode = 0
+
+    def get(self) -> sqlite3.Connection:
+        if self._open is not None and not self._is_in_place():
+            # What is written to a deleted file nobody would see.
+            self.close()
+        if self._open is None:
+            self._open = self._connect()
+            self._inode = self._path.stat().st_ino
+        return self._open
+
+    def _is_in_place(self) -> bool:
+        try:
+            return self._path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+
+class JournalFile:
+    """Opens a journal, and lends its connections to one thread at a time.
+
+    Args:
+        path: The file.
+        read_only: Make nothing and write nothing.
+        must_exist: Make nothing.
+
+    Raises:
+        ConfigError: The file cannot be opened that way.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, must_exist: bool = False) -> None:
+        self.path = path
+        self.is_read_only = read_only
+        self.is_closed = False
+        self._must_exist = must_exist
+        self._left_behind: list[_Connection] = []
+        self._writer, self._reader = self._new_connections()
+        (self._reader if read_only else self._writer).get()
+        _FILES.add(self)
+
+    def _new_connections(self) -> tuple[_Connection, _Connection]:
+        return (
+            _Connection(self.path, lambda: open_writer(self.path, must_exist=self._must_exist)),
+            _Connection(self.path, lambda: open_reader(self.path)),
+        )
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Lend the writing connection within one transaction.
+
+        Raises:
+            ConfigError: The journal is closed or read only.
+            sqlite3.Error: The disk is full, another process kept the file for seconds, …
+        """
+        if self.is_read_only:
+            msg = f"journal {self.path} was opened to be read only"
+            raise ConfigError(msg)
+        with self._lent(self._writer) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend the reading connection.
+
+        Raises:
+            ConfigError: The journal is closed, or its file is gone.
+        """
+        with self._lent(self._reader) as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _lent(self, connection: _Connection) -> Iterator[sqlite3.Connection]:
+        with connection.lock:
+            if self.is_closed:
+                msg = f"journal {self.path} is closed"
+                raise ConfigError(msg)
+            yield connection.get()
+
+    def close(self) -> None:
+        """Close both connections; closing again does nothing."""
+        self.is_closed = True
+        for connection in (self._writer, self._reader):
+            with connection.lock:
+                connection.close()
+
+    def forget(self) -> None:
+        """Leave the connections to the parent process: SQLite's may not cross a fork."""
+        self._left_behind += [self._writer, self._reader]  # closing them would touch its locks
+        self._writer, self._reader = self._new_connections()
+
+
+def _forget_in_child() -> None:
+    for file in list(_FILES):
+        file.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

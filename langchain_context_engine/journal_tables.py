@@ -1,0 +1,126 @@
+"""The journal's small tables: usage counts, feedback, judgments and activity."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from langchain_context_engine.freeze import clean_text
+from langchain_context_engine.journal_values import Activity, Feedback, Judgment
+from langchain_context_engine.types import Key
+
+__all__ = [
+    "add_activity",
+    "add_feedback",
+    "add_judgment",
+    "add_usage",
+    "feedback_of",
+    "judgments_of",
+    "recent_of",
+    "remove_judgment",
+    "usage_of",
+]
+
+
+def add_usage(connection: sqlite3.Connection, uses: Mapping[Key, int], at: float) -> None:
+    """Count more uses of each key."""
+    connection.executemany(
+        "INSERT INTO usage VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "uses = uses + excluded.uses, at = max(at, excluded.at)",
+        [(*_clean(key), times, at) for key, times in uses.items()],
+    )
+
+
+def usage_of(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key, int]:
+    """Return how often each key was used; 0 for one that never was."""
+    counts = {}
+    for key in keys:
+        found = connection.execute(
+            "SELECT uses FROM usage WHERE source = ? AND id = ?", _clean(key)
+        ).fetchone()
+        counts[key] = int(found[0]) if found else 0
+    return counts
+
+
+def add_feedback(connection: sqlite3.Connection, key: Key, useful: bool, at: float) -> None:
+    """Count one more opinion."""
+    connection.execute(
+        "INSERT INTO feedback VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "useful = useful + excluded.useful, useless = useless + excluded.useless, at = max(at, excluded.at)",
+        (*_clean(key), int(useful), int(not useful), at),
+    )
+
+
+def feedback_of(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key, Feedback]:
+    """Return the opinions on each key."""
+    opinions = {}
+    for key in keys:
+        found = connection.execute(
+            "SELECT useful, useless FROM feedback WHERE source = ? AND id = ?", _clean(key)
+        ).fetchone()
+        opinions[key] = Feedback(useful=found[0], useless=found[1]) if found else Feedback()
+    return opinions
+
+
+def add_judgment(connection: sqlite3.Connection, query: str, key: Key, grade: int, at: float) -> None:
+    """Write a grade, over an earlier one of the same question and key."""
+    connection.execute(
+        "INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?)",
+        (clean_text(query), *_clean(key), grade, at),
+    )
+
+
+def remove_judgment(connection: sqlite3.Connection, query: str, key: Key) -> None:
+    """Take a grade back; where there is none, nothing happens."""
+    connection.execute(
+        "DELETE FROM judgments WHERE query = ? AND source = ? AND id = ?", (clean_text(query), *_clean(key))
+    )
+
+
+def judgments_of(connection: sqlite3.Connection, query: str | None) -> list[Judgment]:
+    """Return all judgments, or one question's, by question, source and id."""
+    where, values = ("", []) if query is None else (" WHERE query = ?", [clean_text(query)])
+    cursor = connection.execute(
+        f"SELECT query, source, id, grade, at FROM judgments{where} ORDER BY query, source, id",  # noqa: S608
+        values,
+    )
+    return [
+        Judgment(query=asked, key=(source, item), grade=grade, time=datetime.fromtimestamp(at, tz=UTC))
+        for asked, source, item, grade, at in cursor
+    ]
+
+
+def add_activity(connection: sqlite3.Connection, user: str, kind: str, key: Key, at: float) -> None:
+    """Count one more view or edit."""
+    connection.execute(
+        "INSERT INTO activity VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
+        "times = times + 1, at = max(at, excluded.at)",
+        (clean_text(user), kind, *_clean(key), at),
+    )
+
+
+def recent_of(
+    connection: sqlite3.Connection, user: str, kind: str | None, since: datetime | None, limit: int
+) -> list[Activity]:
+    """Return what a user viewed or edited, latest first; ties by source and id."""
+    where, values = "user = ?", [clean_text(user)]
+    if kind is not None:
+        where, values = f"{where} AND kind = ?", [*values, kind]
+    earliest = since.timestamp() if since else float("-inf")
+    cursor = connection.execute(
+        f"SELECT user, kind, source, id, times, at FROM activity WHERE {where} AND at >= ? "  # noqa: S608
+        "ORDER BY at DESC, source, id LIMIT ?",
+        [*values, earliest, limit],
+    )
+    return [
+        Activity(
+            user=who, kind=what, key=(source, item), times=times, time=datetime.fromtimestamp(at, tz=UTC)
+        )
+        for who, what, source, item, times, at in cursor
+    ]
+
+
+def _clean(key: Key) -> tuple[str, str]:
+    source, item = key
+    return clean_text(str(source)), clean_text(str(item))

@@ -1,0 +1,92 @@
+"""What the journal tells: rows of traces, judgments, feedback and activity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.types import Key
+
+__all__ = ["Activity", "Feedback", "Judgment", "TraceRow", "check_grade"]
+
+HIGHEST_GRADE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceRow:
+    """A trace in a list: its figures, without its texts.
+
+    Attributes:
+        number: Grows with every trace; a live tail asks for those above the last one seen.
+        id: What `Journal.trace` takes.
+        time: When it was recorded, UTC.
+        query: The question.
+        sources: Names of the sources that offered candidates, sorted.
+        candidates: How many candidates rank was given.
+        kept: How many passages the context has.
+        tokens: Tokens of the text.
+        budget: Tokens allowed.
+        duplicates: How many candidates were dropped as duplicates.
+        milliseconds: How long the answer took.
+        warnings: How many warnings it has.
+        status: ok, partial or empty.
+        scope: A keyed digest of the request's scope, equal for equal scopes of one journal; ""
+            without a scope. It tells no value.
+    """
+
+    number: int
+    id: str
+    time: datetime
+    query: str
+    sources: tuple[str, ...]
+    candidates: int
+    kept: int
+    tokens: int
+    budget: int
+    duplicates: int
+    milliseconds: float
+    warnings: int
+    status: str
+    scope: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """How well a candidate answers a question: 0 not at all, 1 a little, 2 well, 3 perfectly."""
+
+    query: str
+    key: Key
+    grade: int
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """How often users said that a candidate was useful, and that it was not."""
+
+    useful: int = 0
+    useless: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a user did with a record: `kind` is view or edit, `times` how often, `time` when last."""
+
+    user: str
+    kind: str
+    key: Key
+    times: int
+    time: datetime
+
+
+def check_grade(grade: object) -> int:
+    """Return the grade.
+
+    Raises:
+        ConfigError: It is no whole number from 0 to 3.
+    """
+    if isinstance(grade, int) and not isinstance(grade, bool) and 0 <= grade <= HIGHEST_GRADE:
+        return grade
+    msg = f"a grade is a whole number from 0 (useless) to {HIGHEST_GRADE} (perfect), got {grade!r}"
+    raise ConfigError(msg)

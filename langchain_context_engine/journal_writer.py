@@ -1,0 +1,145 @@
+"""A thread that writes traces behind the answers' backs: it never slows one, never fails one."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import logging
+import os
+import queue
+import sqlite3
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from langchain_context_engine.errors import ConfigError
+
+__all__ = ["BackgroundWriter"]
+
+_LOGGER = logging.getLogger("langchain_context_engine.journal")
+_BATCH = 32
+_IDLE_SECONDS = 2.0
+_EXIT_SECONDS = 2.0
+_WRITERS: weakref.WeakSet[BackgroundWriter] = weakref.WeakSet()
+
+
+class BackgroundWriter:
+    """Hands items to `write` in a daemon thread, in order, several at once.
+
+    The thread starts with the first item and ends after two idle seconds. A full queue drops the
+    new item; a failing `write` loses its items: both are counted, and the first is logged.
+
+    Args:
+        write: Takes a batch; called by one thread at a time.
+        name: What warnings call it.
+        capacity: Items that may wait.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Any]], None], *, name: str, capacity: int = 256) -> None:
+        self._write = write
+        self._name = name
+        self._capacity = capacity
+        self.dropped = 0
+        self.failed = 0
+        self._reset()
+        _WRITERS.add(self)
+
+    def _reset(self) -> None:
+        self._queue: queue.Queue[Any] = queue.Queue(self._capacity)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._has_warned = False
+        self._batch: list[Any] = []
+
+    def pending(self) -> list[Any]:
+        """Return what is taken and not written yet, in order."""
+        batch = self._batch
+        with self._queue.mutex:
+            return [*batch, *self._queue.queue]
+
+    def put(self, item: object) -> bool:
+        """Take an item, or drop it where the queue is full or closed; never wait, never raise."""
+        try:
+            with self._lock:
+                if self._is_closed:
+                    raise queue.Full  # noqa: TRY301
+                self._queue.put_nowait(item)
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, name="context-journal", daemon=True)
+                    self._thread.start()
+        except queue.Full:
+            self.dropped += 1
+            if self.dropped.bit_count() == 1:  # the 1st, 2nd, 4th, 8th, … so that a log is not flooded
+                why = "is closed" if self._is_closed else "cannot keep up"
+                _LOGGER.warning("journal %s %s: %d traces dropped", self._name, why, self.dropped)
+            return False
+        except RuntimeError as error:  # no thread can start, for example while the program ends
+            self._thread = None
+            self.fail(error, 0)
+        return True
+
+    def flush(self, timeout_seconds: float = 5.0) -> bool:
+        """Wait until everything taken so far is written; return whether it was in time."""
+        done = self._queue.all_tasks_done
+        with done:
+            return done.wait_for(lambda: not self._queue.unfinished_tasks, timeout_seconds)
+
+    def close(self, timeout_seconds: float = 5.0) -> bool:
+        """Flush and take nothing more; return whether all was written in time."""
+        with self._lock:
+            self._is_closed = True
+        return self.flush(timeout_seconds)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                batch = self._batch = [self._queue.get(timeout=_IDLE_SECONDS)]
+            except queue.Empty:
+                with self._lock:
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            with contextlib.suppress(queue.Empty):
+                while len(batch) < _BATCH:
+                    batch.append(self._queue.get_nowait())
+            self._write_batch(batch)
+            self._batch = []
+            for _ in batch:
+                self._queue.task_done()
+            del batch  # an idle thread holds no context
+
+    def _write_batch(self, batch: Sequence[Any]) -> None:
+        try:
+            self._write(batch)
+        except Exception as error:  # noqa: BLE001 - whatever happens here, answers go on
+            self.fail(error, len(batch))
+
+    def fail(self, error: Exception, count: int) -> None:
+        """Count items that could not be written; log the first."""
+        self.failed += count
+        if not self._has_warned:
+            self._has_warned = True
+            # Other errors than the disk's may quote what they choked on.
+            why = str(error) if isinstance(error, (sqlite3.Error, OSError, ConfigError)) else "see its type"
+            _LOGGER.warning("journal %s cannot be written: %s: %s", self._name, type(error).__name__, why)
+
+
+def _flush_all() -> None:
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for writer in list(_WRITERS):
+        writer.flush(max(0.0, deadline - time.monotonic()))
+
+
+def _forget_in_child() -> None:
+    # The thread and its queue stayed with the parent, which writes what is in it.
+    for writer in list(_WRITERS):
+        writer._reset()  # noqa: SLF001
+
+
+atexit.register(_flush_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
