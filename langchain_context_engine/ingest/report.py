@@ -1,0 +1,87 @@
+"""What an indexing run did, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from langchain_context_engine.errors import UnknownNameError
+
+OnProgress = Callable[[int, int, str], None]
+"""Called with (done, total, label); `done` never falls and ends at `total`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionReport:
+    """What became of the records of one collection.
+
+    Attributes:
+        added: New records.
+        updated: Records that changed, or took the place of others of the same file.
+        unchanged: Records that stood already; nothing of them was embedded.
+        deleted: Records whose origin is gone.
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+
+    @property
+    def written(self) -> int:
+        """Records added, updated or deleted: 0 where nothing had changed."""
+        return self.added + self.updated + self.deleted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexReport:
+    """What a run did, for each collection and in all.
+
+    Attributes:
+        collections: The collection's name → its counts.
+        skipped: Reason (binary, huge, minified, symlink, unreadable, unsupported; for JSON Lines
+            invalid, empty, duplicate) → how many files or lines were left out for it.
+        warnings: What a person should know.
+        seconds: How long it took.
+
+    Example:
+        >>> report = IndexReport(collections={"docs": CollectionReport(added=2, unchanged=1)})
+        >>> report["docs"].added, report.written
+        (2, 2)
+    """
+
+    collections: Mapping[str, CollectionReport] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def __getitem__(self, name: str) -> CollectionReport:
+        try:
+            return self.collections[name]
+        except KeyError:
+            raise UnknownNameError("collection", name, self.collections) from None
+
+    @property
+    def added(self) -> int:
+        """New records in all collections."""
+        return sum(c.added for c in self.collections.values())
+
+    @property
+    def updated(self) -> int:
+        """Changed records in all collections."""
+        return sum(c.updated for c in self.collections.values())
+
+    @property
+    def unchanged(self) -> int:
+        """Records of all collections that stood already."""
+        return sum(c.unchanged for c in self.collections.values())
+
+    @property
+    def deleted(self) -> int:
+        """Records gone from all collections."""
+        return sum(c.deleted for c in self.collections.values())
+
+    @property
+    def written(self) -> int:
+        """Records added, updated or deleted in all collections."""
+        return sum(c.written for c in self.collections.values())

@@ -1,0 +1,83 @@
+"""Splitting a long text into pieces of bounded length, at the best places to break."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from langchain_context_engine.errors import ConfigError
+
+Span = tuple[int, int]
+"""Half-open character offsets."""
+
+_NON_SPACE = re.compile(r"\S")
+# From the best place to break to the worst: a blank line, a line, the end of a sentence, a word.
+_BREAKS = ("\n\n", "\n", ". ", "。", " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splitter:
+    r"""Splits a text into spans of at most `chunk_size` characters.
+
+    Attributes:
+        chunk_size: Most characters a piece may have, 1 or more.
+        overlap: Characters that a piece may repeat of the one before it, 0 to `chunk_size` − 1.
+
+    Raises:
+        ConfigError: A size is no whole number, or the overlap leaves no progress.
+
+    Example:
+        >>> text = "First paragraph.\n\nSecond paragraph."
+        >>> [text[a:b] for a, b in Splitter(chunk_size=20)(text)]
+        ['First paragraph.', 'Second paragraph.']
+    """
+
+    chunk_size: int = 1600
+    overlap: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("chunk_size", 1), ("overlap", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ConfigError(f"{name} must be a whole number of {least} or more, got {value!r}")
+        if self.overlap >= self.chunk_size:
+            raise ConfigError(
+                f"overlap must be smaller than chunk_size, or splitting makes no progress; "
+                f"got overlap {self.overlap} and chunk_size {self.chunk_size}"
+            )
+
+    def __call__(self, text: str) -> list[Span]:
+        """Return the spans in order, without outer white space; together they cover all other text."""
+        spans: list[Span] = []
+        start = _skip_space(text, 0)
+        while start < len(text):
+            end = self._end(text, start)
+            spans.append((start, start + len(text[start:end].rstrip())))
+            if end >= len(text):
+                break
+            start = _skip_space(text, self._next_start(text, end))
+        return spans
+
+    def _end(self, text: str, start: int) -> int:
+        limit = start + self.chunk_size
+        if limit >= len(text):
+            return len(text)
+        # A piece is longer than what the next one repeats of it: that is the progress.
+        floor = start + max(self.chunk_size // 2, self.overlap)
+        for mark in _BREAKS:
+            found = text.rfind(mark, floor, limit)
+            if found >= 0:
+                return found + len(mark)
+        return limit
+
+    def _next_start(self, text: str, end: int) -> int:
+        if not self.overlap:
+            return end
+        start = end - self.overlap
+        space = text.find(" ", start, end)
+        return start if space < 0 else space
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _NON_SPACE.search(text, position)
+    return found.start() if found else len(text)

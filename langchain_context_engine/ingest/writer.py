@@ -1,0 +1,247 @@
+"""Writing records into a collection: only what is new or changed, in batches that the store accepts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_context_engine.embeddings.vectors import check_vectors
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.ingest.record import Record
+from langchain_context_engine.ingest.report import CollectionReport
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
+    from langchain_core.embeddings import Embeddings
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+_IP_ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
+_BATCH_SIZE = 256
+_SCAN_SIZE = 1000
+_MODEL, _DIMENSION, _ROOT = "embedding_model", "embedding_dimension", "indexed_folder"
+
+BOOKKEEPING = frozenset({"file_hash", "file_records"})
+"""Metadata keys that say which state of a file a record is from; a change in them alone is no update."""
+
+
+def check_collection_name(name: str) -> str:
+    """Return the name where Chroma accepts it; nothing is ever mapped, so that no two names collide.
+
+    Raises:
+        ConfigError: It does not.
+
+    Example:
+        >>> check_collection_name("harbor-code")
+        'harbor-code'
+    """
+    is_valid = isinstance(name, str) and _NAME.fullmatch(name) and ".." not in name
+    if is_valid and not _IP_ADDRESS.fullmatch(name):
+        return name
+    raise ConfigError(
+        f"collection name {name!r} is not valid: 3-512 characters from [a-zA-Z0-9._-], a letter or digit "
+        "at both ends, no two dots in a row, no IP address"
+    )
+
+
+def model_name(embeddings: object) -> str:
+    """Return the name of what embeds: its `model` or `model_name`, else its class."""
+    for attribute in ("model", "model_name"):
+        value = getattr(embeddings, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(embeddings).__name__
+
+
+class CollectionWriter:
+    """Puts records into one collection, which it creates (cosine space) where there is none.
+
+    Each full batch is embedded and committed at once, so a run that is killed loses one batch at
+    most and the next one goes on where it stood. What the collection holds already, by id, text and
+    metadata, is neither embedded nor written.
+
+    Args:
+        client: Any Chroma client.
+        name: The collection.
+        embeddings: What embeds new texts; the collection remembers its model and dimension.
+        root: The folder that the collection mirrors, or "" for one that mirrors none.
+
+    Raises:
+        ConfigError: The name is not valid, the collection was made with another model, or it mirrors
+            another folder that still exists.
+    """
+
+    def __init__(self, client: ClientAPI, name: str, embeddings: Embeddings, *, root: str = "") -> None:
+        self.name = check_collection_name(name)
+        if not callable(getattr(embeddings, "embed_documents", None)):
+            raise ConfigError(f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}")
+        self._embeddings = embeddings
+        self._model = model_name(embeddings)
+        self.collection = _open(client, name)
+        most = client.get_max_batch_size()
+        self._batch_size = min(_BATCH_SIZE, most)
+        self._waiting: dict[str, Record] = {}
+        self._gone: dict[str, None] = {}
+        self._dimension: int | None = None
+        self._added = self._updated = self._unchanged = self._deleted = 0
+        self._remember(root)
+
+    def put(self, records: Iterable[Record]) -> None:
+        """Take records; of two with one id the later stands. Full batches are written."""
+        for record in records:
+            if not record.text.strip():
+                continue
+            self._waiting[record.id] = record
+            if len(self._waiting) >= self._batch_size:
+                self.flush()
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Take ids to delete; they go after what waits is written, so nothing is ever missing between."""
+        self._gone.update(dict.fromkeys(ids))
+
+    def count_unchanged(self, number: int) -> None:
+        """Count records that were known to stand without a look at them."""
+        self._unchanged += number
+
+    def count_replaced(self, number: int) -> None:
+        """Count so many records as updated that were put and deleted: the new took the old one's place."""
+        self._added -= number
+        self._deleted -= number
+        self._updated += number
+
+    def flush(self) -> None:
+        """Write what waits, then delete what is gone.
+
+        Raises:
+            ConfigError: The vectors are not of the collection's dimension.
+            EmbeddingError: A vector is unusable.
+        """
+        if self._waiting:
+            waiting = list(self._waiting.values())
+            self._write(waiting)
+            self._waiting.clear()
+        for batch in _batches(list(self._gone), self._batch_size):
+            self.collection.delete(ids=batch)
+            self._deleted += len(batch)
+        self._gone.clear()
+
+    def stored_metadata(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield (id, metadata) of every record, page by page."""
+        offset = 0
+        while True:
+            page = self.collection.get(include=["metadatas"], limit=_SCAN_SIZE, offset=offset)
+            metadatas = page["metadatas"] or [{}] * len(page["ids"])
+            yield from zip(page["ids"], (m or {} for m in metadatas), strict=True)
+            if len(page["ids"]) < _SCAN_SIZE:
+                return
+            offset += _SCAN_SIZE
+
+    @property
+    def report(self) -> CollectionReport:
+        """The counts so far."""
+        return CollectionReport(
+            added=self._added, updated=self._updated, unchanged=self._unchanged, deleted=self._deleted
+        )
+
+    def _write(self, records: Sequence[Record]) -> None:
+        found = self.collection.get(ids=[r.id for r in records], include=["documents", "metadatas"])
+        documents, metadatas = found["documents"] or [], found["metadatas"] or []
+        texts = dict(zip(found["ids"], documents, strict=True))
+        known = {i: dict(m or {}) for i, m in zip(found["ids"], metadatas, strict=True)}
+        new = [r for r in records if r.id not in known or texts[r.id] != r.text]
+        moved = [r for r in records if r.id in known and texts[r.id] == r.text and known[r.id] != r.metadata]
+        if new:
+            vectors = self._embed([r.embedded_text for r in new])
+            self.collection.upsert(
+                ids=[r.id for r in new],
+                documents=[r.text for r in new],
+                metadatas=[_replacing(r.metadata, known.get(r.id, {})) or None for r in new],  # type: ignore[misc]
+                embeddings=vectors,  # type: ignore[arg-type]
+            )
+        if moved:
+            self.collection.update(
+                ids=[r.id for r in moved],
+                metadatas=[_replacing(r.metadata, known[r.id]) for r in moved],
+            )
+        really_moved = sum(
+            _without_bookkeeping(known[r.id]) != _without_bookkeeping(r.metadata) for r in moved
+        )
+        replaced = sum(r.id in known for r in new)
+        self._added += len(new) - replaced
+        self._updated += replaced + really_moved
+        self._unchanged += len(records) - len(new) - really_moved
+
+    def _embed(self, texts: list[str]) -> list[list[float]]:
+        vectors = check_vectors(
+            self._embeddings.embed_documents(texts), count=len(texts), model=self._model, dimensions=None
+        )
+        dimension = len(vectors[0])
+        if self._dimension is None:
+            self._dimension = dimension
+            self._modify({_DIMENSION: dimension})
+        if dimension != self._dimension:
+            raise ConfigError(
+                f"collection {self.name!r} holds vectors of {self._dimension} dimensions, but {self._model} "
+                f"gives {dimension}; use the embeddings it was made with, another name, or delete it first"
+            )
+        return vectors
+
+    def _remember(self, root: str) -> None:
+        """Check what the collection says of its making, and let it remember what it does not say yet."""
+        stored = dict(self.collection.metadata or {})
+        if stored.get(_MODEL, self._model) != self._model:
+            raise ConfigError(
+                f"collection {self.name!r} was made with the embedding model {stored[_MODEL]!r}, not "
+                f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
+            )
+        other = stored.get(_ROOT, root)
+        if root and other != root and _is_folder(other):
+            raise ConfigError(
+                f"collection {self.name!r} mirrors another folder, {other}; "
+                "index this one under a prefix of its own, or delete the collection first"
+            )
+        self._dimension = stored.get(_DIMENSION) or self._stored_dimension()
+        wanted = {_MODEL: self._model, **({_ROOT: root} if root else {})}
+        if any(stored.get(key) != value for key, value in wanted.items()):
+            self._modify(wanted)
+
+    def _stored_dimension(self) -> int | None:
+        vectors = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
+        return len(vectors[0]) if vectors is not None and len(vectors) else None
+
+    def _modify(self, fields: Mapping[str, Any]) -> None:
+        # Chroma refuses to be told the space again, even the same one.
+        kept = {k: v for k, v in (self.collection.metadata or {}).items() if not k.startswith("hnsw:")}
+        self.collection.modify(metadata={**kept, **fields})
+
+
+def _open(client: ClientAPI, name: str) -> Collection:
+    from chromadb.errors import NotFoundError
+
+    try:
+        return client.get_collection(name, embedding_function=None)
+    except NotFoundError:
+        return client.create_collection(
+            name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}}, get_or_create=True
+        )
+
+
+def _is_folder(path: str) -> bool:
+    from pathlib import Path
+
+    return Path(path).is_dir()
+
+
+def _replacing(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata that leaves nothing of the old: Chroma merges, and None deletes a key."""
+    return {**{key: None for key in old if key not in metadata}, **metadata}
+
+
+def _without_bookkeeping(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in BOOKKEEPING}
+
+
+def _batches(items: Sequence[str], size: int) -> Iterator[list[str]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])
