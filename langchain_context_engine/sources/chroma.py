@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import (
-    EVERYTHING,
     HIDDEN,
     NOTHING,
     Filter,
     Not,
     all_of,
     matches,
-    passes,
     read_scope,
     read_where,
-    to_chroma,
 )
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import CollectionHandle
+from langchain_context_engine.sources.lexical import LexicalIndex, Shelf
+from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector, check_vector
-from langchain_context_engine.sources.records import relevance_of, to_candidate
+from langchain_context_engine.sources.records import to_candidate
+from langchain_context_engine.sources.search import Search
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.types import Candidate
 
-_FIRST_RUNG = 200
-"""Hits asked of the index at once: ids and distances are cheap, and one depth for all small limits makes
-the first n of a longer answer the shorter answer although the index is approximate."""
-_NEXT_RUNG = 4
-_FULL = ("documents", "metadatas")
+DEFAULT_LIMIT = 20
+"""Candidates of a source that is asked outside an engine, without a limit."""
 
-Admits = Callable[[str, Mapping[str, Any]], bool]
+_FIRST_READING_SECONDS = 1.0
+"""How long a question waits for the first reading of a large collection before it does without words."""
+
+_FULL = ("documents", "metadatas", "embeddings")
 
 
 class ChromaSource:
@@ -91,11 +92,11 @@ class ChromaSource:
     def share(self, shared: SharedResources) -> ChromaSource:
         """Return a copy that uses what the sources of an engine share."""
         bound = copy.copy(self)
-        bound._shared = shared
+        bound._shared = shared  # noqa: SLF001 - a copy of this very class
         return bound
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
-        """Return up to `limit` candidates after `offset`, nearest first, ties by id.
+        """Return up to `limit` candidates after `offset`, by their best rank in either leg, best first.
 
         An empty query without a vector finds nothing and asks nobody.
 
@@ -103,22 +104,14 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
-        scope, wanted = self._filters(request)
-        if request.limit == 0 or wanted == NOTHING or request.kinds == ():
+        wanted = all_of(self._scope(request), read_where(request.where))
+        limit = DEFAULT_LIMIT if request.limit is None else request.limit
+        if limit == 0 or wanted == NOTHING or request.kinds == ():
             return []
         if request.vector is None and not request.query.strip():
             return []
-        vector = self._vector(request)
-        limit = request.limit if request.limit is not None else self._handle.count()
-        needed = request.offset + limit
-        records: dict[str, dict[str, Any]] = {}
-        nearest = self._nearest(vector, needed, wanted, request, records)
-        page = nearest[request.offset : needed]
-        space = self._handle.space
-        return [
-            self._candidate(id_, records[id_], relevance=relevance_of(distance, space))
-            for id_, distance in page
-        ]
+        search = self._search(request, self._vector(request), wanted)
+        return search.run(request.offset, request.offset + limit)
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
         """Return the candidates of these ids in their order; the missing and the out of scope are left out.
@@ -126,81 +119,84 @@ class ChromaSource:
         Raises:
             SourceError: The collection could not be read.
         """
-        if not ids:
+        scope = self._scope(request)
+        if not ids or scope == NOTHING:
             return []
-        scope, _ = self._filters(request)
-        records = self._handle.read(ids, _FULL)
-        return [
-            self._candidate(id_, records[id_])
+        has_query = request.vector is not None or bool(request.query.strip())
+        search = self._search(request, self._vector(request) if has_query else (), scope)
+        search.records |= self._handle.read(ids, _FULL if has_query else _FULL[:2])
+        kept = [
+            id_
             for id_ in dict.fromkeys(ids)
-            if id_ in records and matches(records[id_].get("metadatas") or {}, scope)
+            if (record := search.records.get(id_)) is not None
+            and matches(record.get("metadatas") or {}, scope)
+        ]
+        if not has_query:
+            return [self._candidate(search, id_, search.records[id_]) for id_ in kept]
+        return search.complete(kept, LexicalQuery.of(request.query))
+
+    def link_named(self, text: str, request: ContextRequest) -> list[str]:
+        """Return the ids, in scope, whose title, or path and symbol, stands verbatim in a text.
+
+        Empty for a source that is not hybrid, and until its records have been read.
+        """
+        lexical = self._lexical()
+        if lexical is None:
+            return []
+        scope, entries = self._scope(request), lexical[1].catalogue.entries
+        return [
+            id_
+            for id_ in lexical[1].catalogue.named_in(text)
+            if (entry := entries.get(id_)) is not None and matches(entry.metadata, scope)
         ]
 
-    def _filters(self, request: ContextRequest) -> tuple[Filter, Filter]:
-        scope = all_of(Not(HIDDEN), read_scope(request.scope))
-        return scope, all_of(scope, read_where(request.where))
+    def prepare(self) -> None:
+        """Read the collection into the lexical index now, rather than with the first question.
+
+        Raises:
+            SourceError: The collection could not be read.
+        """
+        if self.hybrid:
+            self._shared.lexical.sync(self._handle)
+
+    def _scope(self, request: ContextRequest) -> Filter:
+        return all_of(Not(HIDDEN), read_scope(request.scope))
+
+    def _lexical(self) -> tuple[LexicalIndex, Shelf] | None:
+        if not self.hybrid:
+            return None
+        index = self._shared.lexical
+        shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
+        return None if shelf is None else (index, shelf)
+
+    def _search(self, request: ContextRequest, vector: Vector, wanted: Filter) -> Search:
+        search = Search(
+            handle=self._handle, request=request, vector=vector, wanted=wanted, lexical=self._lexical()
+        )
+        search.to_candidate = partial(self._candidate, search)
+        return search
 
     def _vector(self, request: ContextRequest) -> Vector:
         if request.vector is not None:
             return check_vector(request.vector, "the request's vector")
         if self.embeddings is None:
-            msg = f"source {self.name!r} has no embeddings; give ChromaSource(embeddings=…) or a request with a vector"
+            msg = f"source {self.name!r} has no embeddings; pass embeddings=… or a request with a vector"
             raise SourceError(msg)
         return self._shared.query_vectors.embed(self.embeddings, request.query)
 
-    def _candidate(self, id_: str, fields: Mapping[str, Any], **more: Any) -> Candidate:
+    def _candidate(self, search: Search, id_: str, record: Mapping[str, Any], **more: Any) -> Candidate:
+        neighbours: tuple[str, ...] = ()
+        if more and search.lexical and self.sequence:
+            scope = self._scope(search.request)
+            neighbours = search.lexical[1].catalogue.adjacent(
+                id_, self.sequence, lambda _, metadata: matches(metadata, scope)
+            )
         return to_candidate(
-            id_, fields, source=self._handle.name, kind=self.kind, sequence=self.sequence, **more
+            id_,
+            record,
+            source=self._handle.name,
+            kind=self.kind,
+            sequence=self.sequence,
+            neighbours=neighbours,
+            **more,
         )
-
-    def _nearest(
-        self,
-        vector: Vector,
-        needed: int,
-        wanted: Filter,
-        request: ContextRequest,
-        records: dict[str, dict[str, Any]],
-    ) -> list[tuple[str, float]]:
-        """Return the admitted hits, at least `needed` of them where there are so many.
-
-        First without a `where`, checking what comes: several times faster. Where too little of it is
-        admitted the store filters, and is asked deeper until it has no more.
-        """
-        where: dict[str, Any] | None = None
-        rung = max(_FIRST_RUNG, _rung(needed))
-        while True:
-            hits = self._handle.nearest(vector, rung, where)
-            admitted = self._admitted(hits, wanted, request, records)
-            is_all = len(hits) < rung
-            # Equal distances may go on beyond the hits: only what is nearer than the last is settled.
-            settled = len(admitted) if is_all else sum(d < hits[-1][1] for _, d in admitted)
-            if is_all or settled >= needed:
-                return admitted[:settled]
-            if where is None and wanted != EVERYTHING:
-                where = to_chroma(wanted)
-            rung *= _NEXT_RUNG
-
-    def _admitted(
-        self,
-        hits: Sequence[tuple[str, float]],
-        wanted: Filter,
-        request: ContextRequest,
-        records: dict[str, dict[str, Any]],
-    ) -> list[tuple[str, float]]:
-        unread = [id_ for id_, _ in hits if id_ not in records]
-        if unread:
-            records |= self._handle.read(unread, _FULL)
-        return [
-            (id_, distance)
-            for id_, distance in hits
-            if id_ in records
-            and matches(records[id_].get("metadatas") or {}, wanted)
-            and passes(self._candidate(id_, records[id_]), request)
-        ]
-
-
-def _rung(needed: int) -> int:
-    rung = _FIRST_RUNG
-    while rung < needed + 1:
-        rung *= _NEXT_RUNG
-    return rung

@@ -1,4 +1,4 @@
-"""A Chroma collection as sources use it: reopened when it was recreated, read in batches, one kind of error."""
+"""A Chroma collection as sources use it: reopened when recreated, read in batches, one kind of error."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def check_collection_name(name: str) -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
         msg = (
-            f"a collection's name has 3 to 512 characters of a-z A-Z 0-9 . _ -, starts and ends with a letter "
-            f"or digit and has no two dots in a row; got {name!r}"
+            "a collection's name has 3 to 512 characters of a-z A-Z 0-9 . _ -, starts and ends with a "
+            f"letter or digit and has no two dots in a row; got {name!r}"
         )
         raise ConfigError(msg)
     return name
@@ -49,7 +49,8 @@ class CollectionHandle:
 
     def __init__(self, collection: Any) -> None:
         if not all(callable(getattr(collection, method, None)) for method in ("query", "get", "count")):
-            msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {type(collection).__name__}"
+            given = type(collection).__name__
+            msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
             raise ConfigError(msg)
         if inspect.iscoroutinefunction(collection.query):
             msg = "ChromaSource takes a collection of a synchronous client, got one of AsyncHttpClient"
@@ -99,7 +100,7 @@ class CollectionHandle:
             )
         return found
 
-    def page(self, limit: int, offset: int, include: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def page(self, limit: int | None, offset: int, include: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return a page of the whole collection, in its own order."""
         return _rows(self._call("get", limit=limit, offset=offset, include=list(include)), include)
 
@@ -139,8 +140,8 @@ class CollectionHandle:
             got, expected = match.groups() if match else ("", "")
         if match:
             return SourceError(
-                f"collection {self.name!r} holds vectors of another length than the query's: expected {expected}, "
-                f"got {got}; use the embeddings it was filled with"
+                f"collection {self.name!r} holds vectors of another length than the query's: "
+                f"expected {expected}, got {got}; use the embeddings it was filled with"
             )
         return SourceError(f"collection {self.name!r} could not be read: {safe_message(error)}")
 

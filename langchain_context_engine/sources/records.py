@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.clock import read_instant
@@ -26,6 +26,27 @@ def relevance_of(distance: float, space: str) -> float:
     if space == "ip":
         return 1 / (1 + math.exp(min(700.0, distance - 1)))
     return 1 / (1 + max(0.0, distance))
+
+
+def distance_of(query: Sequence[float], vector: Sequence[float], space: str) -> float:
+    """Return the distance of two vectors as Chroma measures it in a space."""
+    if space == "cosine":
+        return 1 - cosine_of(query, vector)
+    if space == "ip":
+        return 1 - _dot(query, vector)
+    return _dot(query, query) + _dot(vector, vector) - 2 * _dot(query, vector)
+
+
+def cosine_of(query: Sequence[float], vector: Sequence[float]) -> float:
+    """Return the cosine similarity of two vectors, 0 where one is zero or they differ in length."""
+    norms = math.sqrt(_dot(query, query) * _dot(vector, vector)) if len(query) == len(vector) else 0.0
+    return _dot(query, vector) / norms if norms else 0.0
+
+
+def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+    import numpy as np
+
+    return float(np.dot(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)))
 
 
 def kind_of(metadata: Mapping[str, Any], default: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.sources.lexical import LexicalIndex
 from langchain_context_engine.sources.query_vectors import QueryVectors
 from langchain_context_engine.types import Candidate
 
@@ -45,14 +48,22 @@ class SharedResources:
 
     Attributes:
         query_vectors: Embeds each query once for all sources with one embedder.
-        lexical: The one `LexicalIndex` over all hybrid sources, so that BM25 scores compare.
 
     Args:
         lexical_path: A directory to keep the lexical index in; None keeps it in memory.
         max_queries: Embedded queries to remember.
     """
 
-    def __init__(self, *, lexical_path: str | None = None, max_queries: int = 1000) -> None:
+    def __init__(self, *, lexical_path: str | Path | None = None, max_queries: int = 1000) -> None:
         self.query_vectors = QueryVectors(max_queries=max_queries)
-        self.lexical: Any = None
-        self.lexical_path = lexical_path
+        self._lexical_path = lexical_path
+        self._lexical: LexicalIndex | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def lexical(self) -> LexicalIndex:
+        """The one index of words over all hybrid sources, so that BM25 scores compare."""
+        with self._lock:
+            if self._lexical is None:
+                self._lexical = LexicalIndex(self._lexical_path)
+            return self._lexical

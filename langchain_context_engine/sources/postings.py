@@ -1,0 +1,217 @@
+"""The inverted index: a thin hand on tantivy, whose BM25 uses k1 1.2 and b 0.75.
+
+Terms come ready made from `words.py`, so nothing is analysed twice or in two ways. Facets are the
+record's collection and its metadata values with their type, matched exactly and never scored.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from langchain_context_engine.filters import AllOf, AnyOf, Condition, Filter, Not
+from langchain_context_engine.words import bigrams, query_terms, terms
+
+_HEAP_BYTES = 30_000_000
+_LONGEST_FACET = 256
+_PAIR_JOINT = "\x1f"
+_CORRECTABLE = 4
+_TWICE_CORRECTABLE = 8
+_WEIGHTS = (1.0, 0.8, 0.5)
+"""What a word counts at edit distance 0, 1 and 2."""
+_MOST_SPELLINGS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LexicalQuery:
+    """A question as it is looked up: its terms, each once, and its pairs of adjoining terms."""
+
+    terms: tuple[str, ...]
+    pairs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, query: str) -> LexicalQuery:
+        """Read a question."""
+        return cls(tuple(query_terms(query)), tuple(dict.fromkeys(_joined(terms(query)))))
+
+
+class Postings:
+    """Rows of terms and facets, searched by BM25. One writer at a time; readers see the last commit.
+
+    Args:
+        path: A directory to keep it in; None keeps it in memory.
+
+    Raises:
+        ValueError: The directory belongs to another process or to another schema.
+    """
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        import tantivy
+
+        self._tantivy = tantivy
+        builder = tantivy.SchemaBuilder()
+        builder.add_integer_field("row", stored=True, indexed=True, fast=True)
+        builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
+        builder.add_text_field("body", tokenizer_name="ready", index_option="freq")
+        builder.add_text_field("pairs", tokenizer_name="ready", index_option="freq")
+        builder.add_text_field("record", stored=True, tokenizer_name="raw", index_option="basic")
+        self._schema = builder.build()
+        if path is not None:
+            Path(path).mkdir(parents=True, exist_ok=True)
+        self._index = tantivy.Index(self._schema, path=None if path is None else str(path))
+        whitespace = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+        self._index.register_tokenizer("ready", whitespace)
+        self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+        self._lock = threading.Lock()
+        self._searcher = self._index.searcher()
+        self._is_kept = path is not None
+        self._spellings = lru_cache(maxsize=2000)(self._find_spellings)
+
+    def add(self, row: int, collection: str, text: str, metadata: Mapping[str, Any], record: str) -> None:
+        """Add a row; `record` is kept beside it where the index is kept on disk."""
+        title = " ".join(str(metadata[key]) for key in ("title", "path", "symbol") if metadata.get(key))
+        body = terms(text)
+        named = terms(title) if title else []
+        document = self._tantivy.Document()
+        document.add_integer("row", row)
+        document.add_text("facet", _collection_facet(collection))
+        for facet in _facets(metadata):
+            document.add_text("facet", facet)
+        document.add_text("body", " ".join([*body, *named]))
+        document.add_text("pairs", " ".join([*_joined(body), *_joined(named)]))
+        if self._is_kept:
+            document.add_text("record", record)
+        with self._lock:
+            self._writer.add_document(document)
+
+    def delete(self, row: int) -> None:
+        """Delete a row, if it is there."""
+        with self._lock:
+            self._writer.delete_documents("row", row)
+
+    def commit(self) -> None:
+        """Make what was added and deleted visible to searches."""
+        with self._lock:
+            self._writer.commit()
+            self._index.reload()
+            self._searcher = self._index.searcher()
+        self._spellings.cache_clear()
+
+    def rows(self) -> Iterator[tuple[int, str]]:
+        """Yield (row, record) of everything that is kept."""
+        searcher = self._searcher
+        if searcher.num_docs:
+            hits = searcher.search(self._tantivy.Query.all_query(), searcher.num_docs, count=False).hits
+            for _, address in hits:
+                document = searcher.doc(address)
+                yield document["row"][0], (document["record"] or [""])[0]
+
+    def search(
+        self, query: LexicalQuery, collection: str, condition: Filter, limit: int
+    ) -> list[tuple[int, float]]:
+        """Return (row, BM25 score) of up to `limit` rows of a collection, best first.
+
+        The filter is applied as far as facets can tell; the caller checks the rest.
+        """
+        body = self._body(query)
+        if body is None:
+            return []
+        facets = [self._term("facet", _collection_facet(collection)), self._filter(condition)]
+        return self._run(body, [part for part in facets if part is not None], limit)
+
+    def scores(self, query: LexicalQuery, rows: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
+        """Return row → score of these rows, by terms and by pairs; a row that matches nothing is absent."""
+        if not rows:
+            return {}, {}
+        given = self._tantivy.Query.term_set_query(self._schema, "row", list(rows))
+        pairs = self._any(self._term("pairs", pair) for pair in query.pairs)
+        by_terms, by_pairs = (
+            dict(self._run(part, [given], len(rows))) if part is not None else {}
+            for part in (self._body(query), pairs)
+        )
+        return by_terms, by_pairs
+
+    def _run(self, scored: Any, required: Sequence[Any], limit: int) -> list[tuple[int, float]]:
+        must, query = self._tantivy.Occur.Must, self._tantivy.Query
+        clauses = [(must, scored), *((must, query.const_score_query(part, 0.0)) for part in required)]
+        searcher = self._searcher
+        hits = searcher.search(query.boolean_query(clauses), max(1, limit), count=False).hits
+        rows: list[Any] = searcher.fast_field_values("row", [address for _, address in hits])
+        return [(int(row), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
+
+    def _body(self, query: LexicalQuery) -> Any:
+        return self._any(self._spelled(term) for term in query.terms)
+
+    def _spelled(self, term: str) -> Any:
+        if len(term) < _CORRECTABLE or self._searcher.doc_freq("body", term):
+            return self._term("body", term)
+        variants = [
+            self._tantivy.Query.boost_query(self._term("body", word), weight)
+            for word, weight in self._spellings(term)
+        ]
+        return self._tantivy.Query.disjunction_max_query(variants) if variants else self._term("body", term)
+
+    def _find_spellings(self, term: str) -> tuple[tuple[str, float], ...]:
+        from rapidfuzz import process
+        from rapidfuzz.distance import Levenshtein
+
+        furthest = 2 if len(term) >= _TWICE_CORRECTABLE else 1
+        vocabulary = [word for word, _ in self._searcher.terms_with_prefix("body", term[0])]
+        near = process.extract(
+            term, vocabulary, scorer=Levenshtein.distance, score_cutoff=furthest, limit=_MOST_SPELLINGS
+        )
+        return tuple((word, _WEIGHTS[int(distance)]) for word, distance, _ in near)
+
+    def _filter(self, condition: Filter) -> Any:
+        """Return a query that admits at least what the filter admits, or None."""
+        query, occur = self._tantivy.Query, self._tantivy.Occur
+        if isinstance(condition, AllOf):
+            parts = [part for each in condition.parts if (part := self._filter(each)) is not None]
+            return query.boolean_query([(occur.Must, part) for part in parts]) if parts else None
+        if isinstance(condition, AnyOf):
+            some = [self._filter(each) for each in condition.parts]
+            return None if None in some else self._any(some)
+        is_negated = isinstance(condition, Not)
+        inner = condition.part if isinstance(condition, Not) else condition
+        if not isinstance(inner, Condition) or inner.operator != "$in":
+            return None
+        facets = [_facet(inner.key, value) for value in inner.values]
+        if any(len(facet) > _LONGEST_FACET for facet in facets):
+            return None
+        found = query.term_set_query(self._schema, "facet", facets)
+        if not is_negated:
+            return found
+        return query.boolean_query([(occur.Must, query.all_query()), (occur.MustNot, found)])
+
+    def _term(self, field: str, value: str) -> Any:
+        return self._tantivy.Query.term_query(self._schema, field, value, index_option="basic")
+
+    def _any(self, parts: Iterable[Any]) -> Any:
+        clauses = [(self._tantivy.Occur.Should, part) for part in parts]
+        return self._tantivy.Query.boolean_query(clauses) if clauses else None
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    return [pair.replace(" ", _PAIR_JOINT) for pair in bigrams(words)]
+
+
+def _collection_facet(collection: str) -> str:
+    return f"\x00{collection}"
+
+
+def _facets(metadata: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in metadata.items():
+        if isinstance(value, (str, bool, int, float)):
+            facet = _facet(key, value)
+            if len(facet) <= _LONGEST_FACET:
+                yield facet
+
+
+def _facet(key: str, value: Any) -> str:
+    if isinstance(value, str):
+        return f"{key}\x1fs{value}"
+    return f"{key}\x1fb{value}" if isinstance(value, bool) else f"{key}\x1fn{float(value)!r}"

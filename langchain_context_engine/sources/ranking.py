@@ -1,0 +1,39 @@
+"""Cutting a ranking where it is settled, and merging two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+def settled(
+    hits: Sequence[tuple[str, float]], admits: Callable[[str], bool], needed: int, *, is_all: bool
+) -> list[tuple[str, float]] | None:
+    """Return the first `needed` admitted hits, or None where the hits are too few to tell.
+
+    Hits that score like the last one may go on beyond it, so only those before it are settled.
+    """
+    found: list[tuple[str, float]] = []
+    for id_, measure in hits:
+        if len(found) == needed:
+            break
+        if not is_all and measure == hits[-1][1]:
+            return None
+        if admits(id_):
+            found.append((id_, measure))
+    return found if is_all or len(found) == needed else None
+
+
+def merge_by_rank(dense: Sequence[str], lexical: Sequence[str]) -> list[str]:
+    """Return the ids of two rankings by their best rank; the dense one first among equals.
+
+    The first n of the merge of longer rankings are the merge of shorter ones.
+
+    Example:
+        >>> merge_by_rank(["a", "b", "c"], ["c", "d"])
+        ['a', 'c', 'b', 'd']
+    """
+    best: dict[str, tuple[int, int]] = {}
+    for leg, ranking in enumerate((dense, lexical)):
+        for rank, id_ in enumerate(ranking):
+            best[id_] = min(best.get(id_, (rank, leg)), (rank, leg))
+    return sorted(best, key=lambda id_: (best[id_], id_))
