@@ -77,11 +77,13 @@ def passes(candidate: Candidate, request: ContextRequest) -> bool:
     """Tell whether a candidate in scope passes the request's filters.
 
     These are `where`, `kinds`, `since` and `until` (an undated record fails both), `min_confidence`
-    (a record that states none counts as 0.5) and `conversation_id`.
+    (a record that states none counts as 0.5) and `conversation_id`. What is pinned passes them all.
 
     Raises:
         ConfigError: See `read_where`.
     """
+    if candidate.is_pinned:
+        return True
     if request.kinds is not None and candidate.kind not in request.kinds:
         return False
     created = candidate.created_at

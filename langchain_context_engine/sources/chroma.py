@@ -140,13 +140,13 @@ class ChromaSource:
 
         Empty for a source that is not hybrid, and until its records have been read.
         """
-        lexical = self._lexical()
-        if lexical is None:
+        shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
+        if shelf is None:
             return []
-        scope, entries = self._scope(request), lexical[1].catalogue.entries
+        scope, entries = self._scope(request), shelf.catalogue.entries
         return [
             id_
-            for id_ in lexical[1].catalogue.named_in(text)
+            for id_ in shelf.catalogue.named_in(text)
             if (entry := entries.get(id_)) is not None and matches(entry.metadata, scope)
         ]
 

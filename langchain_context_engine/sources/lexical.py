@@ -100,6 +100,11 @@ class LexicalIndex:
             self._forget(shelf)  # recreated meanwhile under the same name
         return None
 
+    def peek(self, handle: CollectionHandle) -> Shelf | None:
+        """Return the collection's shelf as it was last brought up to date; None before it was read."""
+        shelf = self._shelves.get(str(handle.collection.id))
+        return shelf if shelf is not None and shelf.ready.is_set() else None
+
     def search(
         self, query: LexicalQuery, shelf: Shelf, condition: Filter, admits: Admits, limit: int
     ) -> list[tuple[str, float]]:

@@ -1,0 +1,77 @@
+"""The conversation so far as a source."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.request import ContextRequest, Message
+from langchain_context_engine.sources.pinned import scope_as_metadata
+from langchain_context_engine.types import Candidate
+
+
+class HistorySource:
+    """The latest messages of `request.history`, newest first, of kind `message`.
+
+    A message's relevance falls evenly from 1 for the newest. Its `role` stands in its metadata, its
+    place in the conversation in `position`. Messages belong to the asker, so they are in scope.
+
+    Args:
+        last: How many messages are offered.
+        name: How people know the source.
+
+    Raises:
+        ConfigError: `last` is not a whole number of 0 or more.
+
+    Example:
+        >>> request = ContextRequest(history=[("user", "Hello"), ("assistant", "Hi")])
+        >>> [(c.text, c.relevance) for c in HistorySource(last=20).fetch(request)]
+        [('Hi', 1.0), ('Hello', 0.5)]
+    """
+
+    def __init__(self, last: int = 20, *, name: str = "history") -> None:
+        if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+            msg = f"last must be a whole number of 0 or more, got {last!r}"
+            raise ConfigError(msg)
+        self.last = last
+        self.name = name
+
+    def fetch(self, request: ContextRequest) -> list[Candidate]:
+        """Return up to `limit` of the last messages after `offset`, newest first; empty ones are skipped."""
+        said = [(place, message) for place, message in enumerate(request.history) if message.text.strip()]
+        latest = said[-self.last :] if self.last else []
+        ids = _ids_of([message for _, message in said])[len(said) - len(latest) :]
+        metadata = scope_as_metadata(request)
+        found = [
+            Candidate(
+                id=id_,
+                text=message.text,
+                source=self.name,
+                kind="message",
+                relevance=(rank + 1) / len(latest),
+                created_at=message.created_at,
+                metadata={**metadata, "role": message.role},
+                position=("history", float(place)),
+            )
+            for rank, (id_, (place, message)) in enumerate(zip(ids, latest, strict=True))
+        ]
+        found.reverse()
+        end = None if request.limit is None else request.offset + request.limit
+        return found[request.offset : end]
+
+
+def _ids_of(messages: list[Message]) -> list[str]:
+    """Return the messages' own ids, else a digest of each with how often it was said before."""
+    ids: list[str] = []
+    seen: Counter[str] = Counter()
+    for message in messages:
+        id_ = (
+            message.id
+            or hashlib.blake2b(
+                f"{message.role}\x00{message.text}".encode("utf-8", "replace"), digest_size=8
+            ).hexdigest()
+        )
+        ids.append(id_ if not seen[id_] else f"{id_}-{seen[id_]}")
+        seen[id_] += 1
+    return ids

@@ -1,0 +1,95 @@
+"""What must come first: texts and candidates that are given, not searched."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.filters import in_scope
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.sources.records import to_candidate
+from langchain_context_engine.types import Candidate
+
+
+class PinnedSource:
+    """Texts, candidates and LangChain Documents that are offered with every request, pinned.
+
+    Those of `request.pinned` follow; its (source, id) keys are records of other sources, which the
+    engine reads. A plain text is the words of whoever runs the program, so it counts as in every
+    scope; a candidate or Document is in scope only by its own metadata.
+
+    Args:
+        items: What is always pinned.
+        name: How people know the source.
+        kind: The kind of what names none.
+
+    Raises:
+        ConfigError: An item is neither text, candidate nor Document.
+
+    Example:
+        >>> PinnedSource(["Answer in French."]).fetch(ContextRequest())[0].is_pinned
+        True
+    """
+
+    def __init__(self, items: Iterable[Any] = (), *, name: str = "pinned", kind: str = "pinned") -> None:
+        self.name = name
+        self.kind = kind
+        self._items = (items,) if isinstance(items, str) else tuple(items)
+        for item in self._items:
+            self._read(item, ContextRequest())
+
+    def fetch(self, request: ContextRequest) -> list[Candidate]:
+        """Return what is pinned and in scope, in its order; nothing at `limit` 0.
+
+        Raises:
+            ConfigError: An item of `request.pinned` is neither text, candidate, Document nor key.
+        """
+        if request.limit == 0:
+            return []
+        given = (item for item in request.pinned if not is_key(item))
+        read = [self._read(item, request) for item in (*self._items, *given)]
+        unique = {candidate.key: candidate for candidate in read if in_scope(candidate, request)}
+        return list(unique.values())
+
+    def _read(self, item: Any, request: ContextRequest) -> Candidate:
+        if isinstance(item, Candidate):
+            return replace(item, is_pinned=True, relevance=1.0, source=item.source or self.name)
+        if isinstance(item, str):
+            return Candidate(
+                id=_digest(item),
+                text=item,
+                source=self.name,
+                kind=self.kind,
+                relevance=1.0,
+                metadata=scope_as_metadata(request),
+                is_pinned=True,
+            )
+        if hasattr(item, "page_content"):
+            record = {"documents": item.page_content, "metadatas": item.metadata}
+            id_ = str(item.id) if item.id else _digest(item.page_content)
+            found = to_candidate(id_, record, source=self.name, kind=self.kind, relevance=1.0)
+            return replace(found, is_pinned=True)
+        msg = f"what is pinned is a text, a Candidate, a Document or a (source, id) key, got {item!r}"
+        raise ConfigError(msg)
+
+
+def is_key(item: Any) -> bool:
+    """Tell whether a pinned item is the (source, id) key of a record."""
+    return isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+
+
+def scope_as_metadata(request: ContextRequest) -> Mapping[str, Any]:
+    """Return metadata that lie within the request's scope: what the asker says belongs to the asker."""
+    values = {}
+    for key, allowed in request.scope.items():
+        choices = list(allowed) if isinstance(allowed, (list, tuple, set, frozenset)) else [allowed]
+        if choices:
+            values[key] = min(choices, key=repr)
+    return values
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -1,0 +1,139 @@
+"""Any LangChain retriever as a source."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.filters import in_scope
+from langchain_context_engine.redact import safe_message
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.signals import read_number
+from langchain_context_engine.sources.records import to_candidate
+from langchain_context_engine.types import Candidate
+
+SCORE_KEYS = ("relevance_score", "relevance", "similarity", "score")
+"""Metadata keys that retrievers and rerankers write a score to, the first that is there."""
+
+
+class RetrieverSource:
+    """A LangChain retriever, or any runnable from a question to Documents, as a source.
+
+    A Document's id becomes the candidate's; one without an id gets a hash of its text and metadata.
+    Its relevance is the score in its metadata (see `SCORE_KEYS`) where all Documents of an answer
+    have one, all are 0–1 and none is above the one before it; a distance, which grows, is no
+    relevance. Otherwise it is 1, 1/2, 1/3, … by rank.
+
+    A retriever knows nothing of scope: Documents that lack a scope key are left out.
+
+    Args:
+        retriever: What is invoked with the query.
+        name: How people know the source; the retriever's own name or class by default.
+        kind: The kind of Documents whose metadata name none.
+        sequence: The metadata keys (group, order) that say what adjoins what.
+        config: A `RunnableConfig` for every call. The callbacks of a surrounding run reach the
+            retriever without it.
+
+    Raises:
+        ConfigError: The retriever cannot be invoked.
+
+    Example:
+        >>> from langchain_core.documents import Document
+        >>> from langchain_core.runnables import RunnableLambda
+        >>> retriever = RunnableLambda(lambda query: [Document("Pay by card.", id="7")])
+        >>> RetrieverSource(retriever, name="faq").fetch(ContextRequest(query="pay?"))[0].key
+        ('faq', '7')
+    """
+
+    def __init__(
+        self,
+        retriever: Any,
+        name: str | None = None,
+        *,
+        kind: str | None = None,
+        sequence: tuple[str, str] | None = None,
+        config: Mapping[str, Any] | None = None,
+    ) -> None:
+        if not callable(getattr(retriever, "invoke", None)):
+            msg = f"RetrieverSource takes a LangChain retriever, got {type(retriever).__name__}"
+            raise ConfigError(msg)
+        own_name = getattr(retriever, "name", None)
+        self.retriever = retriever
+        self.name = name or (own_name if isinstance(own_name, str) and own_name else type(retriever).__name__)
+        self.kind = kind or ""
+        self.sequence = sequence
+        self._config = None if config is None else dict(config)
+
+    def fetch(self, request: ContextRequest) -> list[Candidate]:
+        """Return the retriever's Documents in scope after `offset`, in its order; none for an empty query.
+
+        Raises:
+            SourceError: The retriever failed, or answered something else than Documents.
+        """
+        if not _is_asked(request):
+            return []
+        try:
+            answer = self.retriever.invoke(request.query, config=self._config)
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises
+            raise self._failure(error) from None
+        return self._candidates(answer, request)
+
+    async def afetch(self, request: ContextRequest) -> list[Candidate]:
+        """Do the same by `ainvoke`.
+
+        Raises:
+            SourceError: See `fetch`.
+        """
+        if not _is_asked(request):
+            return []
+        try:
+            answer = await self.retriever.ainvoke(request.query, config=self._config)
+        except Exception as error:  # noqa: BLE001
+            raise self._failure(error) from None
+        return self._candidates(answer, request)
+
+    def _failure(self, error: Exception) -> SourceError:
+        return SourceError(f"retriever {self.name!r} failed: {safe_message(error)}")
+
+    def _candidates(self, answer: Any, request: ContextRequest) -> list[Candidate]:
+        if not isinstance(answer, (list, tuple)) or not all(hasattr(d, "page_content") for d in answer):
+            msg = f"retriever {self.name!r} answered {type(answer).__name__}, expected a list of Documents"
+            raise SourceError(msg)
+        found = [
+            to_candidate(
+                _id_of(document),
+                {"documents": document.page_content, "metadatas": document.metadata},
+                source=self.name,
+                kind=self.kind,
+                sequence=self.sequence,
+                relevance=relevance,
+            )
+            for document, relevance in zip(answer, _relevance_of(answer), strict=True)
+        ]
+        return [candidate for candidate in found if in_scope(candidate, request)][request.offset :]
+
+
+def _is_asked(request: ContextRequest) -> bool:
+    return request.limit != 0 and bool(request.query.strip())
+
+
+def _id_of(document: Any) -> str:
+    if document.id is not None and str(document.id):
+        return str(document.id)
+    told = repr(sorted((document.metadata or {}).items(), key=lambda item: str(item[0])))
+    content = f"{len(document.page_content)}\x00{document.page_content}{told}"
+    return hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def _relevance_of(documents: Sequence[Any]) -> list[float]:
+    scores = [_score_of(document.metadata or {}) for document in documents]
+    known = [score for score in scores if score is not None and 0 <= score <= 1]
+    if len(known) == len(documents) and known == sorted(known, reverse=True):
+        return known
+    return [1 / (1 + rank) for rank in range(len(documents))]
+
+
+def _score_of(metadata: Mapping[str, Any]) -> float | None:
+    return next((read_number(metadata[key]) for key in SCORE_KEYS if key in metadata), None)
