@@ -1,0 +1,186 @@
+"""How good a context or a ranking is, as numbers from 0 to 1. Pure functions.
+
+*Evidence* is scored on a text alone, so that any two systems compare: a piece of gold counts when
+its words (lower case, runs of letters and digits) stand in a row among the text's words. A gold
+span or document that does not stand there whole counts by the fraction of its sentences that do;
+sentences of fewer than three words are left out, since they are found anywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+__all__ = [
+    "Evidence",
+    "EvidenceScore",
+    "contains_words",
+    "judged_share",
+    "ndcg",
+    "precision_at",
+    "score_evidence",
+]
+
+_WORD = re.compile(r"\w+")
+# Deliberately simple, and not what extracts are cut by: a scorer must not favour one splitter.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_SHORTEST_SENTENCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Gold:
+    whole: str
+    sentences: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> _Gold:
+        sentences = [_words(part) for part in _SENTENCE_END.split(text)]
+        long_ones = [s for s in sentences if len(s) >= _SHORTEST_SENTENCE] or [s for s in sentences if s]
+        return cls(whole=_joined(_words(text)), sentences=tuple(map(_joined, long_ones)))
+
+    def found_in(self, row: str) -> tuple[float, tuple[str, ...]]:
+        """Return which fraction of it stands in a row of words, and as which pieces."""
+        if not self.sentences:
+            return 0.0, ()
+        if self.whole in row:
+            return 1.0, (self.whole,)
+        found = tuple(sentence for sentence in self.sentences if sentence in row)
+        return len(found) / len(self.sentences), found
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The gold of one question, prepared once: of each piece of gold, texts that say it equally well.
+
+    Example:
+        >>> evidence = Evidence.of([["The deadline is 3 May."], ["Ann signs it off.", "Ann approves."]])
+        >>> score_evidence("We agreed: the deadline is 3 May!", evidence).recall
+        0.5
+    """
+
+    golds: tuple[tuple[_Gold, ...], ...]
+
+    @classmethod
+    def of(cls, golds: Iterable[Iterable[str]]) -> Evidence:
+        """Return the evidence of pieces of gold, each given as the texts that say it."""
+        return cls(tuple(tuple(map(_Gold.of, texts)) for texts in golds))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvidenceScore:
+    """How a text covers the evidence.
+
+    Attributes:
+        recall: The mean over the pieces of gold of the fraction that stands in the text, the best
+            of its equal texts counting.
+        precision: The share of the text's words that belong to gold found in it.
+    """
+
+    recall: float
+    precision: float
+
+
+def score_evidence(text: str, evidence: Evidence) -> EvidenceScore:
+    """Return evidence recall and precision of a text; 0 where there is no gold or no text."""
+    row = _joined(_words(text))
+    recalls: list[float] = []
+    pieces: set[str] = set()
+    for gold in evidence.golds:
+        found = [alternative.found_in(row) for alternative in gold]
+        recalls.append(max((fraction for fraction, _ in found), default=0.0))
+        pieces.update(piece for _, parts in found for piece in parts)
+    recall = math.fsum(recalls) / len(recalls) if recalls else 0.0
+    return EvidenceScore(recall=recall, precision=_covered_share(row, pieces))
+
+
+def contains_words(text: str, passage: str) -> bool:
+    """Return whether the words of a passage stand in a text in a row; False for one without words.
+
+    Example:
+        >>> contains_words("So: DON'T stop.", "don't stop"), contains_words("a start", "art")
+        (True, False)
+    """
+    words = _joined(_words(passage))
+    return bool(words) and words in _joined(_words(text))
+
+
+def ndcg(grades: Sequence[float], ideal: Iterable[float] | None = None, k: int = 10) -> float:
+    """Return the normalised discounted cumulative gain of a ranking's first k.
+
+    The gain of a grade is 2^grade − 1, discounted by log2(place + 1) (Burges et al. 2005).
+
+    Args:
+        grades: Of the ranked items, best ranked first; 0 for the irrelevant and the unjudged.
+        ideal: All grades that there are; by default those of the ranking.
+        k: Places that count.
+
+    Returns:
+        0 where nothing relevant exists.
+
+    Example:
+        >>> ndcg([3, 0, 1], k=3) > ndcg([0, 1, 3], k=3)
+        True
+        >>> ndcg([1, 1], ideal=[1, 1])
+        1.0
+    """
+    best = _gain(sorted(grades if ideal is None else ideal, reverse=True)[:k])
+    return _gain(grades[:k]) / best if best else 0.0
+
+
+def precision_at(grades: Sequence[float], k: int = 10, relevant_from: float = 1) -> float:
+    """Return the share of the first k that are relevant; of fewer, where there are fewer.
+
+    Example:
+        >>> precision_at([3, 0, 1, 0], k=4)
+        0.5
+    """
+    first = grades[:k]
+    return sum(grade >= relevant_from for grade in first) / len(first) if first else 0.0
+
+
+def judged_share(grades: Sequence[float | None], k: int = 10) -> float:
+    """Return the share of the first k that were judged at all: how far other figures can be trusted.
+
+    Example:
+        >>> judged_share([2, None, 0, None])
+        0.5
+    """
+    first = grades[:k]
+    return sum(grade is not None for grade in first) / len(first) if first else 0.0
+
+
+def _gain(grades: Iterable[float]) -> float:
+    return math.fsum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _joined(words: Sequence[str]) -> str:
+    # Framed by spaces, so that a piece is found at word boundaries only.
+    return f" {' '.join(words)} " if words else ""
+
+
+def _covered_share(row: str, pieces: Iterable[str]) -> float:
+    total = row.count(" ") - 1
+    if total < 1:
+        return 0.0
+    spans = sorted(span for piece in pieces for span in _places(row, piece))
+    covered = end = 0
+    for start, stop in spans:
+        if stop > end:
+            # Between its framing spaces a span has one word for each space but one.
+            covered += row.count(" ", max(start, end - 1), stop) - 1
+            end = stop
+    return covered / total
+
+
+def _places(row: str, piece: str) -> list[tuple[int, int]]:
+    places, at = [], row.find(piece)
+    while at >= 0:
+        places.append((at, at + len(piece)))
+        at = row.find(piece, at + len(piece) - 1)
+    return places
