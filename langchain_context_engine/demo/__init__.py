@@ -1,0 +1,16 @@
+"""The demo: a fictional company's memories, chat, experiences and repository, and three questions."""
+
+from __future__ import annotations
+
+from langchain_context_engine.demo.load import WORKSPACE_ID, DemoCollections, load_demo
+from langchain_context_engine.demo.questions import DEMO_QUESTIONS, DemoQuestion
+from langchain_context_engine.demo.repository import create_demo_repository
+
+__all__ = [
+    "DEMO_QUESTIONS",
+    "WORKSPACE_ID",
+    "DemoCollections",
+    "DemoQuestion",
+    "create_demo_repository",
+    "load_demo",
+]

@@ -1,0 +1,50 @@
+"""Three questions that show what the engine does, over the bundled memories, chat and experiences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoQuestion:
+    """A question and what its answer shows.
+
+    Attributes:
+        question: What is asked.
+        shows: One sentence: what to look at in the context and its explanation.
+        budget: Tokens.
+        scope: Whose records may be seen.
+        key_id: The id of the record that the answer turns on.
+    """
+
+    question: str
+    shows: str
+    budget: int
+    scope: Mapping[str, str] = field(default_factory=lambda: {"workspace_id": "harbor"})
+    key_id: str = ""
+
+
+DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
+    DemoQuestion(
+        question="When do invoices go out each month?",
+        shows="Two people noted the same rule in almost the same words: one stands in the context, the other "
+        "is dropped as its duplicate and named as such. Lantern's own rule is out of scope and nowhere.",
+        budget=600,
+        key_id="m-invoice-day",
+    ),
+    DemoQuestion(
+        question="What went wrong with the payout import in January, and what do we check since then?",
+        shows="A small budget: the long account of the incident gives only its best sentences, and the "
+        "explanation says how many tokens what was left out lacked.",
+        budget=220,
+        key_id="m-payout-incident",
+    ),
+    DemoQuestion(
+        question="What is our latest decision about the payment provider?",
+        shows="The older decision for Paddle resembles the question as much as the newer one for Stripe; "
+        "since the question asks for the latest, the newer ones come first.",
+        budget=400,
+        key_id="m-provider-stripe",
+    ),
+)
