@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
@@ -104,13 +103,13 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
-        wanted = all_of(self._scope(request), read_where(request.where))
+        pushed = all_of(read_scope(request.scope), read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
-        if limit == 0 or wanted == NOTHING or request.kinds == ():
+        if limit == 0 or pushed == NOTHING or request.kinds == ():
             return []
         if request.vector is None and not request.query.strip():
             return []
-        search = self._search(request, self._vector(request), wanted)
+        search = self._search(request, self._vector(request), pushed)
         return search.run(request.offset, request.offset + limit)
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
@@ -123,7 +122,7 @@ class ChromaSource:
         if not ids or scope == NOTHING:
             return []
         has_query = request.vector is not None or bool(request.query.strip())
-        search = self._search(request, self._vector(request) if has_query else (), scope)
+        search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
         search.records |= self._handle.read(ids, _FULL if has_query else _FULL[:2])
         kept = [
             id_
@@ -132,7 +131,7 @@ class ChromaSource:
             and matches(record.get("metadatas") or {}, scope)
         ]
         if not has_query:
-            return [self._candidate(search, id_, search.records[id_]) for id_ in kept]
+            return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
         return search.complete(kept, LexicalQuery.of(request.query))
 
     def link_named(self, text: str, request: ContextRequest) -> list[str]:
@@ -169,12 +168,34 @@ class ChromaSource:
         shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
         return None if shelf is None else (index, shelf)
 
-    def _search(self, request: ContextRequest, vector: Vector, wanted: Filter) -> Search:
-        search = Search(
-            handle=self._handle, request=request, vector=vector, wanted=wanted, lexical=self._lexical()
+    def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
+        scope, lexical = self._scope(request), self._lexical()
+
+        def adjacent(id_: str) -> tuple[str, ...]:
+            if lexical is None or self.sequence is None:
+                return ()
+            return lexical[1].catalogue.adjacent(id_, self.sequence, lambda _, found: matches(found, scope))
+
+        def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
+            return to_candidate(
+                id_,
+                record,
+                source=self._handle.name,
+                kind=self.kind,
+                sequence=self.sequence,
+                neighbours=adjacent(id_) if measures else (),
+                **measures,
+            )
+
+        return Search(
+            handle=self._handle,
+            request=request,
+            vector=vector,
+            wanted=all_of(Not(HIDDEN), pushed),
+            pushed=pushed,
+            lexical=lexical,
+            to_candidate=candidate,
         )
-        search.to_candidate = partial(self._candidate, search)
-        return search
 
     def _vector(self, request: ContextRequest) -> Vector:
         if request.vector is not None:
@@ -183,20 +204,3 @@ class ChromaSource:
             msg = f"source {self.name!r} has no embeddings; pass embeddings=… or a request with a vector"
             raise SourceError(msg)
         return self._shared.query_vectors.embed(self.embeddings, request.query)
-
-    def _candidate(self, search: Search, id_: str, record: Mapping[str, Any], **more: Any) -> Candidate:
-        neighbours: tuple[str, ...] = ()
-        if more and search.lexical and self.sequence:
-            scope = self._scope(search.request)
-            neighbours = search.lexical[1].catalogue.adjacent(
-                id_, self.sequence, lambda _, metadata: matches(metadata, scope)
-            )
-        return to_candidate(
-            id_,
-            record,
-            source=self._handle.name,
-            kind=self.kind,
-            sequence=self.sequence,
-            neighbours=neighbours,
-            **more,
-        )

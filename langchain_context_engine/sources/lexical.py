@@ -21,10 +21,9 @@ from langchain_context_engine.sources.catalogue import Admits, Catalogue, Entry
 from langchain_context_engine.sources.changes import Changes, CountWatch, Watch, watch
 from langchain_context_engine.sources.collection import CollectionHandle
 from langchain_context_engine.sources.postings import LexicalQuery, Postings
-from langchain_context_engine.sources.ranking import settled
+from langchain_context_engine.sources.ranking import deeper, settled
 
-_FIRST_RUNG = 200
-_NEXT_RUNG = 4
+_FIRST_RUNG = 50
 _BATCH = 1000
 _FIELDS = ("documents", "metadatas")
 _log = logging.getLogger(__name__)
@@ -110,16 +109,14 @@ class LexicalIndex:
     ) -> list[tuple[str, float]]:
         """Return (id, BM25 score) of up to `limit` admitted records, best first, ties by id."""
         seen = self._catalogued(shelf.catalogue, admits)
-        rung = _FIRST_RUNG
-        while rung <= limit:
-            rung *= _NEXT_RUNG
+        rung = deeper(_FIRST_RUNG, limit + 1)
         while True:
             rows = self._postings.search(query, shelf.collection, condition, rung)
             hits = self._ids_of(rows, shelf.catalogue)
             found = settled(hits, seen, limit, is_all=len(rows) < rung)
             if found is not None:
                 return found
-            rung *= _NEXT_RUNG
+            rung = deeper(rung, rung + 1)
 
     def scores(self, query: LexicalQuery, shelf: Shelf, ids: Sequence[str]) -> dict[str, tuple[float, float]]:
         """Return id → (BM25 by terms, BM25 by pairs of terms); 0 where nothing matches."""

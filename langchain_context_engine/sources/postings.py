@@ -188,7 +188,7 @@ class Postings:
         return query.boolean_query([(occur.Must, query.all_query()), (occur.MustNot, found)])
 
     def _term(self, field: str, value: str) -> Any:
-        return self._tantivy.Query.term_query(self._schema, field, value, index_option="basic")
+        return self._tantivy.Query.term_query(self._schema, field, value)
 
     def _any(self, parts: Iterable[Any]) -> Any:
         clauses = [(self._tantivy.Occur.Should, part) for part in parts]

@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 
+def deeper(rung: int, goal: int) -> int:
+    """Return the first depth of the ladder `rung`, 4·`rung`, 16·`rung`, … that reaches a goal.
+
+    Example:
+        >>> deeper(200, 150), deeper(200, 201)
+        (200, 800)
+    """
+    while rung < goal:
+        rung *= 4
+    return rung
+
+
 def settled(
     hits: Sequence[tuple[str, float]], admits: Callable[[str], bool], needed: int, *, is_all: bool
 ) -> list[tuple[str, float]] | None:

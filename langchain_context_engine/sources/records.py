@@ -28,25 +28,16 @@ def relevance_of(distance: float, space: str) -> float:
     return 1 / (1 + max(0.0, distance))
 
 
-def distance_of(query: Sequence[float], vector: Sequence[float], space: str) -> float:
-    """Return the distance of two vectors as Chroma measures it in a space."""
-    if space == "cosine":
-        return 1 - cosine_of(query, vector)
-    if space == "ip":
-        return 1 - _dot(query, vector)
-    return _dot(query, query) + _dot(vector, vector) - 2 * _dot(query, vector)
-
-
-def cosine_of(query: Sequence[float], vector: Sequence[float]) -> float:
-    """Return the cosine similarity of two vectors, 0 where one is zero or they differ in length."""
-    norms = math.sqrt(_dot(query, query) * _dot(vector, vector)) if len(query) == len(vector) else 0.0
-    return _dot(query, vector) / norms if norms else 0.0
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
+def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tuple[float, float]:
+    """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity."""
     import numpy as np
 
-    return float(np.dot(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)))
+    a, b = np.asarray(query, dtype=np.float64), np.asarray(vector, dtype=np.float64)
+    dot, lengths = float(a @ b), float(np.sqrt((a @ a) * (b @ b)))
+    cosine = dot / lengths if lengths else 0.0
+    if space == "cosine":
+        return 1 - cosine, cosine
+    return (1 - dot if space == "ip" else float(((a - b) ** 2).sum())), cosine
 
 
 def kind_of(metadata: Mapping[str, Any], default: str) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.filters import HIDDEN, Filter, Not, all_of, matches, passes, to_chroma
+from langchain_context_engine.filters import EVERYTHING, Filter, matches, passes, to_chroma
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import CollectionHandle
 from langchain_context_engine.sources.lexical import LexicalIndex, Shelf
 from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector
-from langchain_context_engine.sources.ranking import merge_by_rank, settled
-from langchain_context_engine.sources.records import cosine_of, distance_of, relevance_of
+from langchain_context_engine.sources.ranking import deeper, merge_by_rank, settled
+from langchain_context_engine.sources.records import compare, relevance_of
 from langchain_context_engine.types import Candidate
 
 _FIRST_RUNG = 200
 """Hits asked for at once: ids and distances are cheap, and one depth for all small limits makes the
 first n of a longer answer the shorter answer although the index is approximate."""
-_NEXT_RUNG = 4
+_DEEPEST_CHECKED = 3200
+"""Hits up to which checking what comes is faster than a `where`."""
 _FIELDS = ("documents", "metadatas")
 
 ToCandidate = Callable[..., Candidate]
@@ -35,6 +37,7 @@ class Search:
         request: What is asked.
         vector: The query's vector.
         wanted: Scope, `deleted` and `where`.
+        pushed: The same without `deleted`: what a store may be asked to check.
         to_candidate: (id, record, more fields) → Candidate.
         lexical: The index of words and the collection's shelf in it, or None.
         records: What was read.
@@ -46,6 +49,7 @@ class Search:
     request: ContextRequest
     vector: Vector
     wanted: Filter
+    pushed: Filter
     lexical: tuple[LexicalIndex, Shelf] | None = None
     records: dict[str, Record] = field(default_factory=dict)
     metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -75,28 +79,36 @@ class Search:
 
     def complete(self, ids: Sequence[str], query: LexicalQuery) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
-        space = self.handle.space
         scores: Mapping[str, tuple[float, float]] = {}
         if self.lexical:
             index, shelf = self.lexical
             scores = index.scores(query, shelf, ids)
+        measured = self._measure(ids)
         found = []
         for id_ in ids:
-            record = self.records[id_]
-            embedding = record.get("embeddings")
-            distance = self.distances.get(id_)
-            if distance is None and embedding is not None:
-                distance = distance_of(self.vector, embedding, space)
-            relevance = 0.0 if distance is None else relevance_of(distance, space)
+            distance, cosine = measured[id_]
             claims: dict[str, float] = {}
             if self.lexical:
-                by_terms, by_pairs = scores.get(id_, (0.0, 0.0))
-                near = 1 - distance if space == "cosine" and distance is not None else None
-                if near is None:
-                    near = 0.0 if embedding is None else cosine_of(self.vector, embedding)
-                claims = {"dense": near, "lexical": by_terms, "phrase": by_pairs}
-            found.append(self.to_candidate(id_, record, relevance=relevance, claims=claims))
+                by_terms, by_pairs = scores[id_]
+                claims = {"dense": cosine, "lexical": by_terms, "phrase": by_pairs}
+            relevance = relevance_of(distance, self.handle.space)
+            found.append(self.to_candidate(id_, self.records[id_], relevance=relevance, claims=claims))
         return found
+
+    def _measure(self, ids: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Return id → (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
+        space = self.handle.space
+        measured: dict[str, tuple[float, float]] = {}
+        for id_ in ids:
+            distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
+            if distance is not None and (space == "cosine" or not self.lexical):
+                measured[id_] = (distance, 1 - distance)
+            elif vector is None or len(vector) != len(self.vector):
+                measured[id_] = (math.inf, 0.0)
+            else:
+                own, cosine = compare(self.vector, vector, space)
+                measured[id_] = (own if distance is None else distance, cosine)
+        return measured
 
     def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
         """Tell whether a record may be offered."""
@@ -116,39 +128,44 @@ class Search:
         return any(other is not None for other in others)
 
     def _has_filters(self) -> bool:
-        return self.wanted != all_of(Not(HIDDEN)) or self._asks_more()
+        return self.pushed != EVERYTHING or self._asks_more()
 
     def _nearest(self, needed: int) -> list[tuple[str, float]]:
         """Return the `needed` nearest admitted hits, or all there are.
 
-        First without a `where`, checking what comes: several times faster. Where little of it is
-        admitted the store filters, and is asked deeper until it has no more.
+        First without a `where`, checking what comes: a whole collection's distances cost less than a
+        filter that Chroma checks. Where few of many hits are admitted the store filters, and is asked
+        deeper until it has no more. `deleted` is never left to the store, which is slow at it.
         """
         where: dict[str, Any] | None = None
-        rung = _FIRST_RUNG
-        while rung <= needed:
-            rung *= _NEXT_RUNG
+        rung = deeper(_FIRST_RUNG, needed + 1)
         while True:
             hits = self.handle.nearest(self.vector, rung, where)
             self.distances.update(hits)
-            is_seen = self._seen([id_ for id_, _ in hits])
-            admitted = settled(hits, is_seen, needed, is_all=len(hits) < rung)
-            if admitted is not None:
-                return admitted
-            is_rare = sum(is_seen(id_) for id_, _ in hits) * _NEXT_RUNG < len(hits)
-            if where is None and is_rare and (where := to_chroma(self.wanted)):
-                continue
-            rung *= _NEXT_RUNG
+            seen = self._seen([id_ for id_, _ in hits], is_filtered=where is not None)
+            found = settled(hits, seen, needed, is_all=len(hits) < rung)
+            if found is not None:
+                return found
+            admitted = sum(seen(id_) for id_, _ in hits)
+            goal = max(rung + 1, needed * rung // max(1, admitted))
+            if where is None and deeper(rung, goal) > (_DEEPEST_CHECKED if self._is_exact() else rung):
+                where = to_chroma(self.pushed)
+                if where is not None:
+                    continue
+            rung = deeper(rung, rung + 1)
 
-    def _seen(self, ids: Sequence[str]) -> Callable[[str], bool]:
+    def _is_exact(self) -> bool:
+        return self.lexical is not None and self.lexical[1].is_exact
+
+    def _seen(self, ids: Sequence[str], *, is_filtered: bool) -> Callable[[str], bool]:
         """Return what tells of these ids whether they are admitted, as far as it can be told now."""
-        entries = self.lexical[1].catalogue.entries if self.lexical and self.lexical[1].is_exact else None
-        if entries is not None:
+        if self.lexical is not None and self.lexical[1].is_exact:
+            entries = self.lexical[1].catalogue.entries
             return lambda id_: (
                 id_ not in self.rejected
                 and ((entry := entries.get(id_)) is None or self.admits(id_, entry.metadata))
             )
-        if not self.is_strict:
+        if not self.is_strict or (is_filtered and not self.rejected and not self._asks_more()):
             return lambda id_: id_ not in self.rejected
         unread = [id_ for id_ in ids if id_ not in self.metadata]
         for id_, fields in self.handle.read(unread, ("metadatas",)).items():
