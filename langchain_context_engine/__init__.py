@@ -1,0 +1,115 @@
+"""One question, one context that fits the token budget exactly, and a reason for every candidate's fate."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from langchain_context_engine.budget import Budget
+    from langchain_context_engine.config import EngineConfig
+    from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings, OpenAIEmbeddings
+    from langchain_context_engine.engine import ContextEngine
+    from langchain_context_engine.errors import (
+        AllSourcesFailedError,
+        ConfigError,
+        ContextEngineError,
+        EmbeddingError,
+        ScopeError,
+        SourceError,
+        TemplateError,
+        UnknownNameError,
+    )
+    from langchain_context_engine.journal import Journal
+    from langchain_context_engine.request import ContextRequest, Message
+    from langchain_context_engine.retriever import ContextRetriever
+    from langchain_context_engine.runnable import ContextRunnable
+    from langchain_context_engine.sources.chroma import ChromaSource
+    from langchain_context_engine.sources.history import HistorySource
+    from langchain_context_engine.sources.pinned import PinnedSource
+    from langchain_context_engine.sources.retriever import RetrieverSource
+    from langchain_context_engine.templates import Template
+    from langchain_context_engine.traces import Diff, diff, replay
+    from langchain_context_engine.truncate import extractive, keep_end, keep_start
+    from langchain_context_engine.types import Candidate, Context, Decision, Passage, Ranked
+
+_HOMES = {
+    "budget": ("Budget",),
+    "config": ("EngineConfig",),
+    "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
+    "engine": ("ContextEngine",),
+    "errors": (
+        "AllSourcesFailedError",
+        "ConfigError",
+        "ContextEngineError",
+        "EmbeddingError",
+        "ScopeError",
+        "SourceError",
+        "TemplateError",
+        "UnknownNameError",
+    ),
+    "journal": ("Journal",),
+    "request": ("ContextRequest", "Message"),
+    "retriever": ("ContextRetriever",),
+    "runnable": ("ContextRunnable",),
+    "sources.chroma": ("ChromaSource",),
+    "sources.history": ("HistorySource",),
+    "sources.pinned": ("PinnedSource",),
+    "sources.retriever": ("RetrieverSource",),
+    "templates": ("Template",),
+    "traces": ("Diff", "diff", "replay"),
+    "truncate": ("extractive", "keep_end", "keep_start"),
+    "types": ("Candidate", "Context", "Decision", "Passage", "Ranked"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AllSourcesFailedError",
+    "Budget",
+    "CachedEmbeddings",
+    "Candidate",
+    "ChromaSource",
+    "ConfigError",
+    "Context",
+    "ContextEngine",
+    "ContextEngineError",
+    "ContextRequest",
+    "ContextRetriever",
+    "ContextRunnable",
+    "Decision",
+    "Diff",
+    "EmbeddingError",
+    "EngineConfig",
+    "HistorySource",
+    "Journal",
+    "LocalEmbeddings",
+    "Message",
+    "OpenAIEmbeddings",
+    "Passage",
+    "PinnedSource",
+    "Ranked",
+    "RetrieverSource",
+    "ScopeError",
+    "SourceError",
+    "Template",
+    "TemplateError",
+    "UnknownNameError",
+    "diff",
+    "extractive",
+    "keep_end",
+    "keep_start",
+    "replay",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first asked for, so that importing the package costs next to nothing."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

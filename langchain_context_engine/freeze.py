@@ -20,6 +20,11 @@ def clean_text(text: str) -> str:
 
 
 def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    """Return a copy with clean strings; None is empty.
+
+    Raises:
+        ConfigError: The value is no mapping.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -32,12 +37,14 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
 
 
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    """Return names as a tuple; one string is one name, None stays None."""
     if value is None:
         return None
     return (value,) if isinstance(value, str) else tuple(value)
 
 
 def set_fields(instance: object, **values: object) -> None:
+    """Set fields of a frozen dataclass; only its own `__post_init__` may call this."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
 

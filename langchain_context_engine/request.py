@@ -54,8 +54,9 @@ class Message:
                 id=str(value.get("id") or ""),
                 created_at=value.get("created_at"),
             )
-        if isinstance(value, (tuple, list)) and len(value) == 2:
-            return cls(role=_role(value[0]), text=_content_text(value[1]))
+        if isinstance(value, (tuple, list)):
+            role, content = value
+            return cls(role=_role(role), text=_content_text(content))
         if hasattr(value, "content"):
             return cls(
                 role=_role(getattr(value, "type", "user")),

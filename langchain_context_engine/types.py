@@ -68,6 +68,7 @@ class Reason(StrEnum):
     EXCLUDED = "excluded"
     DUPLICATE = "duplicate"
     BELOW_THRESHOLD = "below_threshold"
+    OVER_LIMIT = "over_limit"
     OVER_K = "over_k"
     OVER_BUDGET = "over_budget"
     OVER_SHARE = "over_share"

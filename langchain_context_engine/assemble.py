@@ -1,0 +1,152 @@
+"""Assemble: the pure half of the engine. The same candidates, request and parts give the same bytes.
+
+No store, no clock, no network: the inspector's sliders, replay and tuning call this on stored candidates.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_context_engine.fusion import Fusion
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.signals import Signal
+from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
+from langchain_context_engine.stages.ledger import settle
+from langchain_context_engine.stages.pack import Packing, pack
+from langchain_context_engine.stages.rank import rank
+from langchain_context_engine.stages.render import render
+from langchain_context_engine.telemetry import stage_span
+from langchain_context_engine.templates import Template
+from langchain_context_engine.types import Candidate, Context, Decision, Ranked, Reason, Status, Verdict
+
+ROOM_REASONS = frozenset(
+    {
+        Reason.CUT,
+        Reason.EXTRACTED,
+        Reason.COMPACTED,
+        Reason.OVER_BUDGET,
+        Reason.OVER_SHARE,
+        Reason.OVER_ITEM_CAP,
+    }
+)
+"""Reasons that mean the budget made a difference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Settings, resolved: the parts that do the work from rank to render."""
+
+    signals: Mapping[str, Signal]
+    weights: Mapping[str, float] | None
+    fusion: Fusion
+    min_score: float | None
+    dedupe_threshold: float
+    dedupe_rules: Sequence[DedupeRule]
+    packing: Packing
+    template_of: Callable[[Any], Template]
+
+    def packing_for(self, request: ContextRequest) -> Packing:
+        """Return the packing with the request's own budget, template and number of passages."""
+        layout = replace(self.packing.layout, template=self.template_of(request.template))
+        tokens = self.packing.budget.tokens if request.budget is None else request.budget
+        return replace(
+            self.packing, layout=layout, budget=replace(self.packing.budget, tokens=tokens), k=request.k
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered:
+    """What rank and dedupe leave, best first."""
+
+    items: tuple[Ranked, ...]
+    decisions: tuple[Decision, ...]
+    warnings: tuple[str, ...]
+    timings: Mapping[str, float]
+
+
+def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts) -> Ordered:
+    """Rank and dedupe: what `search` gives."""
+    timings: dict[str, float] = {}
+    with _timed("rank", timings):
+        ranking = rank(candidates, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
+        kept, low = _above(ranking.items, parts.min_score)
+    with _timed("dedupe", timings):
+        unique, duplicates = dedupe(kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules)
+    return Ordered(
+        items=unique,
+        decisions=(*ranking.decisions, *low, *duplicates),
+        warnings=ranking.warnings,
+        timings=timings,
+    )
+
+
+def assemble(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts) -> Context:
+    """Rank, dedupe, pack and render candidates into a context.
+
+    Args:
+        candidates: From collect and expand, in the engine's order.
+        request: With `now` filled in.
+        parts: Resolved settings.
+    """
+    ordered = order(candidates, request, parts)
+    timings = dict(ordered.timings)
+    packing = parts.packing_for(request)
+    with _timed("pack", timings):
+        packed = pack(ordered.items, request.query, packing)
+    with _timed("render", timings):
+        rendered = render(packed.passages, layout=packing.layout, count=packing.count, blocks=packed.blocks)
+    over = rendered.tokens - packing.budget.tokens
+    warnings = (*ordered.warnings, *packed.warnings)
+    if over > 0:
+        warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
+    return Context(
+        text=rendered.text,
+        tokens=rendered.tokens,
+        budget=packing.budget.tokens,
+        passages=rendered.passages,
+        citations=rendered.citations,
+        sections=rendered.sections,
+        decisions=settle((*ordered.decisions, *packed.decisions), rendered.passages),
+        warnings=warnings,
+        timings=timings,
+        status=Status.OK if candidates else Status.EMPTY,
+        is_truncated=any(decision.reason in ROOM_REASONS for decision in packed.decisions),
+        request=request,
+        candidates=tuple(candidates),
+    )
+
+
+def _above(items: tuple[Ranked, ...], min_score: float | None) -> tuple[tuple[Ranked, ...], list[Decision]]:
+    if min_score is None:
+        return items, []
+    low = [
+        Decision(
+            stage="rank",
+            key=item.key,
+            verdict=Verdict.DROPPED,
+            reason=Reason.BELOW_THRESHOLD,
+            details={"score": item.score, "threshold": min_score},
+        )
+        for item in items
+        if item.score < min_score
+    ]
+    return tuple(item for item in items if item.score >= min_score), low
+
+
+class _timed:  # noqa: N801 - reads as a statement
+    """Time a stage in milliseconds, under its own span."""
+
+    def __init__(self, stage: str, timings: dict[str, float]) -> None:
+        self._stage, self._timings = stage, timings
+        self._span = stage_span(stage)
+
+    def __enter__(self) -> None:
+        self._span.__enter__()
+        self._start = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self._timings[self._stage] = (time.perf_counter() - self._start) * 1000
+        self._span.__exit__(*error)

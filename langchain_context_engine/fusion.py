@@ -1,0 +1,173 @@
+"""One relevance out of several claims, comparable over all sources; and what neighbours and names add.
+
+The formula is measured, see the README's benchmark: min-max over the pool of the dense cosine, the
+BM25 score and the bigram BM25 score, weighted .4, .6 and .05, then a share of the better neighbour's
+relevance, then a share of the relevance of a top passage that names this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from langchain_context_engine.types import Candidate, Key
+
+_TOKEN = re.compile(r"\w+")
+_LONGEST_NAME = 8
+"""Words of the longest title that is looked for in a text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How much each leg, a neighbour and a name weigh.
+
+    Attributes:
+        dense: Weight of the cosine similarity.
+        lexical: Weight of the BM25 score.
+        phrase: Weight of the BM25 score over word pairs.
+        neighbour: Share of the better neighbour's relevance that is added.
+        link: Share of a naming passage's relevance that is added.
+        naming: How many of the best passages may name others.
+    """
+
+    dense: float = 0.4
+    lexical: float = 0.6
+    phrase: float = 0.05
+    neighbour: float = 0.3
+    link: float = 0.3
+    naming: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """The relevance of one candidate after fusion.
+
+    Attributes:
+        relevance: 0–1.
+        parts: Named raw parts, 0–1: dense, lexical, phrase, neighbour, link.
+        lenders: `neighbour` or `link` → the candidate that lent relevance.
+    """
+
+    relevance: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    lenders: Mapping[str, Key] = field(default_factory=dict)
+
+
+def fuse(candidates: Sequence[Candidate], fusion: Fusion) -> list[Fused]:
+    """Return one `Fused` for each candidate, in order.
+
+    A candidate without claims keeps its `relevance`. So does everyone where the lexical legs found
+    nothing: with one leg there is nothing to fuse, and the source's own scale is kept. Fused values
+    above 1 are divided by the largest, so order is kept.
+    """
+    legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
+    scaled = {leg: _min_max(candidates, leg) for leg, weight in legs.items() if weight > 0}
+    if not scaled.get("lexical"):
+        return [Fused(relevance=candidate.relevance) for candidate in candidates]
+    live = {leg: values for leg, values in scaled.items() if values}
+    total = sum(legs[leg] for leg in live)
+    first = [
+        sum(legs[leg] * live[leg][i] for leg in live) / total if candidate.claims else candidate.relevance
+        for i, candidate in enumerate(candidates)
+    ]
+    place = {candidate.key: i for i, candidate in enumerate(candidates)}
+    lent = {
+        "neighbour": _neighbours(candidates, first, place),
+        "link": _namers(candidates, first, fusion.naming) if fusion.link else {},
+    }
+    return _raised(candidates, fusion, first, live, lent)
+
+
+def _min_max(candidates: Sequence[Candidate], leg: str) -> list[float]:
+    """Scale one leg's claims to 0–1 over the candidates that make one; [] where they do not differ."""
+    claims = [candidate.claims.get(leg) for candidate in candidates]
+    known = [claim for claim in claims if claim is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    if high <= low:
+        return []
+    return [0.0 if claim is None else (claim - low) / (high - low) for claim in claims]
+
+
+def _neighbours(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int]
+) -> dict[int, int]:
+    """Return, for each candidate that has neighbours in the pool, the place of the better one."""
+    better = {}
+    for i, candidate in enumerate(candidates):
+        near = [place[key] for n in candidate.neighbours if (key := (candidate.source, n)) in place]
+        if near:
+            better[i] = max(near, key=lambda j: (relevance[j], -j))
+    return better
+
+
+def _namers(candidates: Sequence[Candidate], relevance: Sequence[float], naming: int) -> dict[int, int]:
+    """Return, for each candidate that a top passage names verbatim, the place of the best such passage."""
+    names: dict[tuple[str, ...], list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        for name in candidate_names(candidate):
+            names.setdefault(name, []).append(i)
+    if not names:
+        return {}
+    longest = min(_LONGEST_NAME, max(map(len, names)))
+    top = sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]
+    named: dict[int, int] = {}
+    for namer in top:
+        words = _TOKEN.findall(candidates[namer].text)
+        for start in range(len(words)):
+            for length in range(1, longest + 1):
+                for i in names.get(tuple(words[start : start + length]), ()):
+                    if i != namer:
+                        named.setdefault(i, namer)
+    return named
+
+
+def candidate_names(candidate: Candidate) -> list[tuple[str, ...]]:
+    """Return the names by which a text may refer to a candidate, as words: its title, its path and symbol."""
+    metadata = candidate.metadata
+    title, path, symbol = (str(metadata.get(key) or "") for key in ("title", "path", "symbol"))
+    full = (title, f"{path} {symbol}" if path and symbol else "")
+    return [name for text in full if text and (name := tuple(_TOKEN.findall(text)))]
+
+
+def _raised(
+    candidates: Sequence[Candidate],
+    fusion: Fusion,
+    first: Sequence[float],
+    live: Mapping[str, Sequence[float]],
+    lent: Mapping[str, Mapping[int, int]],
+) -> list[Fused]:
+    """Add what neighbours and naming passages lend to the first relevance.
+
+    Args:
+        candidates: The pool.
+        fusion: The weights.
+        first: Relevance by the legs alone.
+        live: Leg → scaled values.
+        lent: Part → place of the borrower → place of the lender.
+    """
+    shares = {"neighbour": fusion.neighbour, "link": fusion.link}
+    raised = [
+        value + sum(shares[part] * first[places[i]] for part, places in lent.items() if i in places)
+        if candidates[i].claims
+        else value
+        for i, value in enumerate(first)
+    ]
+    largest = max([1.0, *raised])
+    fused = []
+    for i, candidate in enumerate(candidates):
+        if not candidate.claims:
+            fused.append(Fused(relevance=candidate.relevance))
+            continue
+        lenders = {part: places[i] for part, places in lent.items() if i in places}
+        fused.append(
+            Fused(
+                relevance=raised[i] / largest,
+                parts={
+                    **{leg: values[i] for leg, values in live.items()},
+                    **{part: first[lender] for part, lender in lenders.items()},
+                },
+                lenders={part: candidates[lender].key for part, lender in lenders.items()},
+            )
+        )
+    return fused

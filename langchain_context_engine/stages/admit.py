@@ -1,0 +1,124 @@
+"""Admit: let only sound, wanted candidates of the right scope in, each once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_context_engine.filters import in_scope, passes
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.signals import clamp
+from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """Sound candidates in the engine's order (source, then the source's own order), and what fell."""
+
+    candidates: tuple[Candidate, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    has_failures: bool = False
+
+
+def admit(
+    offers: Sequence[tuple[str, Sequence[Any]]], request: ContextRequest, *, stage: str = "collect"
+) -> Collected:
+    """Check what sources offer and merge what is offered twice.
+
+    Out of scope leaves no trace. Malformed, empty, excluded, filtered candidates and those beyond
+    `limit` are dropped with a decision; relevance outside 0–1 is clamped with one warning. The same key
+    offered twice is one candidate: the better relevance, then the longer text, at the first one's place.
+
+    Args:
+        offers: (source name, what it gave), in the engine's order.
+        request: Its scope, filters, exclusions and limit are enforced here, whatever a source did.
+        stage: The stage that the decisions name.
+    """
+    found: dict[Key, Candidate] = {}
+    dropped: dict[Key, Decision] = {}
+    changed: list[Decision] = []
+    warnings: list[str] = []
+    for name, offer in offers:
+        own = 0
+        sound, malformed = _sound(name, offer, request)
+        for candidate, fault in sound:
+            key = candidate.key
+            reason = fault or _unfit(candidate, request)
+            if not reason and key not in found and request.limit is not None and own >= request.limit:
+                reason = Reason.OVER_LIMIT
+            if reason:
+                dropped.setdefault(key, _decision(stage, key, Verdict.DROPPED, reason))
+                continue
+            own += 1
+            offered = _clamped(candidate, name)
+            if offered.relevance != candidate.relevance:
+                changed.append(
+                    _decision(stage, key, Verdict.CHANGED, Reason.CLAMPED, given=candidate.relevance)
+                )
+            if key in found:
+                changed.append(_decision(stage, key, Verdict.CHANGED, Reason.MERGED, source=name))
+                offered = _merged(found[key], offered)
+            found[key] = offered
+        malformed += sum(fault is Reason.INVALID for _, fault in sound)
+        if malformed:
+            warnings.append(f"source {name!r} offered {malformed} malformed candidates; they were dropped")
+    clamped = sum(decision.reason is Reason.CLAMPED for decision in changed)
+    if clamped:
+        warnings.append(f"{clamped} candidates claimed a relevance outside 0–1; it was clamped")
+    final = [decision for key, decision in dropped.items() if key not in found]
+    return Collected(candidates=tuple(found.values()), decisions=(*changed, *final), warnings=tuple(warnings))
+
+
+def _sound(
+    name: str, offer: Sequence[Any], request: ContextRequest
+) -> tuple[list[tuple[Candidate, Reason | None]], int]:
+    """Return the in-scope candidates of an offer, each with its fault, and how many cannot be named."""
+    named: list[tuple[Candidate, Reason | None]] = []
+    nameless = 0
+    for item in offer:
+        if not isinstance(item, Candidate) or not (isinstance(item.id, str) and item.id):
+            nameless += 1
+        elif in_scope(item, request):
+            candidate = item if item.source else replace(item, source=name)
+            named.append((candidate, Reason.INVALID if _is_malformed(item) else None))
+    return named, nameless
+
+
+def _is_malformed(item: Candidate) -> bool:
+    numbers: Iterator[Any] = iter((item.relevance, *item.claims.values()))
+    return not isinstance(item.text, str) or not all(
+        isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in numbers
+    )
+
+
+def _unfit(candidate: Candidate, request: ContextRequest) -> Reason | None:
+    if not candidate.text.strip():
+        return Reason.EMPTY
+    if candidate.id in request.excluded or candidate.key in request.excluded:
+        return Reason.EXCLUDED
+    return None if passes(candidate, request) else Reason.FILTERED
+
+
+def _clamped(candidate: Candidate, name: str) -> Candidate:
+    """Return the candidate with its relevance in 0–1 and its provenance named."""
+    relevance = clamp(candidate.relevance)
+    if relevance == candidate.relevance and candidate.provenance:
+        return candidate
+    return replace(candidate, relevance=relevance, provenance=candidate.provenance or (name,))
+
+
+def _merged(first: Candidate, second: Candidate) -> Candidate:
+    better = max(first, second, key=lambda c: (c.relevance, len(c.text)))
+    legs = {**first.claims, **second.claims}
+    claims = {leg: max(c.claims[leg] for c in (first, second) if leg in c.claims) for leg in legs}
+    provenance = tuple(dict.fromkeys((*first.provenance, *second.provenance)))
+    return replace(
+        better, claims=claims, provenance=provenance, is_pinned=first.is_pinned or second.is_pinned
+    )
+
+
+def _decision(stage: str, key: Key, verdict: Verdict, reason: Reason, **details: Any) -> Decision:
+    return Decision(stage=stage, key=key, verdict=verdict, reason=reason, details=details)

@@ -1,0 +1,216 @@
+"""What has been chosen so far and what it costs, unit by unit, with undo."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from langchain_context_engine.layout import Layout
+from langchain_context_engine.templates import fill, passage_block, passage_values
+from langchain_context_engine.truncate import ELLIPSIS, pieces
+from langchain_context_engine.types import Passage, Ranked
+from langchain_context_engine.units import Unit
+
+_USUAL_MARKER = "[10]"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One step: a unit, or an item's cut text, with what it added to the cost."""
+
+    item: int
+    cost: int
+    unit: int | None = None
+
+
+class Basket:
+    """The chosen units of ranked items, their additive cost, and the passages that they make.
+
+    Costs are estimates, since tokens of parts do not add up exactly; pack recounts the written text.
+
+    Args:
+        items: Ranked, best first.
+        units: The units of each item, in reading order.
+        layout: What stands around the passages.
+        count: The token counter.
+        counts_frame: False: only contents cost, what stands around them is free.
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Ranked],
+        units: Sequence[Sequence[Unit]],
+        layout: Layout,
+        count: Callable[[str], int],
+        *,
+        counts_frame: bool = True,
+    ) -> None:
+        self.items = items
+        self.units = units
+        self.groups = [layout.group(item) for item in items]
+        self.spent_by: defaultdict[str, int] = defaultdict(int)
+        self.spent_on: defaultdict[int, int] = defaultdict(int)
+        self.chosen: dict[int, set[int]] = {}
+        self.cuts: dict[int, Passage] = {}
+        self.steps = 0
+        self._cut_by_share: set[int] = set()
+        self._log: list[Choice] = []
+        self._layout = layout
+        self._count = count
+        self._counts_frame = counts_frame
+        self._sizes: dict[tuple[int, int], int] = {}
+        self._frames: dict[int, int] = {}
+        self._headings: dict[str, int] = {}
+        self._opened: defaultdict[str, int] = defaultdict(int)
+        self._note = count(layout.template.note) if layout.template.note and counts_frame else 0
+        self._ellipsis = count(ELLIPSIS)
+        edges = (layout.template.header, layout.template.footer) if counts_frame else ()
+        self.spent = sum(count(fill(edge, {"count": "10", "sources": "3"})) for edge in edges if edge)
+        variables = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", layout.template.passage))
+        self._has_one_frame = variables <= {"content", "citation"}
+
+    def __contains__(self, item: int) -> bool:
+        return item in self.chosen or item in self.cuts
+
+    def __len__(self) -> int:
+        return len(self.chosen) + len(self.cuts)
+
+    @property
+    def last(self) -> Choice | None:
+        """The latest choice."""
+        return self._log[-1] if self._log else None
+
+    def frame(self, item: int) -> int:
+        """Return what a passage costs without its content: separator, marker, a new section's heading."""
+        if not self._counts_frame:
+            return 0
+        group = self.groups[item]
+        heading = 0
+        template = self._layout.template
+        if template.section and not self._opened[group]:
+            if group not in self._headings:
+                title = self._layout.titles.get(group, group)
+                self._headings[group] = self._count(fill(template.section, {"title": title, "count": "10"}))
+            heading = self._headings[group]
+        place = 0 if self._has_one_frame else item
+        if place not in self._frames:
+            ranked = self.items[item]
+            values = passage_values(ranked.candidate, content="", score=ranked.score, citation=_USUAL_MARKER)
+            block = passage_block(template, values, is_truncated=False)
+            self._frames[place] = self._count(template.separator + block)
+        return heading + self._frames[place]
+
+    def cost(self, unit: Unit) -> int:
+        """Return what adding a unit costs: its tokens, a new passage's frame, gaps opened and closed."""
+        size = self._sizes.get((unit.item, unit.index))
+        if size is None:
+            start, end = unit.span
+            size = self._count(self.items[unit.item].candidate.text[start:end])
+            self._sizes[unit.item, unit.index] = size
+        mine = self.chosen.get(unit.item)
+        of = len(self.units[unit.item])
+        if not mine:
+            return size + self.frame(unit.item) + (self._note if of > 1 else 0)
+        beside = (unit.index - 1 in mine) + (unit.index + 1 in mine)
+        note = -self._note if len(mine) + 1 == of else 0
+        return size + self._ellipsis * (1 - beside) + note
+
+    def text_room(self, item: int, allowance: int) -> int:
+        """Return the tokens that a cut text of an item may have within an allowance."""
+        return allowance - self.frame(item) - self._note
+
+    def may_take(self, unit: Unit, *, within_shares: bool) -> bool:
+        """Return whether a unit is not in yet; an item cut by its share may grow once shares are filled."""
+        if unit.item in self.cuts:
+            return unit.item in self._cut_by_share and not within_shares
+        mine = self.chosen.get(unit.item)
+        return mine is None or unit.index not in mine
+
+    def refund(self, item: int) -> int:
+        """Return the tokens that releasing an item's cut text would free."""
+        return self.spent_on[item] if item in self.cuts else 0
+
+    def release(self, item: int) -> None:
+        """Take an item's cut text out again, whenever it came in."""
+        if item in self.cuts:
+            place = next(i for i, choice in enumerate(self._log) if choice.item == item)
+            self._take_back(self._log.pop(place))
+
+    def take(self, unit: Unit, cost: int) -> None:
+        """Choose a unit."""
+        self.chosen.setdefault(unit.item, set()).add(unit.index)
+        self._add(Choice(unit.item, cost, unit.index), is_new=len(self.chosen[unit.item]) == 1)
+
+    def take_cut(self, item: int, passage: Passage, cost: int, *, is_by_share: bool = False) -> None:
+        """Choose an item's cut or compacted text.
+
+        Args:
+            item: The item.
+            passage: Its text.
+            cost: What it costs, its frame included.
+            is_by_share: It was cut because of its group's share, and may grow when that is filled.
+        """
+        self.cuts[item] = passage
+        if is_by_share:
+            self._cut_by_share.add(item)
+        self._add(Choice(item, cost), is_new=True)
+
+    def undo(self) -> Choice:
+        """Take the latest choice back."""
+        choice = self._log.pop()
+        self._take_back(choice)
+        return choice
+
+    def _take_back(self, choice: Choice) -> None:
+        group = self.groups[choice.item]
+        self.spent -= choice.cost
+        self.spent_by[group] -= choice.cost
+        self.spent_on[choice.item] -= choice.cost
+        if choice.unit is None:
+            del self.cuts[choice.item]
+            self._cut_by_share.discard(choice.item)
+        else:
+            self.chosen[choice.item].discard(choice.unit)
+            if not self.chosen[choice.item]:
+                del self.chosen[choice.item]
+        if choice.item not in self:
+            self._opened[group] -= 1
+
+    def passages(self) -> list[Passage]:
+        """Return what has been chosen as passages, best first; tokens and markers come with writing."""
+        return [self._passage(item) for item in sorted({*self.chosen, *self.cuts})]
+
+    def _add(self, choice: Choice, *, is_new: bool) -> None:
+        group = self.groups[choice.item]
+        self._log.append(choice)
+        self.steps += 1
+        self.spent += choice.cost
+        self.spent_on[choice.item] += choice.cost
+        self.spent_by[group] += choice.cost
+        self._opened[group] += is_new
+
+    def _passage(self, item: int) -> Passage:
+        if item in self.cuts:
+            return self.cuts[item]
+        ranked, units = self.items[item], self.units[item]
+        text = ranked.candidate.text
+        mine = sorted(self.chosen[item])
+        if len(mine) == len(units):
+            return Passage(ranked=ranked, text=text, spans=((0, len(text)),), also_in=ranked.also_in)
+        spans = _joined([units[j].span for j in mine], mine)
+        return Passage(
+            ranked=ranked, text=pieces(text, spans), spans=spans, is_truncated=True, also_in=ranked.also_in
+        )
+
+
+def _joined(spans: Sequence[tuple[int, int]], indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Join the spans of units that stand next to each other."""
+    joined: list[tuple[int, int]] = []
+    for k, span in enumerate(spans):
+        if k and indexes[k] == indexes[k - 1] + 1:
+            joined[-1] = (joined[-1][0], span[1])
+        else:
+            joined.append(span)
+    return tuple(joined)

@@ -1,0 +1,135 @@
+"""Collect: ask every source at once, each under one deadline; `admit` then lets only sound candidates in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import queue
+import threading
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_context_engine.errors import AllSourcesFailedError
+from langchain_context_engine.redact import safe_message
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.stages.admit import Collected, admit
+
+Answer = Any
+"""What a source gave: a sequence of candidates, or the exception that it raised."""
+
+
+class _Late(Exception):  # noqa: N818 - never raised, only carried
+    """A source did not answer within its deadline."""
+
+
+def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
+    """Ask all sources at once, in threads that nothing waits for beyond the deadline.
+
+    Args:
+        sources: Asked in parallel; the order only breaks ties.
+        request: With `limit` and `now` filled in.
+        deadline: On `time.monotonic()`'s clock, in seconds.
+
+    Raises:
+        AllSourcesFailedError: Every source failed.
+    """
+    answers = run_all([_blocking(source, request) for source in sources], deadline)
+    return _settle(sources, answers, request)
+
+
+async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
+    """Do the same from a running event loop: a source's `afetch` is awaited, `fetch` runs in a thread."""
+    answers = await asyncio.gather(*(_afetch(source, request, deadline) for source in sources))
+    return _settle(sources, answers, request)
+
+
+def run_all(calls: Sequence[Callable[[], Any]], deadline: float) -> list[Answer]:
+    """Run calls at once and return what each gave, or the exception it raised, in order.
+
+    Threads are daemons: one that hangs keeps neither the answer nor the program's exit waiting.
+    """
+    results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
+    answers: list[Answer] = [_Late()] * len(calls)
+    for i, call in enumerate(calls):
+        _start(call, lambda answer, i=i: results.put((i, answer)))  # type: ignore[misc]
+    for _ in calls:
+        try:
+            i, answer = results.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            break
+        answers[i] = answer
+    return answers
+
+
+def _start(call: Callable[[], Any], give: Callable[[Answer], None]) -> None:
+    context = contextvars.copy_context()
+
+    def run() -> None:
+        try:
+            answer = context.run(call)
+        except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
+            answer = error
+        give(answer)
+
+    threading.Thread(target=run, daemon=True, name="context-engine-source").start()
+
+
+def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
+    if hasattr(source, "fetch"):
+        return lambda: source.fetch(request)
+    return lambda: asyncio.run(source.afetch(request))
+
+
+async def _afetch(source: Any, request: ContextRequest, deadline: float) -> Answer:
+    call: Awaitable[Any] = (
+        source.afetch(request) if hasattr(source, "afetch") else _in_thread(lambda: source.fetch(request))
+    )
+    try:
+        return await asyncio.wait_for(call, max(0.0, deadline - time.monotonic()))
+    except TimeoutError as error:
+        return _Late() if time.monotonic() >= deadline else error
+    except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
+        return error
+
+
+async def _in_thread(call: Callable[[], Any]) -> Any:
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def give(answer: Answer) -> None:
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(answer))
+
+    _start(call, give)
+    answer = await future
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
+
+
+def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextRequest) -> Collected:
+    """Turn what the sources gave into sound candidates, decisions and warnings."""
+    warnings: list[str] = []
+    offers: list[tuple[str, Sequence[Any]]] = []
+    for source, answer in zip(sources, answers, strict=True):
+        problem = _problem(answer)
+        if problem:
+            warnings.append(f"source {source.name!r} failed: {problem}")
+        else:
+            offers.append((source.name, answer))
+    if sources and not offers:
+        raise AllSourcesFailedError(warnings)
+    admitted = admit(offers, request)
+    return replace(admitted, warnings=(*warnings, *admitted.warnings), has_failures=bool(warnings))
+
+
+def _problem(answer: Answer) -> str:
+    if isinstance(answer, _Late):
+        return "no answer within the deadline (timeout_seconds)"
+    if isinstance(answer, Exception):
+        return safe_message(answer)
+    if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
+        return f"it answered {type(answer).__name__}, expected a sequence of candidates"
+    return ""

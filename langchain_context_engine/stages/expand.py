@@ -1,0 +1,191 @@
+"""Expand: follow the links and neighbours of the strongest, within scope, in a bounded number of calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_context_engine.fusion import Fusion, fuse
+from langchain_context_engine.redact import safe_message
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.stages.collect import run_all
+from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
+
+LINK_DECAY = 0.8
+"""A linked candidate's relevance is that of the one that links to it, times this, for each step."""
+
+STRONGEST = 10
+"""How many of the best candidates bring their neighbours."""
+
+NAMING = 3
+"""How many of the best candidates bring what they name."""
+
+
+def links_of(candidate: Candidate) -> tuple[str, ...]:
+    """Return the ids that a record's `links` metadata names: a list, a JSON list, or split at commas.
+
+    Example:
+        >>> links_of(Candidate(id="a", metadata={"links": "b, c"}))
+        ('b', 'c')
+    """
+    links = candidate.metadata.get("links")
+    if isinstance(links, str):
+        links = _read_links(links)
+    if not isinstance(links, (list, tuple)):
+        return ()
+    return tuple(dict.fromkeys(str(link) for link in links if link not in {None, "", candidate.id}))
+
+
+def _read_links(text: str) -> list[Any]:
+    try:
+        read = json.loads(text)
+    except ValueError:
+        read = None
+    return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
+
+
+def expand(
+    candidates: Sequence[Candidate],
+    request: ContextRequest,
+    sources: Sequence[Any],
+    deadline: float,
+    *,
+    fusion: Fusion,
+) -> Collected:
+    """Return the candidates with what the strongest lead to.
+
+    Neighbours of the strongest and what they name come once; links go breadth-first to
+    `request.depth`, each record once at its shortest distance, at most `limit` of them. Each step asks
+    a source once. A link to nothing, to something deleted and to something out of scope look the
+    same: skipped, and counted in one warning.
+
+    Args:
+        candidates: From collect.
+        request: The question.
+        sources: Those with `get` can be expanded.
+        deadline: On `time.monotonic()`'s clock.
+        fusion: Says who is strongest.
+    """
+    reach = _Reach(candidates, request, sources, deadline)
+    reach.bring_neighbours(fusion)
+    reach.follow_links()
+    return reach.result()
+
+
+class _Reach:
+    """One run of expand: who is known, who asked for whom."""
+
+    def __init__(
+        self,
+        candidates: Sequence[Candidate],
+        request: ContextRequest,
+        sources: Sequence[Any],
+        deadline: float,
+    ) -> None:
+        self.most_links = request.limit or 0
+        self.request = replace(request, limit=None, offset=0)
+        self.known = {candidate.key: candidate for candidate in candidates}
+        self.sources: dict[str, Any] = {}
+        for source in sources:
+            if hasattr(source, "get"):
+                self.sources.setdefault(getattr(source, "collection_name", source.name), source)
+        self.deadline = deadline
+        self.decisions: list[Decision] = []
+        self.warnings: list[str] = []
+
+    def bring_neighbours(self, fusion: Fusion) -> None:
+        """Add the neighbours of the strongest, and what the very best name."""
+        pool = list(self.known.values())
+        if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
+            return
+        relevance = [fused.relevance for fused in fuse(pool, fusion)]
+        best = [pool[i] for i in sorted(range(len(pool)), key=lambda i: (-relevance[i], i))]
+        wanted: dict[Key, tuple[Key, Reason]] = {}
+        for candidate in best[:STRONGEST] if fusion.neighbour else ():
+            for neighbour in candidate.neighbours:
+                wanted.setdefault((candidate.source, neighbour), (candidate.key, Reason.NEIGHBOUR))
+        for candidate in best[:NAMING] if fusion.link else ():
+            for source in self.sources:
+                for id_ in self._named(source, candidate.text):
+                    wanted.setdefault((source, id_), (candidate.key, Reason.LINKED))
+        self._add({key: why for key, why in wanted.items() if key not in self.known})
+
+    def _can_name(self, source: str) -> bool:
+        return hasattr(self.sources.get(source), "link_named")
+
+    def _named(self, source: str, text: str) -> Sequence[str]:
+        if not self._can_name(source):
+            return ()
+        try:
+            names: Sequence[str] = self.sources[source].link_named(text, self.request)
+        except Exception as error:  # noqa: BLE001 - whatever a source raises costs only its own candidates
+            self.warnings.append(f"source {source!r} could not look up names: {safe_message(error)}")
+            return ()
+        return names
+
+    def follow_links(self) -> None:
+        """Go breadth-first through `links`, level by level."""
+        level = list(self.known.values())
+        room = self.most_links
+        dangling = 0
+        for depth in range(1, self.request.depth + 1):
+            wanted: dict[Key, tuple[Key, Reason]] = {}
+            for candidate in level:
+                for link in links_of(candidate):
+                    key = (candidate.source, link)
+                    if key not in self.known and key not in wanted and len(wanted) < room:
+                        wanted[key] = (candidate.key, Reason.EXPANDED)
+            if not wanted:
+                break
+            level = self._add(wanted, depth=depth)
+            dangling += len(wanted) - len(level)
+            room -= len(level)
+        if dangling:
+            self.warnings.append(f"{dangling} links lead to nothing that can be read; they were skipped")
+
+    def _add(self, wanted: Mapping[Key, tuple[Key, Reason]], *, depth: int = 0) -> list[Candidate]:
+        """Read wanted records, one call for each source, and add those that may come in."""
+        by_source: dict[str, list[str]] = {}
+        for source, id_ in wanted:
+            if source in self.sources:
+                by_source.setdefault(source, []).append(id_)
+        calls = [self._reader(self.sources[name], ids) for name, ids in by_source.items()]
+        added: list[Candidate] = []
+        for name, answer in zip(by_source, run_all(calls, self.deadline), strict=True):
+            if isinstance(answer, Exception):
+                self.warnings.append(f"source {name!r} could not be expanded: {safe_message(answer)}")
+                continue
+            admitted = admit([(self.sources[name].name, answer)], self.request, stage="expand")
+            self.decisions += admitted.decisions
+            added += [self._told(c, *wanted[c.key], depth) for c in admitted.candidates if c.key in wanted]
+        self.known.update((candidate.key, candidate) for candidate in added)
+        return added
+
+    def _reader(self, source: Any, ids: Sequence[str]) -> Callable[[], Any]:
+        return lambda: source.get(ids, self.request)
+
+    def _told(self, candidate: Candidate, by: Key, reason: Reason, depth: int) -> Candidate:
+        """Return the candidate with a relevance, and note who brought it."""
+        self.decisions.append(
+            Decision(
+                stage="expand",
+                key=candidate.key,
+                verdict=Verdict.CHANGED,
+                reason=Reason.EXPANDED,
+                details={"by": by, "through": reason, "depth": depth or 1},
+            )
+        )
+        if candidate.claims or candidate.relevance or reason is not Reason.EXPANDED:
+            return candidate
+        return replace(candidate, relevance=LINK_DECAY * self.known[by].relevance)
+
+    def result(self) -> Collected:
+        """Return everyone known, the expanded after the collected."""
+        return Collected(
+            candidates=tuple(self.known.values()),
+            decisions=tuple(self.decisions),
+            warnings=tuple(self.warnings),
+        )

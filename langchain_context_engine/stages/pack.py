@@ -1,0 +1,264 @@
+"""Pack: share out the budget. Every ranked item ends whole, by its best sentences, cut, compacted or out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from langchain_context_engine.budget import Budget
+from langchain_context_engine.layout import Blocks, Layout, write
+from langchain_context_engine.stages.basket import Basket
+from langchain_context_engine.stages.select import Diversity, by_density, knapsack
+from langchain_context_engine.stages.shorten import Shorten
+from langchain_context_engine.types import Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.units import Unit, UnitValue, split_units
+
+_REFILLS = 6
+"""How often room that recounting frees is offered again."""
+
+_RECUTS = 4
+"""How often one item is cut shorter because the written text came out too long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How pack works.
+
+    Attributes:
+        count: The token counter.
+        layout: What stands around the passages.
+        budget: Tokens, shares and caps.
+        selection: One of `SELECTIONS`.
+        splits: Adaptive selection may pack a passage by its sentences; else every passage is whole first.
+        shorten: Makes an item fit that does not fit whole, or None: it is left out.
+        unit_value: How sentences are valued, in adaptive selection.
+        diversity: A rule against one kind dominating, or None.
+        k: The most passages, or None.
+    """
+
+    count: Callable[[str], int]
+    layout: Layout
+    budget: Budget
+    selection: str = "adaptive"
+    splits: bool = True
+    shorten: Shorten | None = None
+    unit_value: UnitValue = field(default_factory=UnitValue)
+    diversity: Diversity | None = None
+    k: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """The passages, best first, and one final decision for every ranked item.
+
+    Attributes:
+        passages: Best first; render gives them their place, marker and cost.
+        decisions: One for every item, kept or dropped.
+        warnings: What went wrong with compactors.
+        blocks: Rendered passages, for render to use again.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    blocks: Blocks = field(default_factory=dict)
+
+
+def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
+    """Choose what goes into the context.
+
+    Pinned items first; then, where the budget has shares, each group's best within its share; then the
+    best of all with what is left. What does not fit is skipped or cut, and smaller ones behind it still
+    get in. The written text is recounted, and what is over budget is taken back, latest first.
+
+    Args:
+        items: Ranked and unique, best first.
+        query: The question, for the worth of sentences.
+        packing: The rules.
+    """
+    return _Packer(items, query, packing).run()
+
+
+class _Packer:
+    """One run of pack: the basket, why items did not get in, and what was noticed."""
+
+    def __init__(self, items: Sequence[Ranked], query: str, packing: Packing) -> None:
+        self.items = items
+        self.packing = packing
+        self.limit = max(0, packing.budget.tokens - packing.budget.reserve)
+        self.is_by_units = packing.selection == "adaptive" and packing.splits
+        self.units = split_units(items, query, packing.unit_value, may_split=self.is_by_units)
+        self.basket = Basket(
+            items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
+        )
+        self.shares = packing.budget.split(self.limit) if packing.budget.shares else {}
+        self.missed: dict[int, tuple[Reason, int, int]] = {}
+        self.compacted: set[int] = set()
+        self.tried: set[int] = set()
+        self.recuts: Counter[int] = Counter()
+        self.warnings: list[str] = []
+        self.kinds: Counter[str] = Counter()
+        self.blocks: Blocks = {}
+
+    def run(self) -> Packed:
+        in_order = self._in_order()
+        self._fill(self._pinned(), may_cut=True)
+        if self.shares:
+            self._fill(in_order, within_shares=True, may_cut=not self.is_by_units)
+            self._fill(in_order, within_shares=True, may_cut=True)
+        self._fill(in_order, may_cut=not self.is_by_units)
+        for refill in range(_REFILLS):
+            has_room = self._recount()
+            may_cut = refill > 0 or not self.is_by_units
+            if not has_room or (not self._fill(in_order, may_cut=may_cut) and may_cut):
+                break
+        self._recount()
+        decisions = [self._decision(i, item) for i, item in enumerate(self.items)]
+        return Packed(
+            passages=tuple(self.basket.passages()),
+            decisions=tuple(decisions),
+            warnings=tuple(dict.fromkeys(self.warnings)),
+            blocks=self.blocks,
+        )
+
+    def _pinned(self) -> list[Unit]:
+        return [
+            unit for i, item in enumerate(self.items) if item.candidate.is_pinned for unit in self.units[i]
+        ]
+
+    def _in_order(self) -> list[Unit]:
+        """Return all units in the order in which they try to get in."""
+        flat = [unit for units in self.units for unit in units]
+        selection = self.packing.selection
+        if self.is_by_units:
+            return sorted(flat, key=lambda u: (-u.value, u.item, u.index))
+        if selection in {"adaptive", "score"}:
+            return flat
+        scores = [item.score for item in self.items]
+        costs = [self.basket.cost(unit) for unit in flat]
+        if selection == "density":
+            return [flat[i] for i in by_density(scores, costs)]
+        best = knapsack(scores, costs, self.limit - self.basket.spent)
+        return [flat[i] for i in dict.fromkeys((*best, *range(len(flat))))]
+
+    def _fill(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False) -> bool:
+        """Take what fits, in order; return whether anything was taken."""
+        before = self.basket.steps
+        for unit in units:
+            if not self.basket.may_take(unit, within_shares=within_shares):
+                continue
+            if self._bar(unit.item):
+                continue
+            cost = self.basket.cost(unit)
+            room, reason = self._room(unit.item, within_shares=within_shares)
+            if cost <= room:
+                self._take(unit, cost)
+                continue
+            if self.missed.get(unit.item, (None,))[0] is not Reason.OVER_BUDGET:
+                self.missed[unit.item] = (reason, cost, room)
+            is_lone = unit.item not in self.basket or unit.item in self.basket.cuts
+            if may_cut and is_lone and room >= self.packing.budget.minimum_cut:
+                self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
+        return self.basket.steps != before
+
+    def _bar(self, item: int) -> bool:
+        """Return whether a rule about numbers of passages keeps a new passage out."""
+        if item in self.basket:
+            return False
+        candidate = self.items[item].candidate
+        reason = None
+        rule = self.packing.diversity
+        if self.packing.k is not None and len(self.basket) >= self.packing.k:
+            reason = Reason.OVER_K
+        elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
+            reason = Reason.ENOUGH
+        elif rule is not None and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
+            reason = Reason.DIVERSITY
+        if reason is not None:
+            self.missed[item] = (reason, 0, 0)
+        return reason is not None
+
+    def _room(self, item: int, *, within_shares: bool) -> tuple[int, Reason]:
+        """Return the tokens that an item may still have, and what bounds them."""
+        budget, basket = self.packing.budget, self.basket
+        group = basket.groups[item]
+        room, reason = self.limit - basket.spent, Reason.OVER_BUDGET
+        in_group = basket.spent_by[group]
+        if within_shares and (left := self.shares.get(group, 0) - in_group) < room:
+            room, reason = left, Reason.OVER_SHARE
+        if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
+            room, reason = left, Reason.OVER_SHARE
+        if budget.item_cap is not None:
+            whole = self.shares.get(group, self.limit) if self.shares else self.limit
+            if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
+                room, reason = left, Reason.OVER_ITEM_CAP
+        return room + basket.refund(item), reason
+
+    def _take(self, unit: Unit, cost: int) -> None:
+        self._count_kind(unit.item)
+        self.basket.release(unit.item)
+        self.basket.take(unit, cost)
+
+    def _count_kind(self, item: int) -> None:
+        if item not in self.basket:
+            self.kinds[self.items[item].candidate.kind] += 1
+
+    def _cut(self, item: int, room: int, *, is_by_share: bool = False) -> bool:
+        """Put an item's shortened text in, if there is one that fits; one already in makes way."""
+        shorten = self.packing.shorten
+        allowance = self.basket.text_room(item, room)
+        if shorten is None or allowance <= 0:
+            return False
+        ranked = self.items[item]
+        # A compactor is asked once for an item; a second try is a plain cut.
+        if item in self.tried:
+            shorten = replace(shorten, compactor=None)
+        self.tried.add(item)
+        short = shorten(ranked.candidate.text, allowance, self.packing.count)
+        self.warnings += short.warnings
+        if not short.text:
+            return False
+        passage = Passage(
+            ranked=ranked, text=short.text, is_truncated=True, spans=short.spans, also_in=ranked.also_in
+        )
+        self.compacted.discard(item)
+        if short.is_compacted:
+            self.compacted.add(item)
+        cost = self.packing.count(short.text) + room - allowance
+        self._count_kind(item)
+        self.basket.release(item)
+        self.basket.take_cut(item, passage, cost, is_by_share=is_by_share)
+        return True
+
+    def _recount(self) -> bool:
+        """Take back, latest first, what is over budget; return whether room is left to offer again."""
+        basket, limit = self.basket, self.limit
+        while basket.last is not None:
+            written = write(basket.passages(), self.packing.layout, self.blocks)
+            exact = self.packing.count(written.text)
+            if exact <= limit or self.packing.budget.is_soft:
+                basket.spent = basket.spent if self.packing.budget.is_soft else exact
+                return basket.spent < limit
+            dropped = basket.undo()
+            item = dropped.item
+            if item in basket:
+                continue
+            self.kinds[self.items[item].candidate.kind] -= 1
+            self.missed[item] = (Reason.OVER_BUDGET, dropped.cost, dropped.cost - (exact - limit))
+            self.recuts[item] += dropped.unit is None
+            if dropped.unit is None and self.recuts[item] < _RECUTS:
+                self._cut(item, dropped.cost - (exact - limit))
+        return False
+
+    def _decision(self, i: int, item: Ranked) -> Decision:
+        kept = Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=Reason.WHOLE)
+        if i in self.basket.cuts:
+            return replace(kept, reason=Reason.COMPACTED if i in self.compacted else Reason.CUT)
+        if i in self.basket.chosen:
+            chosen, of = len(self.basket.chosen[i]), len(self.units[i])
+            extracted = replace(kept, reason=Reason.EXTRACTED, details={"units": of, "chosen": chosen})
+            return kept if chosen == of else extracted
+        reason, needed, left = self.missed.get(i, (Reason.OVER_BUDGET, 0, 0))
+        details = {"needed": needed, "left": left, "missing": needed - left} if needed else {}
+        return replace(kept, verdict=Verdict.DROPPED, reason=reason, details=details)

@@ -1,0 +1,55 @@
+"""Render: write the text with its sections and citations, and count what everything costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from langchain_context_engine.layout import Blocks, Layout, write
+from langchain_context_engine.types import Key, Passage, Section
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """The text, and what stands in it.
+
+    Attributes:
+        text: The text.
+        tokens: `count(text)`.
+        passages: In text order, with markers and costs.
+        citations: Marker → key.
+        sections: In text order, with costs.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    passages: tuple[Passage, ...] = ()
+    citations: Mapping[str, Key] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+
+
+def render(
+    passages: Sequence[Passage], *, layout: Layout, count: Callable[[str], int], blocks: Blocks | None = None
+) -> Rendered:
+    """Return the written text of the passages, recounted.
+
+    Args:
+        passages: Best first; the layout orders them.
+        layout: Template, order, sections and markers.
+        count: The token counter.
+        blocks: Passages that pack has rendered already.
+    """
+    written = write(passages, layout, blocks)
+    separator = layout.template.separator
+    placed = tuple(
+        replace(passage, tokens=count(separator + block if i else block))
+        for i, (passage, block) in enumerate(zip(written.passages, written.blocks, strict=True))
+    )
+    cost = {passage.key: passage.tokens for passage in placed}
+    return Rendered(
+        text=written.text,
+        tokens=count(written.text) if written.text else 0,
+        passages=placed,
+        citations={passage.citation: passage.key for passage in placed if passage.citation},
+        sections=tuple(replace(s, tokens=sum(cost[key] for key in s.keys)) for s in written.sections),
+    )

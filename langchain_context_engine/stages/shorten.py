@@ -1,0 +1,52 @@
+"""Shorten: make one item fit that does not fit whole, by a compactor if there is one, else by a cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from langchain_context_engine.compact import Compactor, compact
+from langchain_context_engine.truncate import Span, Truncator, keep_start, locate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """A text that fits, "" where nothing does.
+
+    Attributes:
+        text: What is left.
+        spans: Its pieces in the original; () where it was rewritten.
+        is_compacted: A compactor wrote it.
+        warnings: What went wrong on the way.
+    """
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    is_compacted: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shorten:
+    """Make a text fit an allowance of tokens.
+
+    Attributes:
+        truncator: Cuts; one that gives too much is cut once more.
+        compactor: Tried first where there is one; may rewrite. Called at most once for a text.
+    """
+
+    truncator: Truncator
+    compactor: Compactor | None = None
+
+    def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
+        """Return the shortened text; it never costs more than the allowance."""
+        warnings: tuple[str, ...] = ()
+        if self.compactor is not None:
+            compacted = compact(text, allowance, count, self.compactor)
+            if compacted.is_compacted:
+                return Short(text=compacted.text, is_compacted=True)
+            warnings = (compacted.warning,) if compacted.warning else ()
+        cut = self.truncator(text, allowance, count)
+        if count(cut) > allowance:
+            cut = keep_start(text, allowance, count)
+        return Short(text=cut, spans=locate(text, cut), warnings=warnings)

@@ -1,0 +1,182 @@
+"""The promises, on generated candidates, counters, templates, selections and budgets."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine import Context, ContextEngine, replay
+from langchain_context_engine.truncate import ELLIPSIS
+from langchain_context_engine.types import Reason, Verdict
+from tests.builders import ListSource
+from tests.strategies import BUDGETS, QUERIES, candidates, settings_of_engines
+
+generated = settings(deadline=None, max_examples=60)
+
+
+def build(found, config, query, budget, **fields):
+    engine = ContextEngine(sources=[ListSource(found, "offered")], **config)
+    return engine, engine.build(query, budget=budget, now="2026-01-01", **fields)
+
+
+cases = given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
+
+
+@cases
+@generated
+def test_every_candidate_has_exactly_one_final_decision(found, config, query, budget):
+    """Promise 1."""
+    _, context = build(found, config, query, budget)
+    final = [d.key for d in context.decisions if d.verdict is not Verdict.CHANGED]
+    assert len(final) == len(set(final))
+    if budget:
+        assert set(final) == {candidate.key for candidate in found}
+
+
+@cases
+@generated
+def test_a_duplicate_names_a_kept_passage_that_lists_it(found, config, query, budget):
+    """Promise 1."""
+    _, context = build(found, config, query, budget)
+    passages = {passage.key: passage for passage in context.passages}
+    for decision in context.decisions:
+        if decision.reason is Reason.DUPLICATE:
+            assert decision.key in passages[tuple(decision.details["winner"])].also_in
+
+
+@cases
+@generated
+def test_the_text_never_exceeds_the_budget_and_its_count_is_told(found, config, query, budget):
+    """Promise 2."""
+    engine, context = build(found, config, query, budget)
+    count = engine.config.parts().packing.count
+    assert context.tokens == (count(context.text) if context.text else 0)
+    assert context.tokens <= context.budget == budget
+
+
+@cases
+@generated
+def test_kept_decisions_and_passages_are_the_same_candidates(found, config, query, budget):
+    """Promise 1: the ledger is reconciled to the text."""
+    _, context = build(found, config, query, budget)
+    kept = {d.key for d in context.decisions if d.verdict is Verdict.KEPT}
+    assert kept == {passage.key for passage in context.passages}
+    assert bool(context.text) == bool(context.passages)
+
+
+@cases
+@generated
+def test_a_passage_is_made_of_exact_pieces_of_its_original_in_order(found, config, query, budget):
+    """Promise 5."""
+    _, context = build(found, config, query, budget)
+    originals = {candidate.key: candidate.text for candidate in context.candidates}
+    for passage in context.passages:
+        original = originals[passage.key]
+        assert passage.text == ELLIPSIS.join(original[start:end] for start, end in passage.spans)
+        assert all(a[1] <= b[0] for a, b in zip(passage.spans, passage.spans[1:], strict=False))
+        assert passage.is_truncated == (passage.text != original)
+        passage.text.encode()
+
+
+@cases
+@generated
+def test_markers_are_unique_and_stand_in_no_passage(found, config, query, budget):
+    """Promise 6."""
+    _, context = build(found, config, query, budget)
+    markers = [passage.citation for passage in context.passages]
+    assert len(markers) == len(set(markers))
+    for marker in markers:
+        assert not any(marker in passage.text for passage in context.passages)
+    assert context.citations == {p.citation: p.key for p in context.passages}
+
+
+@cases
+@generated
+def test_the_published_score_is_the_sort_key_and_contributions_add_up_to_it(found, config, query, budget):
+    """Promise 7."""
+    engine, _ = build(found, config, query, budget)
+    ranked = engine.search(query, now="2026-01-01")
+    scores = [item.score for item in ranked]
+    assert scores == sorted(scores, reverse=True)
+    for item in ranked:
+        assert item.score == pytest.approx(sum(item.contributions.values()), abs=1e-9)
+        assert 0 <= item.score <= 1 + 1e-9
+
+
+@cases
+@generated
+def test_replay_with_unchanged_settings_gives_the_same_bytes(found, config, query, budget):
+    """Promise 9."""
+    engine, context = build(found, config, query, budget)
+    again = replay(Context.from_dict(context.to_dict()), engine)
+    assert again.text == context.text
+    assert again.passages == context.passages
+    assert again.decisions == context.decisions
+
+
+@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS, seed=st.integers(0, 3))
+@settings(deadline=None, max_examples=30)
+def test_the_order_in_which_sources_answer_never_changes_the_text(found, config, query, budget, seed):
+    """Promise 3."""
+    half = len(found) // 2
+
+    class Late(ListSource):
+        def fetch(self, request):
+            import time
+
+            time.sleep(delays[self.name])
+            return super().fetch(request)
+
+    sources = [Late(found[:half], "one"), Late(found[half:], "two")]
+    texts = set()
+    for turn in range(2):
+        order = [0.0, 0.002] if (seed + turn) % 2 else [0.002, 0.0]
+        delays = dict(zip(("one", "two"), order, strict=True))
+        texts.add(ContextEngine(sources=sources, **config).build(query, budget=budget, now="2026-01-01").text)
+    assert len(texts) == 1
+
+
+@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
+@settings(deadline=None, max_examples=20)
+def test_sync_and_async_give_the_same_context(found, config, query, budget):
+    """Promise 10."""
+    engine, context = build(found, config, query, budget)
+    again = asyncio.run(engine.abuild(query, budget=budget, now="2026-01-01"))
+    assert (again.text, again.passages, again.decisions) == (context.text, context.passages, context.decisions)
+
+
+@given(number=st.integers(4, 40), budget=st.integers(40, 400), seed=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=40)
+def test_the_budget_is_used_where_candidates_suffice(number, budget, seed):
+    """Promise 11."""
+    rng = random.Random(seed)
+    vocabulary = [f"w{i}" for i in range(4000)]
+    from tests.builders import a_candidate, count_words
+
+    found = [
+        a_candidate(text=" ".join(rng.sample(vocabulary, rng.randint(3, 60))) + ".", relevance=rng.random())
+        for _ in range(number)
+    ]
+    engine = ContextEngine(sources=[ListSource(found)], tokenizer=count_words, limit=100)
+    context = engine.build("anything", budget=budget)
+    offered = sum(count_words(candidate.text) + 1 for candidate in found)
+    assert context.tokens >= min(budget, offered) - engine.config.budget.minimum_cut
+
+
+@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS)
+@settings(deadline=None, max_examples=40)
+def test_nothing_from_outside_the_scope_appears_anywhere(found, config, query, budget):
+    """Promise 4."""
+    from dataclasses import replace
+
+    mine = [replace(c, metadata={**c.metadata, "tenant": "mine"}) for c in found]
+    theirs = [
+        replace(c, id=f"SECRET{i}", text=f"SECRET {c.text}", metadata={"tenant": "theirs", "title": "SECRET"})
+        for i, c in enumerate(found)
+    ]
+    _, context = build([*theirs, *mine], config, query, budget, scope={"tenant": "mine"})
+    assert "SECRET" not in str(context.to_dict())
