@@ -39,7 +39,7 @@ def good_ends(text: str, end: int) -> Iterator[int]:
         ends = [near + b for _, b in sentence_spans(text[near : end + 80]) if near + b <= end]
         if ends:
             yield _character_start(text, ends[-1])
-        if end < len(text) and not text[end].isspace():
+        if end < len(text) and not (text[end].isspace() or text[end - 1].isspace()):
             near = max(0, min(near, end - _WORD_WINDOW))
             head = text[near:end].rsplit(maxsplit=1)
             yield _character_start(text, near + len(head[0]) if len(head) == 2 else end)  # noqa: PLR2004
@@ -69,7 +69,7 @@ def good_starts(text: str, start: int) -> Iterator[int]:
         sentence = next((a for a in starts if start <= a <= reach), None)
         if sentence is not None:
             yield _character_end(text, _after_table(found, sentence))
-        if start > 0 and not text[start - 1].isspace():
+        if start > 0 and not (text[start - 1].isspace() or text[start].isspace()):
             reach = min(len(text), max(reach, start + _WORD_WINDOW))
             tail = text[start:reach].split(maxsplit=1)
             if len(tail) == 2:  # noqa: PLR2004
@@ -95,18 +95,24 @@ def _after_table(found: list[tuple[int, int, int]], start: int) -> int:
 
 
 def _character_start(text: str, position: int) -> int:
-    while 0 < position < len(text) and not _is_boundary(text, position):
+    while 0 < position < len(text) and not is_boundary(text, position):
         position -= 1
     return position
 
 
 def _character_end(text: str, position: int) -> int:
-    while 0 < position < len(text) and not _is_boundary(text, position):
+    while 0 < position < len(text) and not is_boundary(text, position):
         position += 1
     return position
 
 
-def _is_boundary(text: str, position: int) -> bool:
+def is_boundary(text: str, position: int) -> bool:
+    r"""Return whether one character, as people see it, ends at a position inside of a text.
+
+    Example:
+        >>> is_boundary("e\u0301!", 1), is_boundary("e\u0301!", 2)
+        (False, True)
+    """
     before, after = text[position - 1], text[position]
     if after < "\u0300":
         return not (before == "\r" and after == "\n") and before != _ZERO_WIDTH_JOINER

@@ -17,6 +17,22 @@ from langchain_context_engine.boundaries import good_ends, good_starts
 from langchain_context_engine.sentences import Span, is_code, unit_spans
 from langchain_context_engine.words import query_terms, terms
 
+__all__ = [
+    "ELLIPSIS",
+    "TRUNCATORS",
+    "Count",
+    "Extractive",
+    "Span",
+    "Truncator",
+    "extractive",
+    "keep_end",
+    "keep_start",
+    "keep_whole",
+    "locate",
+    "merge",
+    "pieces",
+]
+
 Count = Callable[[str], int]
 Truncator = Callable[[str, int, Count], str]
 

@@ -1,0 +1,182 @@
+"""dedupe: keeps the best of each repeated thing, and says which one stands for the others.
+
+First, versions of one thing are reduced to the newest (`Versions`). Then, best first, a candidate is a
+duplicate of a kept one that a rule gives the same value, whose text is equal after folding of case,
+spaces and Unicode form, or whose text is near (`similarity`).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from langchain_context_engine.identity import DedupeRule, Versions, changed_at
+from langchain_context_engine.shingles import ShingleIndex
+from langchain_context_engine.similarity import Wording, similarity
+from langchain_context_engine.types import Decision, Key, Ranked, Reason, Verdict
+
+__all__ = ["DedupeRule", "dedupe"]
+
+_ONLY_EQUAL = 100.0
+_MOST_VERSIONS = 32
+"""Kept versions of one thing that another is compared with, the newest ones."""
+
+
+def dedupe(
+    items: Sequence[Ranked], *, threshold: float | None = 90.0, rules: Sequence[DedupeRule] = ()
+) -> tuple[tuple[Ranked, ...], tuple[Decision, ...]]:
+    """Return what is kept, in the order given, and a decision for each that is dropped.
+
+    Each candidate is compared with kept ones only, so that nothing is dropped in favour of something
+    that is not there. The kept one keeps its own spelling and place, and lists the others in `also_in`.
+    A pinned candidate is never dropped for one that is not. An empty text is no duplicate of another.
+
+    Args:
+        items: Ranked candidates, best first.
+        threshold: The least ratio, 0–100, at which texts are near; None: only equal texts are one.
+        rules: What makes two candidates one by identity, `candidate -> hashable or None`.
+
+    Returns:
+        The kept ones, and decisions whose details name the `winner` and either the `rule` or the
+        `similarity` and `threshold`.
+
+    Example:
+        >>> from langchain_context_engine.types import Candidate
+        >>> items = [Ranked(candidate=Candidate(id=i, text=t)) for i, t in [("a", "Tea!"), ("b", "tea!")]]
+        >>> kept, dropped = dedupe(items)
+        >>> [item.candidate.id for item in kept], dropped[0].details["winner"]
+        (['a'], ('', 'a'))
+    """
+    wordings = [Wording(item.candidate.text) for item in items]
+    losses: dict[int, _Loss] = {}
+    for rule in rules:
+        if isinstance(rule, Versions):
+            losses |= _older_versions(items, wordings, rule, threshold, without=losses)
+    identities = [rule for rule in rules if not isinstance(rule, Versions)]
+    losses |= _repeated(items, wordings, threshold, identities, without=losses)
+    return _outcome(items, losses)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """By which item another is beaten, and by what."""
+
+    winner: int
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _older_versions(
+    items: Sequence[Ranked],
+    wordings: Sequence[Wording],
+    rule: Versions,
+    threshold: float | None,
+    without: Collection[int],
+) -> dict[int, _Loss]:
+    groups: dict[Hashable, list[int]] = {}
+    for number, item in enumerate(items):
+        thing = rule(item.candidate)
+        if thing is not None and number not in without and wordings[number].folded:
+            groups.setdefault(thing, []).append(number)
+    least = (_ONLY_EQUAL if threshold is None else threshold) - rule.margin
+    losses: dict[int, _Loss] = {}
+    for group in groups.values():
+        newest_first = sorted(group, key=lambda number: _newness(items[number]), reverse=True)
+        newest: list[int] = []
+        for number in newest_first:
+            found = _most_alike(wordings, newest[:_MOST_VERSIONS], number, least, is_same_thing=True)
+            if found:
+                details = {"rule": _name(rule), "similarity": found[1], "threshold": least}
+                losses[number] = _Loss(found[0], details)
+            else:
+                newest.append(number)
+    return losses
+
+
+def _newness(item: Ranked) -> tuple[bool, datetime]:
+    return item.candidate.is_pinned, changed_at(item.candidate)
+
+
+def _repeated(
+    items: Sequence[Ranked],
+    wordings: Sequence[Wording],
+    threshold: float | None,
+    rules: Sequence[DedupeRule],
+    without: Collection[int],
+) -> dict[int, _Loss]:
+    losses: dict[int, _Loss] = {}
+    same_thing: dict[tuple[int, Hashable], int] = {}
+    same_text: dict[str, int] = {}
+    index = None if threshold is None else ShingleIndex(threshold)
+    for number in sorted(range(len(items)), key=lambda n: not items[n].candidate.is_pinned):
+        if number in without:
+            continue
+        wording = wordings[number]
+        values = [(i, rule(items[number].candidate)) for i, rule in enumerate(rules)]
+        named = next(((i, same_thing[i, v]) for i, v in values if (i, v) in same_thing), None)
+        if named:
+            losses[number] = _Loss(named[1], {"rule": _name(rules[named[0]])})
+        elif wording.folded in same_text:
+            losses[number] = _Loss(same_text[wording.folded], {"similarity": 100.0, "threshold": threshold})
+        elif (
+            index is not None
+            and threshold is not None
+            and (found := _most_alike(wordings, sorted(index.candidates(wording.tokens)), number, threshold))
+        ):
+            losses[number] = _Loss(found[0], {"similarity": found[1], "threshold": threshold})
+        else:
+            same_thing |= {(i, value): number for i, value in values if value is not None}
+            if wording.folded:
+                same_text[wording.folded] = number
+                if index is not None:
+                    index.add(number, wording.tokens)
+    return losses
+
+
+def _most_alike(
+    wordings: Sequence[Wording],
+    others: Sequence[int],
+    number: int,
+    threshold: float,
+    *,
+    is_same_thing: bool = False,
+) -> tuple[int, float] | None:
+    """Return the most alike of the others that is alike enough, with how alike; the first at a tie."""
+    wording = wordings[number]
+    alike = [(n, similarity(wordings[n], wording, threshold, is_same_thing=is_same_thing)) for n in others]
+    best = max(alike, key=operator.itemgetter(1), default=None)
+    return best if best and best[1] else None
+
+
+def _outcome(
+    items: Sequence[Ranked], losses: Mapping[int, _Loss]
+) -> tuple[tuple[Ranked, ...], tuple[Decision, ...]]:
+    also_in: dict[int, list[Key]] = {}
+    decisions: list[Decision] = []
+    for number in sorted(losses):
+        # What beat it may have been beaten itself, later, by a kept one.
+        winner = losses[number].winner
+        while winner in losses:
+            winner = losses[winner].winner
+        also_in.setdefault(winner, []).extend((items[number].key, *items[number].also_in))
+        decisions.append(
+            Decision(
+                stage="dedupe",
+                key=items[number].key,
+                verdict=Verdict.DROPPED,
+                reason=Reason.DUPLICATE,
+                details={"winner": items[winner].key, **losses[number].details},
+            )
+        )
+    kept = tuple(
+        replace(item, also_in=(*item.also_in, *also_in[number])) if number in also_in else item
+        for number, item in enumerate(items)
+        if number not in losses
+    )
+    return kept, tuple(decisions)
+
+
+def _name(rule: DedupeRule) -> str:
+    return repr(rule) if isinstance(rule, Versions) else getattr(rule, "__name__", repr(rule))
