@@ -19,9 +19,9 @@ from langchain_context_engine.fences import (
     longest_fence,
     starts_with_fence,
 )
-from langchain_context_engine.template_parts import Part, Run, Slot
+from langchain_context_engine.template_parts import Part, Run, Slot, escape_tags
 
-__all__ = ["Form", "escape_tags", "write_block"]
+__all__ = ["Form", "write_block"]
 
 _BACKTICKS = re.compile("`+")
 _LINE_ENDS = re.compile(r"[\n\r]+")
@@ -109,8 +109,3 @@ def _in_ticks(text: str, ticks: int) -> str:
         ticks = max(ticks, max(map(len, _BACKTICKS.findall(text))) + 1)
         text = f" {text} "
     return "`" * ticks + text + "`" * ticks
-
-
-def escape_tags(text: str, tags: re.Pattern[str]) -> str:
-    """Return a text in which no tag that the pattern finds (see `tag_pattern`) is a tag."""
-    return tags.sub("&lt;", text)

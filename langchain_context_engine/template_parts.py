@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from langchain_context_engine.fences import fence_runs
 
-__all__ = ["Part", "Run", "Slot", "read_parts", "read_slots", "slot_names", "tag_pattern"]
+__all__ = ["Part", "Run", "Slot", "escape_tags", "read_parts", "read_slots", "slot_names", "tag_pattern"]
 
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
 _ATTRIBUTE = re.compile(r"""<[A-Za-z][^<>]*=\s*(?:"[^"<>]*|'[^'<>]*)\Z""")
@@ -139,3 +139,8 @@ def tag_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
         return None
     either = "|".join(map(re.escape, names))
     return re.compile(rf"<(?=\s*/\s*(?:{either})(?![\w:.-])|(?:{either})(?:[\s/>]|\Z))", re.IGNORECASE)
+
+
+def escape_tags(text: str, tags: re.Pattern[str]) -> str:
+    """Return a text in which no tag that the pattern finds (see `tag_pattern`) is a tag."""
+    return tags.sub("&lt;", text)
