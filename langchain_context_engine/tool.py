@@ -30,7 +30,8 @@ def as_tool(
     """Return a tool that answers with the context's text, and with the `Context` as its artifact.
 
     The model chooses the query only; scope, filters and budget are bound here and cannot be reached by it.
-    Where nothing is found the content says so, since some models refuse an empty answer.
+    Where nothing is found the content says so, since some models refuse an empty answer. An agent's
+    checkpoint keeps the artifact as plain data, as it does any dataclass.
 
     Args:
         engine: What builds the context.

@@ -23,7 +23,11 @@ from tests.builders import ListSource, a_candidate
 
 def a_source():
     return ListSource(
-        [a_candidate(id="r1", text="Pay by card.", relevance=0.9, metadata={"title": "Paying"})]
+        [
+            a_candidate(
+                id="r1", text="Pay by card.", relevance=0.9, metadata={"title": "Paying", "tenant": "acme"}
+            )
+        ]
     )
 
 
@@ -117,7 +121,7 @@ def test_the_passages_come_out_with_the_answer_and_the_text_does_not():
     (passage,) = json.loads(json.dumps(result["context_passages"]))
     assert (passage["citation"], passage["source"], passage["id"]) == ("[1]", "memories", "r1")
     assert passage["text"] == "Pay by card."
-    assert passage["metadata"] == {"title": "Paying"}
+    assert passage["metadata"] == {"title": "Paying", "tenant": "acme"}
     assert "context_text" not in result
 
 

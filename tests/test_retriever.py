@@ -18,7 +18,7 @@ from langchain_core.load import dumps, loads
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from pydantic import ValidationError
 
-from langchain_context_engine import ChromaSource, ContextEngine, ContextRetriever
+from langchain_context_engine import CachedEmbeddings, ChromaSource, ContextEngine, ContextRetriever
 from langchain_context_engine.calls import narrowed
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.types import ContextRequest
@@ -443,7 +443,7 @@ def test_the_configuration_is_dumped_without_the_engine():
     assert data["kwargs"]["k"] == 3
     assert "engine" not in data["kwargs"]
     with pytest.raises(ValueError, match="ContextRetriever"):
-        loads(dumps(retriever))
+        loads(dumps(retriever), allowed_objects="core")
 
 
 def test_a_deep_copy_shares_the_engine():
@@ -462,3 +462,23 @@ def test_pickling_a_live_client_is_a_clear_error():
     source = ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings)
     with pytest.raises(ConfigError, match="live"):
         pickle.dumps(a_retriever(source))
+
+
+def test_a_document_added_between_equal_queries_is_seen_though_the_embeddings_are_cached():
+    """I81: what is cached is the query's vector, never the answer."""
+    embeddings = CachedEmbeddings(WordEmbeddings())
+    collection = a_collection([{"id": "old", "text": "Billing is monthly."}], embeddings=embeddings)
+    retriever = a_retriever(ChromaSource(collection, embeddings=embeddings))
+    assert [d.id for d in retriever.invoke("billing when?")] == ["old"]
+    text = "Billing when? On the first."
+    collection.add(ids=["new"], documents=[text], embeddings=embeddings.embed_documents([text]))
+    assert {d.id for d in retriever.invoke("billing when?")} == {"old", "new"}
+
+
+def test_there_are_exactly_k_documents_where_candidates_suffice():
+    """B8: k beyond the engine's usual limit of a source too."""
+    source = ListSource(
+        [a_candidate(text=f"number{i} word{i * 7}", relevance=1 - i / 200) for i in range(100)]
+    )
+    retriever = a_retriever(source, budget=20_000)
+    assert [len(retriever.invoke("billing", k=k)) for k in (1, 49, 80, 100, 150)] == [1, 49, 80, 100, 100]

@@ -24,7 +24,12 @@ from tests.builders import FailingSource, ListSource, SlowSource, WordEmbeddings
 
 def a_source():
     return ListSource(
-        [a_candidate(id=f"r{i}", text=f"Fact {i} about billing.", relevance=0.9 - i / 10) for i in range(5)]
+        [
+            a_candidate(
+                id=f"r{i}", text=f"Fact {i} about billing.", relevance=0.9 - i / 10, metadata={"user": "u1"}
+            )
+            for i in range(5)
+        ]
     )
 
 
