@@ -450,6 +450,15 @@ def test_an_entry_is_forgotten_after_its_time():
     assert asked(inner) == {"a": 2}
 
 
+def test_without_a_maximum_everything_is_kept():
+    for store in (None, InMemoryByteStore()):
+        cached = CachedEmbeddings(WordEmbeddings(), store, "m", max_size=None)
+        cached.embed_documents(list("abc"))
+        assert len(cached) == 3
+        cached.clear()
+        assert len(cached) == 0
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"max_size": 0}, {"max_size": -1}, {"max_size": 1.5}, {"ttl_seconds": 0}, {"ttl_seconds": math.nan}],

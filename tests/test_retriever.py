@@ -482,3 +482,12 @@ def test_there_are_exactly_k_documents_where_candidates_suffice():
     )
     retriever = a_retriever(source, budget=20_000)
     assert [len(retriever.invoke("billing", k=k)) for k in (1, 49, 80, 100, 150)] == [1, 49, 80, 100, 100]
+
+
+def test_it_is_pickled_where_the_engine_can_be():
+    """H73: configuration round-trips."""
+    retriever = a_retriever(k=2, scope={"tenant": "acme"})
+    twin = pickle.loads(pickle.dumps(retriever))
+    assert (twin.k, twin.scope) == (2, {"tenant": "acme"})
+    twin.scope = None
+    assert len(twin.invoke("billing")) == 2

@@ -300,6 +300,8 @@ def test_it_is_copied_sharing_the_engine_and_pickled_unless_a_client_is_live():
     twin = copy.deepcopy(runnable)
     assert twin.engine is runnable.engine
     assert (twin.bound, twin.name) == (runnable.bound, "facts")
+    pickled = pickle.loads(pickle.dumps(runnable))
+    assert (pickled.bound, pickled.name) == (runnable.bound, "facts")
     embeddings = WordEmbeddings()
     live = a_runnable(ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings))
     with pytest.raises(ConfigError, match="live"):

@@ -40,8 +40,8 @@ class Entries:
         self.prefix = prefix
         self.max_size = max_size
         self.ttl_seconds = ttl_seconds
-        # Keys by use, the latest last; None as long as a given store has not been listed.
-        self._order: OrderedDict[str, None] | None = OrderedDict() if store is None else None
+        # Keys by use, the latest last; None until the store has been listed, which without a bound is never.
+        self._order: OrderedDict[str, None] | None = None
         self._lock = threading.Lock()
         self._has_warned = False
 
@@ -74,7 +74,7 @@ class Entries:
         """Forget every entry under the prefix."""
         with self._lock:
             self.store.mdelete(self._keys())
-            self._order = OrderedDict()
+            self._order = None
 
     def __len__(self) -> int:
         with self._lock:
@@ -131,10 +131,7 @@ class Entries:
 
 def _encoded(vector: Vector, now: float) -> bytes:
     # Half the size where no digit is lost, as with every embedder that computes in single precision.
-    try:
-        numbers = array("f", vector)
-    except OverflowError:
-        numbers = array("d", vector)
+    numbers = array("f", vector)
     if numbers.tolist() != vector:
         numbers = array("d", vector)
     return _HEADER.pack(_MARK, numbers.typecode.encode(), now) + numbers.tobytes()
