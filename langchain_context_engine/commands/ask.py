@@ -1,0 +1,123 @@
+"""`context-engine ask`: one question, its context, and a table of what is in it and what nearly was."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands.options import (
+    DEFAULT_STORE,
+    CollectionsOption,
+    EmbeddingsOption,
+    ScopeOption,
+    SettingsOption,
+    StoreOption,
+    WeightsOption,
+    read_pairs,
+    read_settings,
+)
+from langchain_context_engine.commands.store import Store
+from langchain_context_engine.errors import ConfigError
+
+if TYPE_CHECKING:
+    from langchain_context_engine.types import Context
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="What to ask.")],
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    budget: Annotated[
+        int | None, typer.Option("--budget", "-b", min=0, help="Tokens; 2000 by default.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", min=0, help="Passages at most; else as many as fit.")] = None,
+    template: Annotated[str | None, typer.Option("--template", "-t", help="A template's name.")] = None,
+    kinds: Annotated[
+        list[str] | None, typer.Option("--kind", help="Only records of this kind; repeatable.")
+    ] = None,
+    scope: ScopeOption = None,
+    where: Annotated[
+        str | None, typer.Option("--where", metavar="JSON", help="A further filter, in Chroma's syntax.")
+    ] = None,
+    depth: Annotated[int, typer.Option("--depth", min=0, help="How many links to follow.")] = 0,
+    collections: CollectionsOption = None,
+    weights: WeightsOption = None,
+    settings: SettingsOption = None,
+    embeddings: EmbeddingsOption = embedders.AUTO,
+    near: Annotated[int, typer.Option("--near", min=0, help="How many near-missed candidates to show.")] = 5,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the whole trace as JSON, nothing else.")
+    ] = False,
+    text_only: Annotated[bool, typer.Option("--text", help="Print the context alone.")] = False,
+    records: Annotated[
+        bool, typer.Option("--journal/--no-journal", help="Record the trace, for explain and inspect.")
+    ] = True,
+) -> None:
+    """Print the context for a question, and why each candidate is in it or not."""
+    if as_json and text_only:
+        raise ConfigError("--json and --text exclude each other; give one")
+    if not question.strip():
+        raise ConfigError("the question is empty; write one in quotes")
+    home = Store(store)
+    request = {
+        "scope": read_pairs("--scope", scope),
+        "where": _read_where(where),
+        "kinds": kinds or None,
+        "budget": budget,
+        "k": k,
+        "template": template,
+        "depth": depth,
+    }
+    with ExitStack() as stack:
+        engine = home.engine(
+            names=collections,
+            embeddings=embeddings,
+            journal=str(home.journal_path) if records else None,
+            **read_settings(settings, weights),
+        )
+        if engine.journal is not None:
+            stack.callback(engine.journal.close)
+        context = engine.build(question, **request)
+    show(context, near=near, as_json=as_json, text_only=text_only)
+
+
+def show(context: Context, *, near: int, as_json: bool = False, text_only: bool = False) -> None:
+    """Write a context: as JSON, as its text alone, or with the table of fates."""
+    for warning in context.warnings:
+        output.warn(warning)
+    if as_json:
+        output.write_json(context.to_json())
+        return
+    if context.text:
+        output.write_text(context.text)
+    else:
+        output.note(_nothing(context))
+    if not text_only:
+        from langchain_context_engine.commands.tables import fate_table, figures
+
+        output.write_table(fate_table(context, near))
+        output.write_text(figures(context))
+
+
+def _nothing(context: Context) -> str:
+    if context.budget == 0:
+        return "a budget of 0 holds nothing; give a larger --budget"
+    if context.candidates:
+        return "nothing fits: the table says what each candidate needs; give a larger --budget"
+    return "nothing found: ask in other words, or look at --scope, --where and --kind"
+
+
+def _read_where(where: str | None) -> dict[str, Any]:
+    if where is None:
+        return {}
+    try:
+        filters = json.loads(where)
+    except ValueError as error:
+        raise ConfigError(f'--where takes JSON such as {{"path": "README.md"}}: {error}') from error
+    if not isinstance(filters, dict):
+        raise ConfigError(f"--where takes a JSON object, got {where}")
+    return filters

@@ -1,0 +1,181 @@
+"""The store that `index` fills and the other commands ask: a folder with Chroma and a journal in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+    from langchain_context_engine.engine import ContextEngine
+    from langchain_context_engine.types import Context
+
+_CHROMA_FILE = "chroma.sqlite3"
+# What `index` writes: the file or document that a record is from, and where in it.
+_SEQUENCE = ("document", "start")
+# A command waits for a cold disk rather than answer without a source.
+_TIMEOUT_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A folder with `chroma/` and `journal.db`; any folder of a persistent Chroma serves too.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    folder: Path
+
+    @property
+    def chroma_path(self) -> Path:
+        """Where Chroma's files are."""
+        return self.folder if (self.folder / _CHROMA_FILE).is_file() else self.folder / "chroma"
+
+    @property
+    def journal_path(self) -> Path:
+        """Where traces are recorded."""
+        return self.folder / "journal.db"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a Chroma store in it."""
+        return (self.chroma_path / _CHROMA_FILE).is_file()
+
+    def create(self) -> ClientAPI:
+        """Return a client; the folder is made where there is none, and kept out of git.
+
+        Raises:
+            CommandFailedError: It cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.exists:
+                (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        except OSError as error:
+            raise CommandFailedError(f"store {self.folder} cannot be written: {error.strerror}") from error
+        return self._client()
+
+    def open(self) -> ClientAPI:
+        """Return a client of a store that exists.
+
+        Raises:
+            CommandFailedError: There is none, or Chroma cannot read it.
+        """
+        if not self.exists:
+            raise CommandFailedError(
+                f"no store in {self.folder}; make one with: context-engine index PATH --store {self.folder}"
+            )
+        return self._client()
+
+    def collections(self, names: Sequence[str] | None = None) -> list[Any]:
+        """Return the collections that hold something, by name; or those named, in that order.
+
+        Raises:
+            UnknownNameError: There is no collection of a name.
+            CommandFailedError: There is none at all.
+        """
+        client = self.open()
+        known = sorted(collection.name for collection in client.list_collections())
+        for name in names or ():
+            if name not in known:
+                raise UnknownNameError("collection", name, known)
+        opened = [client.get_collection(name, embedding_function=None) for name in names or known]
+        found = [collection for collection in opened if collection.count()]
+        if not found:
+            raise CommandFailedError(
+                f"the store in {self.folder} holds nothing; fill it with: context-engine index PATH"
+            )
+        return found
+
+    def engine(
+        self,
+        *,
+        names: Sequence[str] | None = None,
+        embeddings: str = embedders.AUTO,
+        journal: str | None = None,
+        **settings: Any,
+    ) -> ContextEngine:
+        """Return an engine over the store's collections, its words already read.
+
+        A collection whose embedder is not known is left out with a warning, unless it was named.
+
+        Raises:
+            CommandFailedError: No collection can be asked.
+            ConfigError: A setting is wrong.
+        """
+        from langchain_context_engine.engine import ContextEngine
+        from langchain_context_engine.sources.chroma import ChromaSource
+
+        sources, reasons = [], []
+        for collection in self.collections(names):
+            try:
+                found = embedders.embedder_for(collection, embeddings)
+            except CommandFailedError as error:
+                if names:
+                    raise
+                reasons.append(str(error))
+            else:
+                sources.append(ChromaSource(collection, embeddings=found, sequence=_SEQUENCE))
+        if not sources:
+            raise CommandFailedError(reasons[0])
+        for reason in reasons:
+            output.warn(reason)
+        engine = ContextEngine(
+            sources=sources, journal=journal, **{"timeout_seconds": _TIMEOUT_SECONDS, **settings}
+        )
+        for source in engine.sources:
+            source.prepare()
+        return engine
+
+    def trace(self, trace_id: str | None = None) -> Context:
+        """Return a recorded context: that of an id or of its beginning, or the latest.
+
+        Raises:
+            CommandFailedError: There is no journal or no trace in it, or none of that id.
+        """
+        from langchain_context_engine.journal import Journal
+
+        if not self.journal_path.is_file():
+            raise CommandFailedError(
+                f"nothing is recorded in {self.folder}; ask first: context-engine ask QUESTION"
+            )
+        with Journal(self.journal_path, read_only=True) as journal:
+            ids = [row.id for row in journal.traces(limit=1 if trace_id is None else 100_000)]
+            matching = [found for found in ids if found.startswith(trace_id or "")]
+            if len(matching) != 1:
+                problem = "several traces begin with" if matching else "no trace has the id"
+                raise CommandFailedError(
+                    f"{problem} {trace_id!r}" if ids else f"the journal {self.journal_path} is empty"
+                )
+            return journal.trace(matching[0])
+
+    def _client(self) -> ClientAPI:
+        import chromadb
+
+        try:
+            return chromadb.PersistentClient(path=str(self.chroma_path))
+        except Exception as error:
+            # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
+            raise CommandFailedError(
+                f"Chroma cannot open {self.chroma_path}: {type(error).__name__}; is it a Chroma folder of"
+                " this version, and may you write there?"
+            ) from error
+
+
+def require_path(path: Path) -> Path:
+    """Return a path that exists.
+
+    Raises:
+        ConfigError: It does not.
+    """
+    if not path.exists():
+        raise ConfigError(f"there is no {path}; give a folder, a git repository or a .jsonl file")
+    return path
