@@ -42,6 +42,8 @@ class Entries:
         self.ttl_seconds = ttl_seconds
         # Keys by use, the latest last; None until the store has been listed, which without a bound is never.
         self._order: OrderedDict[str, None] | None = None
+        if store is None and max_size is not None:
+            self._order = OrderedDict()
         self._lock = threading.Lock()
         self._has_warned = False
 
@@ -74,7 +76,7 @@ class Entries:
         """Forget every entry under the prefix."""
         with self._lock:
             self.store.mdelete(self._keys())
-            self._order = None
+            self._order = None if self.max_size is None else OrderedDict()
 
     def __len__(self) -> int:
         with self._lock:
