@@ -69,7 +69,9 @@ class EngineConfig(BaseModel):
         ConfigError: A value is wrong; the message names the field.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, validate_default=True
+    )
 
     budget: Any = 2000
     weights: Mapping[str, Any] | None = None

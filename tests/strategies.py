@@ -40,7 +40,10 @@ def candidates(draw, max_size: int = 14) -> list[Candidate]:
     for i in range(number):
         claims = {}
         if draw(st.booleans()):
-            claims = {"dense": draw(st.sampled_from([0.0, 0.3, 0.3, 0.9])), "lexical": draw(st.sampled_from([0.0, 0.0, 4.2, 9.0]))}
+            claims = {
+                "dense": draw(st.sampled_from([0.0, 0.3, 0.3, 0.9])),
+                "lexical": draw(st.sampled_from([0.0, 0.0, 4.2, 9.0])),
+            }
         found.append(
             Candidate(
                 id=f"{draw(st.sampled_from(['a', 'b']))}{i}",
@@ -49,8 +52,21 @@ def candidates(draw, max_size: int = 14) -> list[Candidate]:
                 kind=draw(st.sampled_from(["memory", "code", ""])),
                 relevance=draw(st.sampled_from([0.0, 0.5, 0.5, 0.9, 1.0])),
                 claims=claims,
-                created_at=draw(st.sampled_from([None, datetime(2020, 1, 1, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC)])),
-                metadata=draw(st.sampled_from([{}, {"confidence": 0}, {"confidence": 0.7, "title": "Title [1]"}, {"title": "{{score}}"}])),
+                created_at=draw(
+                    st.sampled_from(
+                        [None, datetime(2020, 1, 1, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC)]
+                    )
+                ),
+                metadata=draw(
+                    st.sampled_from(
+                        [
+                            {},
+                            {"confidence": 0},
+                            {"confidence": 0.7, "title": "Title [1]"},
+                            {"title": "{{score}}"},
+                        ]
+                    )
+                ),
                 is_pinned=draw(st.sampled_from([False, False, False, True])),
             )
         )
@@ -61,14 +77,20 @@ def settings_of_engines():
     return st.fixed_dictionaries(
         {
             "tokenizer": st.sampled_from(sorted(COUNTERS)).map(COUNTERS.__getitem__),
-            "template": st.sampled_from(["cited", "chat", "detailed", "summary", "markdown", "xml", "sections"]),
+            "template": st.sampled_from(
+                ["cited", "chat", "detailed", "summary", "markdown", "xml", "sections"]
+            ),
             "truncator": st.sampled_from(["extractive", "keep_start", "keep_end", "none"]),
             "selection": st.sampled_from(["adaptive", "score", "density", "knapsack"]),
             "order": st.sampled_from(["relevance", "edges", "chronological", "stable"]),
-            "weights": st.sampled_from([None, {"relevance": 1}, {"relevance": 2, "recency": 1, "confidence": 1}, {"keyword": 1}]),
+            "weights": st.sampled_from(
+                [None, {"relevance": 1}, {"relevance": 2, "recency": 1, "confidence": 1}, {"keyword": 1}]
+            ),
         }
     )
 
 
 BUDGETS = st.sampled_from([0, 1, 3, 7, 12, 20, 40, 80, 200, 1000])
-QUERIES = st.sampled_from(["when do invoices go out?", "", "認証", "the latest change to billing", "a\ud83d", "C++ (beta"])
+QUERIES = st.sampled_from(
+    ["when do invoices go out?", "", "認証", "the latest change to billing", "a\ud83d", "C++ (beta"]
+)

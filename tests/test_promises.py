@@ -118,7 +118,9 @@ def test_replay_with_unchanged_settings_gives_the_same_bytes(found, config, quer
     assert again.decisions == context.decisions
 
 
-@given(found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS, seed=st.integers(0, 3))
+@given(
+    found=candidates(), config=settings_of_engines(), query=QUERIES, budget=BUDGETS, seed=st.integers(0, 3)
+)
 @settings(deadline=None, max_examples=30)
 def test_the_order_in_which_sources_answer_never_changes_the_text(found, config, query, budget, seed):
     """Promise 3."""
@@ -146,7 +148,11 @@ def test_sync_and_async_give_the_same_context(found, config, query, budget):
     """Promise 10."""
     engine, context = build(found, config, query, budget)
     again = asyncio.run(engine.abuild(query, budget=budget, now="2026-01-01"))
-    assert (again.text, again.passages, again.decisions) == (context.text, context.passages, context.decisions)
+    assert (again.text, again.passages, again.decisions) == (
+        context.text,
+        context.passages,
+        context.decisions,
+    )
 
 
 @given(number=st.integers(4, 40), budget=st.integers(40, 400), seed=st.integers(0, 10_000))

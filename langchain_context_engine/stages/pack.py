@@ -158,7 +158,9 @@ class _Packer:
             if self.missed.get(unit.item, (None,))[0] is not Reason.OVER_BUDGET:
                 self.missed[unit.item] = (reason, cost, room)
             is_lone = unit.item not in self.basket or unit.item in self.basket.cuts
-            if may_cut and is_lone and room >= self.packing.budget.minimum_cut:
+            # What is too long for its cap never gets in whole, so waiting for room would not help.
+            is_due = may_cut or reason is Reason.OVER_ITEM_CAP
+            if is_due and is_lone and room >= self.packing.budget.minimum_cut:
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
         return self.basket.steps != before
 
@@ -249,7 +251,7 @@ class _Packer:
             self.recuts[item] += dropped.unit is None
             if dropped.unit is None and self.recuts[item] < _RECUTS:
                 self._cut(item, dropped.cost - (exact - limit))
-        return False
+        return basket.spent < limit
 
     def _decision(self, i: int, item: Ranked) -> Decision:
         kept = Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=Reason.WHOLE)

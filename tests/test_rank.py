@@ -1,0 +1,276 @@
+"""Rank: what is weighed, how it is told, who wins a tie."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from langchain_context_engine import Candidate, ConfigError, ContextEngine
+from langchain_context_engine.fusion import Fusion, fuse
+from langchain_context_engine.latest import asks_for_latest, named_identifiers
+from langchain_context_engine.signals import SIGNALS, Keyword, Lookup, Recency
+from langchain_context_engine.stages.rank import rank
+from langchain_context_engine.types import Reason
+from tests.builders import ListSource, SlowSource, a_candidate, a_request
+
+
+def ranked(candidates, weights=None, **request):
+    return rank(candidates, a_request(**request), signals=SIGNALS, weights=weights)
+
+
+def values(name, candidates, **request):
+    return list(SIGNALS[name](candidates, a_request(**request)))
+
+
+@pytest.mark.parametrize("date", [None, "", "not a date", "99999999999999999999", float("nan"), True])
+def test_an_undated_candidate_has_recency_one_half_and_one_warning(date):
+    """E40."""
+    found = [a_candidate(created_at=date), a_candidate(created_at=date), a_candidate(created_at="2025-12-31")]
+    ranking = ranked(found, {"recency": 1.0})
+    assert [item.signals["recency"] for item in ranking.items] == [0.5, 0.5, 0.5]
+    assert len([w for w in ranking.warnings if "date" in w]) == 1
+
+
+def test_epoch_seconds_milliseconds_and_iso_strings_are_one_instant():
+    """E41."""
+    dates = [
+        1714550400,
+        1714550400000,
+        "1714550400",
+        "2024-05-01T08:00:00Z",
+        "2024-05-01T10:00:00+02:00",
+        "2024-05-01 08:00",
+    ]
+    assert len({a_candidate(created_at=date).created_at for date in dates}) == 1
+    assert len(set(values("recency", [a_candidate(created_at=date) for date in dates]))) == 1
+
+
+def test_a_future_date_counts_as_now():
+    assert values("recency", [a_candidate(created_at="2999-01-01")]) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "named"),
+    [
+        ({"relevance": 0, "recency": 0}, "weights"),
+        ({"relevance": -1}, "relevance"),
+        ({"relevance": float("nan")}, "relevance"),
+        ({"relevance": float("inf")}, "relevance"),
+        ({"recncy": 1}, "recency"),
+        ({"relevance": "high"}, "relevance"),
+        ({"relevance": True}, "relevance"),
+        ({}, "weights"),
+    ],
+)
+def test_bad_weights_are_refused_at_construction_naming_the_field(weights, named):
+    """E42."""
+    with pytest.raises(ConfigError, match=named):
+        ContextEngine(sources=[ListSource([])], weights=weights)
+
+
+def test_weights_replace_the_defaults_and_are_scaled_to_one():
+    engine = ContextEngine(
+        sources=[ListSource([a_candidate(relevance=0.5, created_at="2026-01-01")])],
+        weights={"recency": 3, "confidence": 1},
+    )
+    (item,) = engine.search("x", now="2026-01-01")
+    assert item.contributions == {"recency": 0.75, "confidence": 0.125}
+
+
+def test_ties_keep_one_order_whoever_answers_first():
+    """E43."""
+    engine = ContextEngine(
+        sources=[
+            SlowSource(
+                [a_candidate(id="same", source=name, relevance=0.5, text=f"text of {name}")], name, seconds
+            )
+            for name, seconds in zip("abcd", (0.004, 0.0, 0.002, 0.001), strict=True)
+        ]
+    )
+    orders = {tuple(item.key for item in engine.search("x")) for _ in range(12)}
+    assert orders == {(("a", "same"), ("b", "same"), ("c", "same"), ("d", "same"))}
+
+
+def test_zero_is_a_value_and_not_missing():
+    """E44."""
+    zero, low, missing = (a_candidate(metadata=m) for m in ({"confidence": 0}, {"confidence": 0.1}, {}))
+    assert values("confidence", [zero, low, missing]) == [0.0, 0.1, 0.5]
+    engine = ContextEngine(sources=[ListSource([a_candidate(relevance=0.0)])], min_score=0.0)
+    assert len(engine.search("x")) == 1
+
+
+def test_a_minimum_score_drops_what_is_below_and_says_so():
+    context = ContextEngine(sources=[ListSource([a_candidate(relevance=0.2)])], min_score=0.3).build("x")
+    assert [d.reason for d in context.decisions] == [Reason.BELOW_THRESHOLD]
+    assert context.decisions[0].details == {"score": pytest.approx(0.2), "threshold": 0.3}
+
+
+@pytest.mark.parametrize(
+    ("given", "read"), [(85, 1.0), ("0.9", 0.9), (7, 1.0), (-3, 0.0), ("high", 0.5), (None, 0.5)]
+)
+def test_confidence_on_another_scale_is_clamped_with_a_warning(given, read):
+    """E46."""
+    ranking = ranked([a_candidate(metadata={"confidence": given})], {"confidence": 1.0})
+    assert ranking.items[0].score == read
+    assert bool(ranking.warnings) == (given in {85, 7, -3})
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "score"),
+    [
+        ("art", "start the party", 0.0),
+        ("art", "art for the party", 1.0),
+        ("C++ (beta", "the beta of C++", 1.0),
+        ("", "anything", 0.0),
+        ("???", "anything", 0.0),
+    ],
+)
+def test_keywords_are_words_and_never_patterns(query, text, score):
+    """E47."""
+    assert values("keyword", [a_candidate(text=text)], query=query) == [score]
+
+
+def test_a_query_of_ignored_words_scores_zero():
+    """E47."""
+    signal = Keyword(ignored=frozenset({"the", "of", "and"}))
+    assert signal([a_candidate(text="the of and")], a_request(query="the of and")) == [0.0]
+
+
+def test_keywords_of_unspaced_scripts_match():
+    """E47."""
+    assert values("keyword", [a_candidate(text="認証システムはJWTを使う")], query="認証")[0] > 0
+
+
+@pytest.mark.parametrize("claims", [{}, {"dense": 0.8}, {"dense": 0.8, "lexical": 3.0}])
+@pytest.mark.parametrize("number", [1, 3])
+def test_scaling_never_erases_equal_claims(claims, number):
+    """E48."""
+    items = ranked([a_candidate(relevance=0.8, claims=claims) for _ in range(number)]).items
+    assert [item.score for item in items] == [0.8] * number
+
+
+def test_claims_are_fused_once_over_all_sources():
+    found = [
+        a_candidate(source="a", claims={"dense": 0.9, "lexical": 0.0}),
+        a_candidate(source="b", claims={"dense": 0.1, "lexical": 10.0}),
+        a_candidate(source="b", claims={"dense": 0.5, "lexical": 5.0}),
+    ]
+    first, second, third = (f.relevance for f in fuse(found, Fusion()))
+    assert (first, second) == (pytest.approx(0.4), pytest.approx(0.6))
+    assert third == pytest.approx(0.5)
+
+
+def test_a_candidate_without_claims_keeps_its_relevance_among_fused_ones():
+    found = [
+        a_candidate(relevance=0.37),
+        a_candidate(claims={"dense": 0.9, "lexical": 2.0}),
+        a_candidate(claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    assert fuse(found, Fusion())[0].relevance == 0.37
+
+
+def test_a_neighbour_lends_relevance_and_the_ledger_says_who():
+    found = [
+        a_candidate(id="1", claims={"dense": 0.9, "lexical": 9.0}, neighbours=("2",)),
+        a_candidate(id="2", claims={"dense": 0.2, "lexical": 1.0}, neighbours=("1",)),
+        a_candidate(id="3", claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    ranking = ranked(found)
+    score = {item.key[1]: item.score for item in ranking.items}
+    assert score["2"] > score["3"]
+    assert ("2", Reason.NEIGHBOUR, ("memories", "1")) in [
+        (d.key[1], d.reason, d.details["other"]) for d in ranking.decisions
+    ]
+
+
+def test_a_passage_that_the_best_one_names_is_lifted():
+    found = [
+        a_candidate(id="1", text="Moved into the Harbor Pilot guide.", claims={"dense": 0.9, "lexical": 9.0}),
+        a_candidate(id="2", metadata={"title": "Harbor Pilot guide"}, claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="3", metadata={"title": "Another guide"}, claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    score = {item.key[1]: item.score for item in ranked(found).items}
+    assert score["2"] > score["3"]
+
+
+def test_recency_enters_only_when_the_question_asks_for_the_latest():
+    old = a_candidate(id="old", text="Router.mount changed its path", relevance=0.9, created_at="2020-01-01")
+    new = a_candidate(id="new", text="Router.mount lost an argument", relevance=0.8, created_at="2025-01-01")
+    assert [i.key[1] for i in ranked([old, new], query="how does Router.mount work?").items] == ["old", "new"]
+    latest = ranked([old, new], query="What was the most recent change to Router.mount?")
+    assert [i.key[1] for i in latest.items] == ["new", "old"]
+    assert {"relevance", "latest"} == set(latest.items[0].contributions)
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [
+        ("what was the latest change to X?", True),
+        ("the most recent commit", True),
+        ("when was pay() last changed?", True),
+        ("how long does a session last?", False),
+        ("who spoke at last?", False),
+    ],
+)
+def test_the_latest_is_asked_for_in_words(query, asks):
+    assert asks_for_latest(query) is asks
+
+
+def test_identifiers_in_a_question_are_found():
+    assert named_identifiers("change to `pay` in billing") == ("pay",)
+    assert named_identifiers("latest change to Router.mount in starlette?") == ("Router.mount",)
+    assert named_identifiers("the newest decision about money") == ()
+
+
+@pytest.mark.parametrize(
+    ("signal", "days", "value"),
+    [
+        (Recency(), 1, 0.5),
+        (Recency(curve="half_life", days_scale=10), 10, 0.5),
+        (Recency(curve="linear", days_scale=30), 15, 0.5),
+        (Recency(curve="linear", days_scale=30), 60, 0.0),
+        (Recency(curve="exponential", days_scale=100 / 24), 100 / 24, math.exp(-1)),
+    ],
+)
+def test_recency_curves_give_their_formula(signal, days, value):
+    candidate = a_candidate(created_at=1767225600 - days * 86400)
+    assert signal([candidate], a_request(now="2026-01-01"))[0] == pytest.approx(value)
+
+
+def test_priority_is_looked_up_by_kind_then_source():
+    signal = Lookup(values={"code": 1.0, "wiki": 0.4}, default=0.3)
+    found = [a_candidate(kind="code", source="wiki"), a_candidate(kind="x", source="wiki"), a_candidate()]
+    assert signal(found, a_request()) == [1.0, 0.4, 0.3]
+
+
+def test_usage_and_feedback_move_a_candidate():
+    used, praised, blamed = (
+        {"usage_count": 5},
+        {"usage_count": 5, "usage_feedback": 1},
+        {"usage_count": 5, "usage_feedback": -1},
+    )
+    assert values("usage", [a_candidate(metadata=m) for m in (used, praised, blamed, {})]) == [
+        0.5,
+        1.0,
+        0.0,
+        0.0,
+    ]
+
+
+def test_a_signal_of_ones_own_is_checked_and_never_breaks_an_answer():
+    def wild(candidates, request):
+        return [float("nan"), 7.0]
+
+    engine = ContextEngine(
+        sources=[ListSource([a_candidate(), a_candidate()])], signals={"wild": wild}, weights={"wild": 1}
+    )
+    context = engine.build("x")
+    assert sorted(p.ranked.score for p in context.passages) == [0.0, 1.0]
+    assert any("wild" in warning for warning in context.warnings)
+
+
+def test_a_candidate_reads_no_relevance_as_zero():
+    assert Candidate(id="a", relevance=None).relevance == 0.0
