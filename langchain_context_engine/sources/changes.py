@@ -60,6 +60,7 @@ class FileWatch:
     """
 
     path: str
+    handle: CollectionHandle
     collection_id: str
     is_exact: bool = True
     _database: sqlite3.Connection | None = None
@@ -79,6 +80,7 @@ class FileWatch:
             "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'", self.collection_id
         )
         if not segment:
+            self.handle.count()  # the store says whether it is gone, and a recreated one is reopened
             return Changes(gone=tuple(known))
         written = self._rows(
             "SELECT embedding_id, seq_id FROM embeddings WHERE segment_id = ? AND seq_id > ? ORDER BY seq_id",
@@ -115,19 +117,14 @@ class FileWatch:
 def watch(handle: CollectionHandle) -> Watch:
     """Return the best watch for a collection's client."""
     path = _file_of(handle)
-    if path is not None:
-        candidate = FileWatch(path, str(handle.collection.id))
-        try:
-            candidate.changes(())
-        except (sqlite3.Error, TypeError):
-            return CountWatch(handle)
-        return FileWatch(path, str(handle.collection.id))
-    return CountWatch(handle)
+    if path is None:
+        return CountWatch(handle)
+    return FileWatch(path, handle, str(handle.collection.id))
 
 
 def compare_ids(handle: CollectionHandle, known: Collection[str]) -> Changes:
     """Return new and vanished ids by reading all ids there are."""
-    there = list(handle.page(limit=None, offset=0, include=()))
+    there = handle.find()
     seen = set(there)
     return Changes(
         tuple(id_ for id_ in there if id_ not in known), tuple(id_ for id_ in known if id_ not in seen)

@@ -92,6 +92,8 @@ class ChromaSource:
         """Return a copy that uses what the sources of an engine share."""
         bound = copy.copy(self)
         bound._shared = shared  # noqa: SLF001 - a copy of this very class
+        if self.hybrid:
+            shared.lexical.register(self._handle)
         return bound
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:

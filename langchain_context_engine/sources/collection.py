@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.redact import safe_message
+from langchain_context_engine.sources.records import steady
 
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 _DIMENSIONS = re.compile(r"dimension\D{0,20}(\d+)\D+got (\d+)")
@@ -86,23 +87,33 @@ class CollectionHandle:
         )
         found = zip((answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0], strict=True)
         return sorted(
-            ((id_, float(distance)) for id_, distance in found if math.isfinite(distance)),
+            ((id_, steady(float(distance))) for id_, distance in found if math.isfinite(distance)),
             key=lambda pair: (pair[1], pair[0]),
         )
 
     def read(self, ids: Sequence[str], include: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return id → {field: value} of the ids that exist, the fields being those of `include`."""
+        """Return id → {field: value} of the ids that exist, the fields being those of `include`.
+
+        Embeddings are left out where Chroma cannot give them: a record that another process wrote is
+        not yet in this process's vector index.
+        """
         wanted = list(dict.fromkeys(ids))
         found: dict[str, dict[str, Any]] = {}
         for start in range(0, len(wanted), _BATCH):
-            found |= _rows(
-                self._call("get", ids=wanted[start : start + _BATCH], include=list(include)), include
-            )
+            batch, fields = wanted[start : start + _BATCH], list(include)
+            try:
+                answer = self._call("get", ids=batch, include=fields)
+            except SourceError:
+                if "embeddings" not in fields:
+                    raise
+                fields.remove("embeddings")
+                answer = self._call("get", ids=batch, include=fields)
+            found |= _rows(answer, fields)
         return found
 
-    def page(self, limit: int | None, offset: int, include: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return a page of the whole collection, in its own order."""
-        return _rows(self._call("get", limit=limit, offset=offset, include=list(include)), include)
+    def find(self, where: dict[str, Any] | None = None) -> list[str]:
+        """Return all ids, or those that a `where` lets through, in the collection's order."""
+        return list(self._call("get", where=where, include=[])["ids"])
 
     def _call(self, method: str, **arguments: Any) -> Any:
         try:

@@ -69,6 +69,7 @@ class LexicalIndex:
 
     def __init__(self, path: str | Path | None = None, *, refresh_seconds: float = 30.0) -> None:
         self._refresh_seconds = refresh_seconds
+        self._handles: list[CollectionHandle] = []
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
         try:
@@ -87,17 +88,39 @@ class LexicalIndex:
             handle: The collection.
             wait_seconds: How long to wait for a first reading; None is as long as it takes.
         """
+        self.register(handle)
         for _ in range(2):
             shelf = self._shelf(str(handle.collection.id))
-            if not shelf.ready.is_set():
-                self._start_reading(handle, shelf)
-                if not shelf.ready.wait(wait_seconds):
-                    return None
+            if not self._are_read(wait_seconds):
+                return None
             self._update(handle, shelf)
+            self._update_others(handle)
             if str(handle.collection.id) == shelf.collection:
                 return shelf
             self._forget(shelf)  # recreated meanwhile under the same name
         return None
+
+    def register(self, handle: CollectionHandle) -> None:
+        """Make a collection part of the index, to be read with the first question to any of them.
+
+        A word's weight depends on all collections, so no question is answered from half of them.
+        """
+        with self._lock:
+            if handle not in self._handles:
+                self._handles.append(handle)
+
+    def _are_read(self, wait_seconds: float | None) -> bool:
+        until = None if wait_seconds is None else time.monotonic() + wait_seconds
+        unread = []
+        for handle in tuple(self._handles):
+            shelf = self._shelf(str(handle.collection.id))
+            if not shelf.ready.is_set():
+                self._start_reading(handle, shelf)
+                unread.append(shelf)
+        return all(
+            shelf.ready.wait(None if until is None else max(0.0, until - time.monotonic()))
+            for shelf in unread
+        )
 
     def peek(self, handle: CollectionHandle) -> Shelf | None:
         """Return the collection's shelf as it was last brought up to date; None before it was read."""
@@ -184,6 +207,15 @@ class LexicalIndex:
             threading.Thread(
                 target=self._refresh, args=(handle, shelf), name="lexical-refresh", daemon=True
             ).start()
+
+    def _update_others(self, handle: CollectionHandle) -> None:
+        for other in tuple(self._handles):
+            shelf = self._shelves.get(str(other.collection.id))
+            if other is not handle and shelf is not None and shelf.is_exact:
+                try:
+                    self._update(other, shelf)
+                except ContextEngineError as error:
+                    _log.debug("lexical index: %s", safe_message(error))
 
     def _take_in(self, handle: CollectionHandle, shelf: Shelf) -> None:
         if shelf.watch is None:

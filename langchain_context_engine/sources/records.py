@@ -28,6 +28,17 @@ def relevance_of(distance: float, space: str) -> float:
     return 1 / (1 + max(0.0, distance))
 
 
+def steady(distance: float) -> float:
+    """Return a distance without the noise of 32-bit floats, which would order equals at random.
+
+    Example:
+        >>> steady(1.1920929e-07), steady(0.25)
+        (0.0, 0.25)
+    """
+    scale = max(1.0, abs(distance))
+    return round(distance / scale, 6) * scale
+
+
 def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tuple[float, float]:
     """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity."""
     import numpy as np
@@ -36,8 +47,8 @@ def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tupl
     dot, lengths = float(a @ b), float(np.sqrt((a @ a) * (b @ b)))
     cosine = dot / lengths if lengths else 0.0
     if space == "cosine":
-        return 1 - cosine, cosine
-    return (1 - dot if space == "ip" else float(((a - b) ** 2).sum())), cosine
+        return steady(1 - cosine), cosine
+    return steady(1 - dot if space == "ip" else float(((a - b) ** 2).sum())), cosine
 
 
 def kind_of(metadata: Mapping[str, Any], default: str) -> str:

@@ -141,9 +141,16 @@ class Search:
         rung = deeper(_FIRST_RUNG, needed + 1)
         while True:
             hits = self.handle.nearest(self.vector, rung, where)
-            self.distances.update(hits)
+            is_all = len(hits) < rung
+            if is_all and where is None:
+                hits = self._with_unreached(hits, None)
             seen = self._seen([id_ for id_, _ in hits], is_filtered=where is not None)
-            found = settled(hits, seen, needed, is_all=len(hits) < rung)
+            found = settled(hits, seen, needed, is_all=is_all)
+            if where is not None and is_all and found is not None and len(found) < needed:
+                hits = self._with_unreached(hits, where)
+                seen = self._seen([id_ for id_, _ in hits], is_filtered=True)
+                found = settled(hits, seen, needed, is_all=True)
+            self.distances.update(hits)
             if found is not None:
                 return found
             admitted = sum(seen(id_) for id_, _ in hits)
@@ -153,6 +160,32 @@ class Search:
                 if where is not None:
                     continue
             rung = deeper(rung, rung + 1)
+
+    def _with_unreached(
+        self, hits: list[tuple[str, float]], where: dict[str, Any] | None
+    ) -> list[tuple[str, float]]:
+        """Return the hits with those that the index knows but cannot reach, nearest first.
+
+        Chroma's graph falls into islands where many vectors are alike; what lies on another island is
+        not found at any depth, nor by a filter. So where the index says that it has no more, the ids
+        are counted, and what is missing is measured here.
+        """
+        reached = {id_ for id_, _ in hits}
+        known: Sequence[str] = ()
+        if where is None and self._is_exact() and self.lexical is not None:
+            entries = self.lexical[1].catalogue.entries
+            if len(entries) > len(hits):
+                known = [id_ for id_, entry in list(entries.items()) if self.admits(id_, entry.metadata)]
+        elif where is not None or self.handle.count() > len(hits):
+            known = self.handle.find(where)
+        missing = [id_ for id_ in known if id_ not in reached]
+        vectors = self.handle.read(missing, ("embeddings",))
+        measured = [
+            (id_, compare(self.vector, fields["embeddings"], self.handle.space)[0])
+            for id_, fields in vectors.items()
+            if len(fields.get("embeddings", ())) == len(self.vector)
+        ]
+        return sorted([*hits, *measured], key=lambda hit: (hit[1], hit[0]))
 
     def _is_exact(self) -> bool:
         return self.lexical is not None and self.lexical[1].is_exact
