@@ -64,7 +64,8 @@ def is_repository(folder: Path) -> bool:
 def list_files(folder: Path) -> list[str]:
     """Return tracked and new files below the folder, sorted, without what `.gitignore` names."""
     names = _fields(run_git(folder, "ls-files", "-coz", "--exclude-standard", "--deduplicate"))
-    return sorted(name for name in names if name)
+    # git still lists what was deleted but not committed.
+    return sorted(name for name in names if name and os.path.lexists(folder / name))
 
 
 def last_changes(folder: Path, paths: Sequence[str]) -> dict[str, int]:
@@ -228,12 +229,8 @@ def _within(folder: Path) -> tuple[str, ...]:
 
 
 def _has_commits(folder: Path) -> bool:
-    return bool(run_git(folder, "rev-list", "--max-count=1", "--all").strip()) and _resolves(folder, "HEAD")
-
-
-def _resolves(folder: Path, name: str) -> bool:
     try:
-        run_git(folder, "rev-parse", "--verify", "--quiet", name)
+        run_git(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     except ConfigError:
         return False
     return True

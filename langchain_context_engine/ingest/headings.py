@@ -34,12 +34,16 @@ class Section:
     titles: tuple[str, ...] = ()
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str, *, has_fences: bool = True) -> list[Section]:
     r"""Return the sections of a document, in order; together they cover the whole text.
 
     Read are Markdown's and AsciiDoc's marked headings and underlined ones (Markdown, reST); what
     stands in code fences or in front matter is no heading. A heading with nothing below it but a
     lower heading begins that heading's section.
+
+    Args:
+        text: The document.
+        has_fences: Lines of ``` or ~~~ fence code; in reST they underline.
 
     Example:
         >>> [s.titles for s in sections("# Guide\n\nHello.\n\n## Install\n\nRun it.")]
@@ -49,7 +53,7 @@ def sections(text: str) -> list[Section]:
     trail: list[tuple[int, str]] = []
     start, body_start = 0, 0
     titles: tuple[str, ...] = ()
-    for level, title, heading_start, heading_end in _headings(text):
+    for level, title, heading_start, heading_end in _headings(text, has_fences=has_fences):
         if text[body_start:heading_start].strip():
             found.append(Section(start=start, end=heading_start, titles=titles))
             start = heading_start
@@ -59,7 +63,7 @@ def sections(text: str) -> list[Section]:
     return found
 
 
-def _headings(text: str) -> list[tuple[int, str, int, int]]:
+def _headings(text: str, *, has_fences: bool) -> list[tuple[int, str, int, int]]:
     """Return (level, title, start, end) of every heading."""
     found = []
     fence = ""
@@ -68,7 +72,7 @@ def _headings(text: str) -> list[tuple[int, str, int, int]]:
     previous, previous_start = "", position
     for line in text[position:].split("\n"):
         end = min(position + len(line) + 1, len(text))
-        opened = _FENCE.match(line)
+        opened = _FENCE.match(line) if has_fences else None
         if fence:
             fence = "" if opened and _closes(line, fence) else fence
             previous = ""
@@ -117,7 +121,7 @@ def document_records(
         metadata: More for every passage.
     """
     pieces = []
-    for section in sections(text):
+    for section in sections(text, has_fences=not path.lower().endswith(".rst")):
         for start, end in splitter(text[section.start : section.end]):
             pieces.append((section.start + start, section.start + end, section.titles))
     leads = [_TITLE_SEPARATOR.join((path, *titles)) for _, _, titles in pieces]

@@ -83,6 +83,24 @@ def clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return cleaned
 
 
+def is_same_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Say whether two records' metadata are equal, but for the last digits of floats: Chroma rounds them.
+
+    Example:
+        >>> is_same_metadata({"a": 0.1 + 0.2}, {"a": 0.3}), is_same_metadata({"a": 1}, {"a": 2})
+        (True, False)
+    """
+    return first.keys() == second.keys() and all(_is_same(first[key], second[key]) for key in first)
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=1e-12)
+    return type(first) is type(second) and bool(first == second)
+
+
 def _stored(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)

@@ -170,7 +170,7 @@ def _with_comments_above(node: Node) -> tuple[int, str]:
     """Return the first row of a definition with the comments right above it, and their text."""
     first_row = node.start_point.row
     comments: list[str] = []
-    above = node.prev_sibling
+    above = _sibling_above(node)
     while above is not None and above.type in _ABOVE and _last_row(above) >= first_row - 1:
         before = above.prev_sibling
         if before is not None and _last_row(before) == above.start_point.row:
@@ -180,6 +180,14 @@ def _with_comments_above(node: Node) -> tuple[int, str]:
             comments.append(_text(above).rstrip("\n"))
         above = before
     return first_row, "\n".join(reversed(comments))
+
+
+def _sibling_above(node: Node) -> Node | None:
+    """Return what stands before a node; for the first of a body (Ruby) what stands before the body."""
+    parent = node.parent
+    if node.prev_sibling is None and parent is not None and parent.start_byte == node.start_byte:
+        return parent.prev_sibling
+    return node.prev_sibling
 
 
 def _last_row(node: Node) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.ingest.record import Record
+from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
 
 if TYPE_CHECKING:
@@ -150,7 +150,8 @@ class CollectionWriter:
         texts = dict(zip(found["ids"], documents, strict=True))
         known = {i: dict(m or {}) for i, m in zip(found["ids"], metadatas, strict=True)}
         new = [r for r in records if r.id not in known or texts[r.id] != r.text]
-        moved = [r for r in records if r.id in known and texts[r.id] == r.text and known[r.id] != r.metadata]
+        same_text = [r for r in records if r.id in known and texts[r.id] == r.text]
+        moved = [r for r in same_text if not is_same_metadata(known[r.id], r.metadata)]
         if new:
             vectors = self._embed([r.embedded_text for r in new])
             self.collection.upsert(
@@ -165,7 +166,8 @@ class CollectionWriter:
                 metadatas=[_replacing(r.metadata, known[r.id]) for r in moved],
             )
         really_moved = sum(
-            _without_bookkeeping(known[r.id]) != _without_bookkeeping(r.metadata) for r in moved
+            not is_same_metadata(_without_bookkeeping(known[r.id]), _without_bookkeeping(r.metadata))
+            for r in moved
         )
         replaced = sum(r.id in known for r in new)
         self._added += len(new) - replaced

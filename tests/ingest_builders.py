@@ -1,0 +1,34 @@
+"""What the tests of getting data in share: real repositories, files and what a collection holds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+
+def git(folder, *arguments, date="2026-01-05T10:00:00Z"):
+    who = {"GIT_AUTHOR_NAME": "Ana Ré", "GIT_COMMITTER_NAME": "Ana Ré", "GIT_AUTHOR_EMAIL": "a@x.example"}
+    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, "GIT_COMMITTER_EMAIL": "a@x.example"}
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments],
+        check=True,
+        capture_output=True,
+        env={**os.environ, **who, **dates},
+    )
+    return done.stdout.decode()
+
+
+def write_files(folder, **files):
+    for name, text in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def content(client, name):
+    """Everything a collection holds, but for when it was written."""
+    found = client.get_collection(name, embedding_function=None).get(include=["documents", "metadatas"])
+    return {
+        i: (d, {k: v for k, v in m.items() if k not in {"file_hash", "file_records"}})
+        for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+    }

@@ -1,0 +1,212 @@
+"""Rules of indexing a folder: what is read and what is not, and that every run ends where a first one would."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import uuid
+from pathlib import Path
+
+import chromadb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.ingest import Splitter, index_folder, index_repository
+from langchain_context_engine.ingest.languages import load_parser
+from tests.builders import WordEmbeddings
+from tests.ingest_builders import content, git, write_files
+
+TEN_LINES = "\n".join(f"value_{n} = {n}" for n in range(10))
+
+
+@pytest.fixture
+def client():
+    return chromadb.EphemeralClient()
+
+
+@pytest.fixture
+def prefix():
+    return f"p{uuid.uuid4().hex[:12]}-"
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_gitignore_is_honoured_in_nested_folders_too(tmp_path, client, prefix, is_repository):
+    if is_repository:
+        git(tmp_path, "init", "-q")
+    write_files(
+        tmp_path,
+        _dot_gitignore="*.log.md\nbuild/\n/top.md\n",
+        a_dot_md="# A\n\nx",
+        b_dot_log_dot_md="# no",
+        top_dot_md="# no",
+        build__c_dot_md="# no",
+        sub___dot_gitignore="!kept.log.md\nlocal.md\n",
+        sub__kept_dot_log_dot_md="# Kept\n\nx",
+        sub__local_dot_md="# no",
+        sub__top_dot_md="# Top\n\nx",
+        _dot_git__info_dot_md="# no",
+    )
+    index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
+    paths = {m["path"] for _, m in content(client, f"{prefix}docs").values()}
+    assert paths == {"a.md", "sub/kept.log.md", "sub/top.md"}
+
+
+def test_binary_huge_minified_linked_and_unknown_files_are_skipped_with_a_count(tmp_path, client, prefix):
+    outside = tmp_path / "outside"
+    folder = tmp_path / "folder"
+    write_files(outside, secret_dot_md="# Secret\n\nx")
+    write_files(
+        folder,
+        a_dot_md="# A\n\nx",
+        picture_dot_png=b"\x89PNG\0\0",
+        null_dot_py=b"x = 1\0",
+        large_dot_md="# Large\n\n" + "word " * 500,
+        app_dot_min_dot_js="var a=1;" * 200,
+        data_dot_csv="1,2\n",
+    )
+    (folder / "link.md").symlink_to(outside / "secret.md")
+    (folder / "linked").symlink_to(outside)
+    (folder / "dangling.md").symlink_to(folder / "nowhere")
+    (folder / "loop").symlink_to(folder)
+    os.mkfifo(folder / "pipe.md")
+    report = index_folder(folder, client, WordEmbeddings(), prefix=prefix, max_file_bytes=2000)
+    assert report.skipped == {
+        "binary": 2,
+        "huge": 1,
+        "minified": 1,
+        "symlink": 2,
+        "special": 1,
+        "unsupported": 1,
+    }
+    assert {m["path"] for _, m in content(client, f"{prefix}docs").values()} == {"a.md"}
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"# Caf\xe9\n\nx", "# Café\n\nx"),
+        ("# Café\n\nx".encode("utf-16"), "# Café\n\nx"),
+        (b"\xef\xbb\xbf# A\r\n\r\nx", "# A\n\nx"),
+        (b"# A\x81\xff\n\nx", "# A\ufffdÿ\n\nx"),
+    ],
+)
+def test_undecodable_text_is_read_as_well_as_can_be(tmp_path, client, prefix, data, expected):
+    write_files(tmp_path, a_dot_md=data)
+    index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
+    assert [text for text, _ in content(client, f"{prefix}docs").values()] == [expected]
+
+
+PATHS = ("a.py", "b.py", "sub/c.md", "d.txt")
+TEXTS = (
+    "",
+    "def f():\n    return 1\n",
+    "def f():\n    return 2\n\n\nclass A:\n    def g(self):\n        pass\n",
+    "# T\n\nx\n\n# T\n\nx\n",
+    f"# T\n\n{'word ' * 60}\n\n{TEN_LINES}\n",
+    "\0",
+)
+
+
+@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    states=st.lists(st.dictionaries(st.sampled_from(PATHS), st.sampled_from(TEXTS)), min_size=2, max_size=4)
+)
+def test_an_incremental_run_gives_what_a_first_run_gives(tmp_path, client, states):
+    folder = tmp_path / uuid.uuid4().hex
+    prefix, splitter = f"p{uuid.uuid4().hex[:12]}-", Splitter(chunk_size=200)
+    for state in states:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for path, text in state.items():
+            write_files(folder, **{path.replace("/", "__"): text})
+            os.utime(folder / path, (1_780_000_000, 1_780_000_000))
+        index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter)
+        assert index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter).written == 0
+    fresh = f"f{uuid.uuid4().hex[:12]}-"
+    index_folder(folder, client, WordEmbeddings(), prefix=fresh, splitter=splitter)
+    for kind in ("code", "docs"):
+        assert content(client, f"{prefix}{kind}") == content(client, f"{fresh}{kind}")
+
+
+def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for n in range(40):
+        text = "\n\n\n".join(f"def function_{n}_{k}():\n    return {n * k}" for k in range(20))
+        (folder / f"module_{n}.py").write_text(text + "\n")
+    script = tmp_path / "run.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import os, sys, chromadb
+            from langchain_context_engine.ingest import index_folder
+            from tests.builders import WordEmbeddings
+
+            class Mortal(WordEmbeddings):
+                def embed_documents(self, texts):
+                    if len(self.calls) == 2:
+                        os._exit(9)
+                    return super().embed_documents(texts)
+
+                model = "WordEmbeddings"
+
+            index_folder(sys.argv[1], chromadb.PersistentClient(sys.argv[2]), Mortal())
+            """
+        )
+    )
+    store = str(tmp_path / "store")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    killed = subprocess.run([sys.executable, script, folder, store], check=False, env=environment)
+    assert killed.returncode == 9
+    client = chromadb.PersistentClient(store)
+    assert 0 < client.get_collection("code", embedding_function=None).count() < 800
+    report = index_folder(folder, client, WordEmbeddings())
+    assert 0 < report["code"].added < 800
+    assert report["code"].added + report["code"].unchanged == 800
+    index_folder(folder, client, WordEmbeddings(), prefix="fresh-")
+    assert content(client, "code") == content(client, "fresh-code")
+
+
+def test_a_collection_of_another_folder_is_not_replaced_unless_that_is_gone(tmp_path, client, prefix):
+    for name in ("one", "two"):
+        write_files(tmp_path / name, a_dot_md=f"# {name}\n\nx")
+    index_folder(tmp_path / "one", client, WordEmbeddings(), prefix=prefix)
+    with pytest.raises(ConfigError, match="mirrors another folder"):
+        index_folder(tmp_path / "two", client, WordEmbeddings(), prefix=prefix)
+    (tmp_path / "one").rename(tmp_path / "moved")
+    report = index_folder(tmp_path / "moved", client, WordEmbeddings(), prefix=prefix)
+    assert report.written == 0
+
+
+def test_without_git_a_repository_is_read_as_a_folder(tmp_path, client, prefix, monkeypatch):
+    git(tmp_path, "init", "-q")
+    write_files(tmp_path, _dot_gitignore="b.md\n", a_dot_md="# A\n\nx", b_dot_md="# B\n\nx")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    report = index_repository(tmp_path, client, WordEmbeddings(), prefix=prefix)
+    assert "git is not installed" in report.warnings[0]
+    assert {m["path"] for _, m in content(client, f"{prefix}docs").values()} == {"a.md"}
+
+
+def test_without_the_extra_other_languages_are_cut_by_lines_and_installing_it_renews_them(
+    tmp_path, client, prefix, monkeypatch
+):
+    write_files(tmp_path, a_dot_js="function one() {\n  return 1;\n}\n", b_dot_py="def two():\n    pass\n")
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "tree_sitter", None)
+        load_parser.cache_clear()
+        report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
+    load_parser.cache_clear()
+    assert report.warnings == (
+        'javascript: cut by lines, not by functions; pip install "langchain-context-engine[code]"',
+    )
+    types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
+    assert types == {"a.js": "module", "b.py": "function"}
+    report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
+    assert report.warnings == ()
+    types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
+    assert types == {"a.js": "function", "b.py": "function"}

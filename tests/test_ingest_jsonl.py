@@ -1,0 +1,194 @@
+"""Rules of JSON Lines: mapping, ids, and what is left out."""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+
+import chromadb
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.ingest import index_jsonl
+from langchain_context_engine.ingest.record import clean_metadata
+from tests.builders import WordEmbeddings
+
+
+@pytest.fixture
+def client():
+    return chromadb.EphemeralClient()
+
+
+@pytest.fixture
+def name():
+    return f"c{uuid.uuid4().hex}"
+
+
+def lines(tmp_path, *rows):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+    return path
+
+
+def content(client, name):
+    found = client.get_collection(name, embedding_function=None).get()
+    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
+
+
+class CountingClient:
+    """A real client that counts what its collections are asked, with a batch limit of its own."""
+
+    def __init__(self, client, most):
+        self._client = client
+        self._most = most
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def get_max_batch_size(self):
+        return self._most
+
+
+def test_fields_are_mapped_and_the_rest_keep_their_names(tmp_path, client, name):
+    row = {
+        "uuid": 7,
+        "body": {"text": "hello"},
+        "when": "2024-05-01T08:00:00Z",
+        "tags": ["a"],
+        "deep": {"x": 1},
+    }
+    mapping = {"text": "body.text", "id": "uuid", "created_at": "when"}
+    report = index_jsonl(
+        lines(tmp_path, row), name, client, WordEmbeddings(), mapping, metadata={"kind": "memory"}
+    )
+    assert report[name].added == 1
+    assert content(client, name) == {
+        "7": (
+            "hello",
+            {
+                "created_at": 1714550400,
+                "tags": ["a"],
+                "deep": '{"x": 1}',
+                "kind": "memory",
+                "body": '{"text": "hello"}',
+            },
+        )
+    }
+
+
+def test_a_second_run_writes_nothing_and_a_changed_line_is_updated_without_leftovers(tmp_path, client, name):
+    embeddings = WordEmbeddings()
+    old = [{"id": "a", "text": "one", "old": 1}, {"id": "b", "text": "two"}, {"text": "three"}]
+    index_jsonl(lines(tmp_path, *old), name, client, embeddings)
+    embeddings.calls.clear()
+    report = index_jsonl(lines(tmp_path, *old), name, client, embeddings)
+    assert (report.written, report.unchanged, embeddings.calls) == (0, 3, [])
+    new = [{"id": "a", "text": "one", "new": 1}, {"id": "b", "text": "2"}, {"text": "three"}]
+    report = index_jsonl(lines(tmp_path, *new), name, client, embeddings)
+    assert (report[name].updated, report[name].unchanged) == (2, 1)
+    assert embeddings.calls == [("2",)]
+    assert content(client, name)["a"] == ("one", {"new": 1})
+    assert content(client, name)["b"][0] == "2"
+
+
+def test_of_lines_with_one_id_the_last_stands_and_stays(tmp_path, client, name):
+    rows = [{"id": "a", "text": f"version {n}"} for n in range(5)]
+    report = index_jsonl(lines(tmp_path, *rows), name, CountingClient(client, 2), WordEmbeddings())
+    assert report.skipped == {"duplicate": 4}
+    assert content(client, name)["a"][0] == "version 4"
+    assert index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings()).written == 0
+
+
+def test_equal_texts_with_other_fields_are_two_records(tmp_path, client, name):
+    index_jsonl(
+        lines(tmp_path, {"text": "x", "workspace_id": "a"}, {"text": "x", "workspace_id": "b"}),
+        name,
+        client,
+        WordEmbeddings(),
+    )
+    assert len(content(client, name)) == 2
+
+
+def test_lines_that_are_no_object_with_a_text_are_skipped_with_a_count(tmp_path, client, name):
+    rows = [
+        {"text": "good"},
+        "not json",
+        "[1, 2]",
+        "",
+        {"text": None},
+        {"text": "  "},
+        {"text": 5},
+        {"other": "x"},
+        "[" * 100_000,
+        '{"text": "big", "n": ' + "9" * 5000 + "}",
+    ]
+    report = index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings())
+    assert report.added == 1
+    assert report.skipped == {"invalid": 6, "empty": 2}
+
+
+def test_a_file_without_any_text_is_refused_with_the_fields_it_has(tmp_path, client, name):
+    with pytest.raises(ConfigError, match=r"message, author.*mapping"):
+        index_jsonl(lines(tmp_path, {"message": "x", "author": "y"}), name, client, WordEmbeddings())
+    with pytest.raises(ConfigError, match="no file"):
+        index_jsonl(tmp_path / "nowhere.jsonl", name, client, WordEmbeddings())
+    with pytest.raises(ConfigError, match="mapping takes"):
+        index_jsonl(lines(tmp_path, {"text": "x"}), name, client, WordEmbeddings(), {"text": 3})
+
+
+def test_an_empty_file_gives_an_empty_collection(tmp_path, client, name):
+    assert index_jsonl(lines(tmp_path), name, client, WordEmbeddings()).written == 0
+    assert content(client, name) == {}
+
+
+def test_records_that_the_file_no_longer_has_go_only_when_asked(tmp_path, client, name):
+    index_jsonl(
+        lines(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}), name, client, WordEmbeddings()
+    )
+    path = lines(tmp_path, {"id": "a", "text": "x"})
+    assert index_jsonl(path, name, client, WordEmbeddings()).deleted == 0
+    assert index_jsonl(path, name, client, WordEmbeddings(), delete_missing=True).deleted == 1
+    assert set(content(client, name)) == {"a"}
+
+
+def test_surrogates_and_control_characters_are_stored_as_text_that_encodes(tmp_path, client, name):
+    path = lines(tmp_path, r'{"id": "\ud83d", "text": "a\ud83d\u0001 b", "title": "\udc00"}')
+    index_jsonl(path, name, client, WordEmbeddings())
+    assert content(client, name) == {"\ufffd": ("a\ufffd\x01 b", {"title": "\ufffd"})}
+    assert index_jsonl(path, name, client, WordEmbeddings()).written == 0
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.lists(st.dictionaries(st.text(min_size=1, max_size=6), JSON, max_size=4), min_size=1, max_size=4)
+)
+@example(rows=[{"rounded by chroma": 2.0361607695806364e-234, "big": 2**70, "b": True, "f": 1.0}])
+def test_any_fields_are_stored_so_that_a_second_run_finds_them_unchanged(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
+    path.write_text("".join(json.dumps({**row, "text": f"text {n}"}) + "\n" for n, row in enumerate(rows)))
+    client, name = chromadb.EphemeralClient(), f"c{uuid.uuid4().hex}"
+    first = index_jsonl(path, name, client, WordEmbeddings(4))
+    second = index_jsonl(path, name, client, WordEmbeddings(4))
+    assert first.written == second.unchanged
+    assert second.written == 0
+
+
+@given(value=st.dictionaries(st.text(max_size=5), JSON, max_size=4))
+def test_clean_metadata_is_what_chroma_takes_and_cleaning_again_changes_nothing(value):
+    cleaned = clean_metadata(value)
+    assert clean_metadata(cleaned) == cleaned
+    for stored in cleaned.values():
+        items = stored if isinstance(stored, list) else [stored]
+        assert len({type(item) for item in items}) == 1
+        assert all(isinstance(item, (str, bool, int, float)) for item in items)
+        assert not any(isinstance(item, float) and not math.isfinite(item) for item in items)

@@ -1,0 +1,169 @@
+"""Rules of the writer: batches, names, and one embedder for one collection."""
+
+from __future__ import annotations
+
+import json
+import math
+import uuid
+
+import chromadb
+import pytest
+from chromadb.errors import ChromaError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.errors import ConfigError, EmbeddingError
+from langchain_context_engine.ingest import index_jsonl
+from langchain_context_engine.ingest.record import Record, content_id
+from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
+from tests.builders import WordEmbeddings, a_collection
+
+
+@pytest.fixture
+def client():
+    return chromadb.EphemeralClient()
+
+
+@pytest.fixture
+def name():
+    return f"c{uuid.uuid4().hex}"
+
+
+def lines(tmp_path, *rows):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+    return path
+
+
+def content(client, name):
+    found = client.get_collection(name, embedding_function=None).get()
+    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
+
+
+class CountingClient:
+    """A real client that counts what its collections are asked, with a batch limit of its own."""
+
+    def __init__(self, client, most):
+        self._client = client
+        self._most = most
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def get_max_batch_size(self):
+        return self._most
+
+
+@given(first=st.lists(st.text(max_size=4), max_size=3), second=st.lists(st.text(max_size=4), max_size=3))
+def test_content_ids_are_equal_only_for_equal_parts(first, second):
+    """I78."""
+    assert (content_id(*first) == content_id(*second)) == (first == second)
+
+
+def test_six_thousand_records_are_written_within_the_batch_limit(client, name):
+    """G63."""
+    writer = CollectionWriter(client, name, WordEmbeddings(4))
+    writer.put(Record(id=str(n), text=f"text {n}") for n in range(6000))
+    writer.flush()
+    assert client.get_collection(name, embedding_function=None).count() == writer.report.added == 6000
+    assert sum(1 for _ in writer.stored_metadata()) == 6000
+    writer.delete(str(n) for n in range(6000))
+    writer.flush()
+    assert writer.report.deleted == 6000
+
+
+def test_no_batch_is_larger_than_the_client_allows(client, name):
+    """G63."""
+    embeddings = WordEmbeddings(4)
+    writer = CollectionWriter(CountingClient(client, 7), name, embeddings)
+    writer.put(Record(id=str(n), text=f"text {n}") for n in range(30))
+    writer.flush()
+    assert [len(call) for call in embeddings.calls] == [7, 7, 7, 7, 2]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["ab", "my docs", "données", "a..b", "-ab", "ab-", "", "x" * 513, "1.2.3.4", "a/b", "abc\n", None, 5],
+)
+def test_a_name_that_chroma_would_not_take_is_refused_with_the_rule(tmp_path, client, bad):
+    """G65."""
+    with pytest.raises(ConfigError, match=r"3-512 characters from \[a-zA-Z0-9\._-\]"):
+        index_jsonl(lines(tmp_path, {"text": "x"}), bad, client, WordEmbeddings())
+
+
+@given(name=st.text(alphabet="ab1.-_ é/", max_size=12))
+def test_a_name_is_taken_exactly_when_chroma_takes_it(name):
+    """G65."""
+    client = chromadb.EphemeralClient()
+    try:
+        client.create_collection(name, embedding_function=None)
+        is_taken = True
+        client.delete_collection(name)
+    except ChromaError:
+        is_taken = False
+    try:
+        is_accepted = check_collection_name(name) == name
+    except ConfigError:
+        is_accepted = False
+    assert is_accepted == is_taken
+
+
+class OtherEmbeddings(WordEmbeddings):
+    pass
+
+
+def test_another_model_is_refused_by_name_and_nothing_is_written(tmp_path, client, name):
+    index_jsonl(lines(tmp_path, {"id": "a", "text": "x"}), name, client, WordEmbeddings())
+    with pytest.raises(
+        ConfigError, match=r"made with the embedding model 'WordEmbeddings', not 'OtherEmbeddings'"
+    ):
+        index_jsonl(lines(tmp_path, {"id": "b", "text": "y"}), name, client, OtherEmbeddings())
+    assert set(content(client, name)) == {"a"}
+
+
+def test_another_dimension_is_refused_and_nothing_is_written(tmp_path, client, name):
+    """G60."""
+    index_jsonl(lines(tmp_path, {"id": "a", "text": "x"}), name, client, WordEmbeddings(8))
+    with pytest.raises(ConfigError, match="8 dimensions, but WordEmbeddings gives 16"):
+        index_jsonl(lines(tmp_path, {"id": "b", "text": "y"}), name, client, WordEmbeddings(16))
+    assert set(content(client, name)) == {"a"}
+
+
+def test_a_collection_made_by_others_is_checked_by_its_vectors_and_keeps_its_own(tmp_path, client, name):
+    """G60."""
+    a_collection(
+        [{"id": "theirs", "text": "x"}], embeddings=WordEmbeddings(8), client=client, space="l2", name=name
+    )
+    path = lines(tmp_path, {"id": "ours", "text": "y"})
+    with pytest.raises(ConfigError, match="8 dimensions"):
+        index_jsonl(path, name, client, WordEmbeddings(16))
+    index_jsonl(path, name, client, WordEmbeddings(8))
+    collection = client.get_collection(name, embedding_function=None)
+    assert set(content(client, name)) == {"theirs", "ours"}
+    assert collection.configuration["hnsw"]["space"] == "l2"
+
+
+def test_cached_embeddings_count_as_what_they_cache(tmp_path, client, name):
+    path = lines(tmp_path, {"id": "a", "text": "x"})
+    embeddings = WordEmbeddings()
+    embeddings.model = "words"
+    index_jsonl(path, name, client, embeddings)
+    assert index_jsonl(path, name, client, CachedEmbeddings(embeddings)).written == 0
+
+
+class BrokenEmbeddings(WordEmbeddings):
+    def __init__(self, vector):
+        super().__init__(2)
+        self.vector = vector
+
+    def embed_documents(self, texts):
+        return [self.vector for _ in texts]
+
+
+@pytest.mark.parametrize("vector", [[math.nan, 1.0], [math.inf, 1.0], [], [0.0, 0.0], None])
+def test_an_unusable_vector_is_never_written(tmp_path, client, name, vector):
+    """I79."""
+    with pytest.raises(EmbeddingError):
+        index_jsonl(lines(tmp_path, {"text": "x"}), name, client, BrokenEmbeddings(vector))
+    assert content(client, name) == {}
