@@ -19,6 +19,9 @@ import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.ask import ask
+from langchain_context_engine.commands.demo import demo
+from langchain_context_engine.commands.doctor import doctor
+from langchain_context_engine.commands.evaluate import evaluate
 from langchain_context_engine.commands.explain import explain
 from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of, one_line
 from langchain_context_engine.commands.index import index
@@ -31,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (index, ask, explain):
+for _command in (demo, index, ask, explain, evaluate, doctor):
     app.command()(_command)
 
 

@@ -1,0 +1,98 @@
+"""`context-engine demo`: three telling questions over real collections, without a key or a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.store import Store
+
+if TYPE_CHECKING:
+    from langchain_context_engine.demo import DemoQuestion
+    from langchain_context_engine.types import Context
+
+DEMO_STORE = Path(".context-engine") / "demo"
+
+# Embedding a larger repository would keep a newcomer waiting.
+_MAX_FILES = 3000
+
+
+def demo(
+    *,
+    store: Annotated[
+        Path, typer.Option("--store", "-s", metavar="DIR", help="Where the demo's collections go.")
+    ] = DEMO_STORE,
+    repository: Annotated[
+        Path | None,
+        typer.Option(
+            "--repository", "-r", help="Git repository to index; else the one here, else a small bundled one."
+        ),
+    ] = None,
+    opens_inspector: Annotated[
+        bool, typer.Option("--inspect/--no-inspect", help="Open the inspector on the recorded answers.")
+    ] = True,
+) -> None:
+    """Build collections from a repository and bundled memories and chat, ask three questions, say why.
+
+    Everything happens on this machine. The answers are recorded and, unless --no-inspect, opened in the
+    inspector.
+    """
+    from langchain_context_engine.demo import DEMO_QUESTIONS, load_demo
+
+    home = Store(store)
+    home.create()
+    root = repository or repository_here(Path.cwd())
+    with output.progress_bar("indexing") as on_progress:
+        collections = load_demo(home.folder, root, on_progress)
+    written = collections.report.written
+    output.write_text(
+        f"{collections.repository.name}: {written} records written, {collections.report.unchanged} stood"
+        f" already, in {collections.report.seconds:.1f} s ({home.folder})"
+    )
+    engine = home.engine(journal=str(home.journal_path), scope_keys=("workspace_id",))
+    try:
+        for number, question in enumerate(DEMO_QUESTIONS, 1):
+            context = engine.build(question.question, scope=question.scope, budget=question.budget)
+            _tell(number, question, context)
+    finally:
+        if engine.journal is not None:
+            engine.journal.close()
+    _go_on(home, opens_inspector=opens_inspector)
+
+
+def repository_here(folder: Path) -> Path | None:
+    """Return the git repository that a folder is in; None where there is none, or it is a large one."""
+    from langchain_context_engine.ingest import git
+
+    top = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), None)
+    if top is None or not git.is_repository(top):
+        return None
+    if len(git.list_files(top)) > _MAX_FILES:
+        output.note(
+            f"{top} has more than {_MAX_FILES} files: the bundled repository is used; see --repository"
+        )
+        return None
+    return top
+
+
+def _tell(number: int, question: DemoQuestion, context: Context) -> None:
+    from langchain_context_engine.commands.tables import fates, figures, label, told
+
+    for warning in context.warnings:
+        output.warn(warning)
+    output.write_text(f"\n── {number}. {question.question}\n\n{context.text}\n\n{figures(context)}")
+    for row in fates(context, near=1)[1]:
+        output.write_text(f"✗ {label(row.key, context)} {told(row, context)}")
+    output.write_text(f"→ {question.shows}")
+
+
+def _go_on(home: Store, *, opens_inspector: bool) -> None:
+    output.write_text(
+        f"\nwhy is each candidate in, or not: context-engine explain --store {home.folder}"
+        f'\nyour own question: context-engine ask "…" --scope workspace_id=harbor --store {home.folder}'
+    )
+    if opens_inspector:
+        output.write_text(f"the inspector: context-engine inspect --store {home.folder}")
