@@ -154,7 +154,7 @@ class ContextEngine:
         return replace(
             request,
             now=request.now or datetime.now(UTC),
-            limit=self.config.limit if request.limit is None else request.limit,
+            limit=max(self.config.limit, request.k or 0) if request.limit is None else request.limit,
             budget=self.config.budget.tokens if request.budget is None else request.budget,
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -101,12 +100,7 @@ class ContextRetriever(BaseRetriever):
         return ContextRequest(**{name: value for name, value in values.items() if value is not None})
 
     def _request(self, query: str, options: Mapping[str, Any]) -> ContextRequest:
-        request = narrowed(self._bound(), {"query": query, **check_options(options)})
-        usual = getattr(getattr(self.engine, "config", None), "limit", None)
-        if request.limit is None and usual is not None and (request.k or 0) > usual:
-            # One source alone may have to give all k.
-            return replace(request, limit=request.k)
-        return request
+        return narrowed(self._bound(), {"query": query, **check_options(options)})
 
     def _get_relevant_documents(
         self,

@@ -57,10 +57,10 @@ class Reason(StrEnum):
     CLAMPED = "clamped"
     MERGED = "merged"
     EXPANDED = "expanded"
+    PINNED = "pinned"
     NEIGHBOUR = "neighbour"
     LINKED = "linked"
     LATEST = "latest"
-    COMPACTION_FAILED = "compaction_failed"
     # dropped
     INVALID = "invalid"
     EMPTY = "empty"

@@ -99,7 +99,8 @@ def _unfit(candidate: Candidate, request: ContextRequest) -> Reason | None:
         return Reason.EMPTY
     if candidate.id in request.excluded or candidate.key in request.excluded:
         return Reason.EXCLUDED
-    return None if passes(candidate, request) else Reason.FILTERED
+    # What is pinned must come in: only the scope and exclusions keep it out.
+    return None if candidate.is_pinned or passes(candidate, request) else Reason.FILTERED
 
 
 def _clamped(candidate: Candidate, name: str) -> Candidate:

@@ -123,7 +123,7 @@ def _repeated(
         elif (
             index is not None
             and threshold is not None
-            and (found := _most_alike(wordings, sorted(index.candidates(wording.tokens)), number, threshold))
+            and (found := _most_alike(wordings, index.candidates(wording.tokens), number, threshold))
         ):
             losses[number] = _Loss(found[0], {"similarity": found[1], "threshold": threshold})
         else:

@@ -57,10 +57,10 @@ def expand(
 ) -> Collected:
     """Return the candidates with what the strongest lead to.
 
-    Neighbours of the strongest and what they name come once; links go breadth-first to
-    `request.depth`, each record once at its shortest distance, at most `limit` of them. Each step asks
-    a source once. A link to nothing, to something deleted and to something out of scope look the
-    same: skipped, and counted in one warning.
+    Records that the request pins by key are read first. Neighbours of the strongest and what they name
+    come once; links go breadth-first to `request.depth`, each record once at its shortest distance, at
+    most `limit` of them. Each step asks a source once. A link to nothing, to something deleted and to
+    something out of scope look the same: skipped, and counted in one warning.
 
     Args:
         candidates: From collect.
@@ -70,6 +70,7 @@ def expand(
         fusion: Says who is strongest.
     """
     reach = _Reach(candidates, request, sources, deadline)
+    reach.pin()
     reach.bring_neighbours(fusion)
     reach.follow_links()
     return reach.result()
@@ -95,6 +96,29 @@ class _Reach:
         self.deadline = deadline
         self.decisions: list[Decision] = []
         self.warnings: list[str] = []
+
+    def pin(self) -> None:
+        """Add the records that the request pins by key, and pin those that are here already."""
+        keys = [(item[0], item[1]) for item in self.request.pinned if isinstance(item, tuple)]
+        missing = {key: (key, Reason.PINNED) for key in keys if key not in self.known}
+        # What is pinned must come in: only the scope and exclusions keep it out.
+        unfiltered = replace(
+            self.request,
+            where={},
+            kinds=None,
+            since=None,
+            until=None,
+            min_confidence=None,
+            conversation_id=None,
+        )
+        read = self._add(missing, unfiltered)
+        for key in keys:
+            if key in self.known:
+                self.known[key] = replace(self.known[key], is_pinned=True)
+        if len(read) < len(missing):
+            self.warnings.append(
+                f"{len(missing) - len(read)} pinned records cannot be read; they were skipped"
+            )
 
     def bring_neighbours(self, fusion: Fusion) -> None:
         """Add the neighbours of the strongest, and what the very best name."""
@@ -146,26 +170,30 @@ class _Reach:
         if dangling:
             self.warnings.append(f"{dangling} links lead to nothing that can be read; they were skipped")
 
-    def _add(self, wanted: Mapping[Key, tuple[Key, Reason]], *, depth: int = 0) -> list[Candidate]:
+    def _add(
+        self,
+        wanted: Mapping[Key, tuple[Key, Reason]],
+        request: ContextRequest | None = None,
+        *,
+        depth: int = 0,
+    ) -> list[Candidate]:
         """Read wanted records, one call for each source, and add those that may come in."""
+        request = request or self.request
         by_source: dict[str, list[str]] = {}
         for source, id_ in wanted:
             if source in self.sources:
                 by_source.setdefault(source, []).append(id_)
-        calls = [self._reader(self.sources[name], ids) for name, ids in by_source.items()]
+        calls = [_reader(self.sources[name], ids, request) for name, ids in by_source.items()]
         added: list[Candidate] = []
         for name, answer in zip(by_source, run_all(calls, self.deadline), strict=True):
             if isinstance(answer, Exception):
                 self.warnings.append(f"source {name!r} could not be expanded: {safe_message(answer)}")
                 continue
-            admitted = admit([(self.sources[name].name, answer)], self.request, stage="expand")
+            admitted = admit([(self.sources[name].name, answer)], request, stage="expand")
             self.decisions += admitted.decisions
             added += [self._told(c, *wanted[c.key], depth) for c in admitted.candidates if c.key in wanted]
         self.known.update((candidate.key, candidate) for candidate in added)
         return added
-
-    def _reader(self, source: Any, ids: Sequence[str]) -> Callable[[], Any]:
-        return lambda: source.get(ids, self.request)
 
     def _told(self, candidate: Candidate, by: Key, reason: Reason, depth: int) -> Candidate:
         """Return the candidate with a relevance, and note who brought it."""
@@ -178,6 +206,8 @@ class _Reach:
                 details={"by": by, "through": reason, "depth": depth or 1},
             )
         )
+        if reason is Reason.PINNED:
+            return replace(candidate, relevance=1.0, is_pinned=True)
         if candidate.claims or candidate.relevance or reason is not Reason.EXPANDED:
             return candidate
         return replace(candidate, relevance=LINK_DECAY * self.known[by].relevance)
@@ -189,3 +219,7 @@ class _Reach:
             decisions=tuple(self.decisions),
             warnings=tuple(self.warnings),
         )
+
+
+def _reader(source: Any, ids: Sequence[str], request: ContextRequest) -> Callable[[], Any]:
+    return lambda: source.get(ids, request)
