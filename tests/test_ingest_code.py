@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import heavy
 
 LIMIT = 3
+__all__ = ["add"]
 
 
 @cache
@@ -74,7 +75,7 @@ def test_functions_methods_and_classes_become_units_with_place_signature_and_doc
     add = found["add"].metadata
     assert add["signature"] == "def add(a: int, b: int=1, *rest, key=None) -> int"
     assert add["docstring"] == "Add."
-    assert (add["start_line"], add["end_line"]) == (11, 16)  # the decorator is part of it
+    assert (add["start_line"], add["end_line"]) == (12, 17)  # the decorator is part of it
     assert add["unit_type"] == "function"
     assert add["kind"] == "code"
     assert add["language"] == "python"
@@ -98,6 +99,7 @@ def test_what_is_left_of_a_module_is_a_unit_without_its_imports():
     assert '"""A module."""' in text
     assert "LIMIT = 3" in text
     assert "import" not in text
+    assert "__all__" not in text
 
 
 def test_a_method_links_to_its_class_and_a_later_part_to_the_first():

@@ -7,8 +7,10 @@ import subprocess
 import pytest
 from rapidfuzz import fuzz
 
+from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.clock import read_instant
 from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, create_demo_repository, load_demo
+from langchain_context_engine.types import Reason
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,45 @@ def test_each_question_has_its_answer_in_its_own_workspace(demo):
             where=dict(question.scope),
         )
         assert question.key_id in found["ids"][0]
+
+
+@pytest.fixture(scope="module")
+def answers(demo):
+    kinds = {"memories": "memory", "chat": "message", "code": "code", "commits": "commit", "docs": "doc"}
+    engine = ContextEngine(
+        sources=[
+            ChromaSource(
+                getattr(demo, name),
+                embeddings=demo.embeddings,
+                name=name,
+                kind=kind,
+                sequence=("document", "start"),
+            )
+            for name, kind in kinds.items()
+        ],
+        scope_keys=("workspace_id",),
+    )
+    return [engine.build(q.question, scope=q.scope, budget=q.budget) for q in DEMO_QUESTIONS]
+
+
+def test_the_first_question_shows_a_duplicate_dropped(answers):
+    dropped = {d.key: d.details["winner"] for d in answers[0].decisions if d.reason == Reason.DUPLICATE}
+    assert dropped["memories", "m-invoice-day-again"] == ("memories", "m-invoice-day")
+
+
+def test_the_second_question_shows_what_a_small_budget_leaves_of_a_long_account(answers):
+    (passage,) = [p for p in answers[1].passages if p.key == ("memories", "m-payout-incident")]
+    assert passage.is_truncated
+    assert "net_amount" in passage.text
+
+
+def test_the_third_question_shows_the_newer_decision_first(answers):
+    assert answers[2].passages[0].key == ("memories", "m-provider-stripe")
+
+
+def test_no_answer_shows_another_workspace(answers):
+    for answer in answers:
+        assert "lantern" not in answer.to_json().lower()
 
 
 def test_building_the_demo_again_writes_nothing(demo):

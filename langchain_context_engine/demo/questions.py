@@ -27,17 +27,17 @@ class DemoQuestion:
 
 DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
-        question="When do invoices go out each month?",
+        question="On which day of the month do invoices go out?",
         shows="Two people noted the same rule in almost the same words: one stands in the context, the other "
         "is dropped as its duplicate and named as such. Lantern's own rule is out of scope and nowhere.",
-        budget=600,
+        budget=400,
         key_id="m-invoice-day",
     ),
     DemoQuestion(
-        question="What went wrong with the payout import in January, and what do we check since then?",
+        question="Why did the payout import fail in January, and what did we change?",
         shows="A small budget: the long account of the incident gives only its best sentences, and the "
         "explanation says how many tokens what was left out lacked.",
-        budget=220,
+        budget=120,
         key_id="m-payout-incident",
     ),
     DemoQuestion(

@@ -85,7 +85,9 @@ def _import_lines(body: Iterable[ast.stmt]) -> frozenset[int]:
 
 
 def _only_imports(node: ast.stmt) -> bool:
-    """Say whether a statement only imports, as `if TYPE_CHECKING:` blocks often do."""
+    """Say whether a statement only imports, as `if TYPE_CHECKING:` blocks often do, or lists exports."""
     if isinstance(node, ast.If):
         return all(_only_imports(inner) for inner in (*node.body, *node.orelse))
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Name) and target.id == "__all__" for target in node.targets)
     return isinstance(node, (ast.Import, ast.ImportFrom))
