@@ -1,0 +1,138 @@
+"""The knobs of the Tune page as widgets. Their values live in the address, so a setting can be shared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget
+from langchain_context_engine import Context
+
+__all__ = ["draw", "turn_to", "turned"]
+
+
+def turned(recorded: Knobs) -> Knobs:
+    """Return the knobs as they stand; those not drawn yet are as recorded."""
+    return {name: st.session_state.get(name, value) for name, value in recorded.items()}
+
+
+def turn_to(knobs: Knobs) -> None:
+    """Turn every knob to a value."""
+    for name, value in knobs.items():
+        st.session_state[name] = value
+
+
+def draw(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+    """Draw every knob. A number that is 0 in the recorded weights is folded away.
+
+    Args:
+        context: The trace.
+        recorded: The knobs as the trace has them, their defaults.
+        on_change: Called after a knob was turned.
+    """
+    presets(recorded, on_change)
+    with st.expander("Weights", expanded=True):
+        weights(context, recorded, on_change)
+    with st.expander("Budget and caps", expanded=True):
+        budgets(context, recorded, on_change)
+    with st.expander("Selection, order and form", expanded=True):
+        forms(recorded, on_change)
+
+
+def presets(recorded: Knobs, on_change: Callable[[], None]) -> None:
+    """Draw the settings to start from."""
+
+    def take() -> None:
+        name = str(st.session_state.get("preset"))
+        if name in PRESETS:
+            turn_to(PRESETS[name](recorded))
+            on_change()
+
+    st.selectbox(
+        "Start from", list(PRESETS), index=None, key="preset", on_change=take, placeholder="a preset"
+    )
+
+
+def weights(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+    """Draw one slider a signal, those without a weight folded."""
+    if context.settings.get("weights") is None:
+        st.caption(
+            "This trace has the default weights: relevance alone, and recency where the question asks "
+            "for the latest. A turned weight replaces them."
+        )
+    names = [name for name in recorded if name.startswith(WEIGHT)]
+    used = [name for name in names if recorded[name] > 0 or st.session_state.get(name, 0.0) > 0]
+    for name in used:
+        slider(name, name.removeprefix(WEIGHT), recorded, 1.0, on_change, step=0.01)
+    with st.popover("More signals"):
+        for name in names:
+            if name not in used:
+                slider(name, name.removeprefix(WEIGHT), recorded, 1.0, on_change, step=0.01)
+
+
+def budgets(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+    """Draw budget, reserve, caps, shares."""
+    slider("budget", "Budget, tokens", recorded, largest_budget(context), on_change)
+    slider("k", "Most passages (0: as many as fit)", recorded, max(50, recorded["k"]), on_change)
+    slider("item_cap", "One passage may take, %", recorded, FULL, on_change, least=1)
+    slider("source_cap", "One source may take, %", recorded, FULL, on_change, least=1)
+    with st.popover("Shares and reserve"):
+        slider("reserve", "Kept free, tokens", recorded, largest_budget(context), on_change)
+        st.caption("Shares by weight; a group with 0 takes from what the others leave.")
+        for name in recorded:
+            if name.startswith(SHARE):
+                most = max(5.0, recorded[name])
+                slider(name, name.removeprefix(SHARE), recorded, most, on_change, step=0.25)
+
+
+def forms(recorded: Knobs, on_change: Callable[[], None]) -> None:
+    """Draw thresholds and choices."""
+    least = min(50, recorded["threshold"])
+    slider("threshold", "Duplicates from, % alike (100: equal)", recorded, FULL, on_change, least=least)
+    slider("min_score", "Least score", recorded, 1.0, on_change, step=0.01)
+    for name, label in (
+        ("selection", "Selection"),
+        ("order", "Order in the text"),
+        ("truncator", "Cutting"),
+        ("template", "Template"),
+    ):
+        options = choices(name, recorded[name])
+        st.selectbox(
+            label,
+            options,
+            index=options.index(recorded[name]),
+            key=name,
+            bind="query-params",
+            on_change=on_change,
+        )
+
+
+def slider(
+    name: str,
+    label: str,
+    recorded: Knobs,
+    most: float,
+    on_change: Callable[[], None],
+    *,
+    least: float = 0,
+    step: float = 1,
+) -> None:
+    """Draw one slider whose value stands in the address where it is not as recorded."""
+    kind: Any = float if isinstance(recorded[name], float) else int
+    st.slider(
+        plain(label),
+        kind(least),
+        kind(most),
+        recorded[name],
+        kind(step),
+        key=name,
+        bind="query-params",
+        on_change=on_change,
+    )
+
+
+def plain(label: str) -> str:
+    """Return a label that Streamlit shows as it is: names of sources and signals are not Markdown."""
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+!|$~:" else c for c in label)

@@ -1,0 +1,146 @@
+"""What one session knows: which trace is open, what it opened itself, what was computed. Never shared.
+
+Everything lives in Streamlit's session state, so two people's sessions share nothing; nothing is cached
+for the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from inspector import opening
+from inspector.opening import Settings
+from langchain_context_engine import Context
+from langchain_context_engine.explain import Row, rows
+from langchain_context_engine.traces import ranking, replay
+
+__all__ = [
+    "Opened",
+    "add",
+    "choose",
+    "current",
+    "known_names",
+    "open_named",
+    "remember",
+    "rows_of",
+    "settings",
+]
+
+T = TypeVar("T")
+_REMEMBERED = 40
+_OPENED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The trace that is looked at, by its name in the address."""
+
+    name: str
+    context: Context
+
+
+def settings() -> Settings:
+    """Return what the inspector was started with."""
+    return Settings.from_environment()
+
+
+def follow_address() -> None:
+    """Take the trace that the address names, and write the chosen one into it.
+
+    The address wins where a person changed it; otherwise the session does, since a change of page
+    clears the address.
+    """
+    session = st.session_state
+    asked = st.query_params.get("trace")
+    if asked and asked != session.get("written"):
+        session["trace"] = asked
+    if "trace" not in session and settings().trace is not None:
+        session["trace"] = opening.FILE
+    name = session.get("trace")
+    if name and asked != name:
+        st.query_params["trace"] = name
+    session["written"] = name
+
+
+def choose(name: str) -> None:
+    """Look at another trace from now on."""
+    st.session_state["trace"] = name
+    st.session_state.pop("candidate", None)
+
+
+def add(name: str, context: Context) -> None:
+    """Keep a trace that this session opened or asked, and look at it; the oldest makes way."""
+    opened = st.session_state.setdefault("opened", {})
+    opened.pop(name, None)
+    opened[name] = context
+    while len(opened) > _OPENED:
+        del opened[next(iter(opened))]
+    choose(name)
+
+
+def known_names() -> list[str]:
+    """Return the traces of this session, newest first, and the samples."""
+    own = list(reversed(st.session_state.get("opened", {})))
+    started = [opening.FILE] if settings().trace is not None else []
+    return [*own, *started, *opening.sample_names()]
+
+
+def open_named(name: str) -> Context:
+    """Return a trace by its name.
+
+    Raises:
+        ConfigError: There is none, or it cannot be read.
+    """
+    own = st.session_state.get("opened", {})
+    if name in own:
+        context: Context = own[name]
+        return context
+    return remember(("trace", name), lambda: opening.open_trace(name, settings()))
+
+
+def current() -> Opened | None:
+    """Return the trace that is looked at, or None where none was chosen.
+
+    Raises:
+        ConfigError: The address names one that cannot be opened.
+    """
+    name = st.session_state.get("trace")
+    return Opened(name, open_named(name)) if name else None
+
+
+def rows_of(opened: Opened) -> list[Row]:
+    """Return every candidate's row, ranked ones first."""
+    return remember(("rows", opened.name), lambda: rows(opened.context, ranking(opened.context)))
+
+
+def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row]]:
+    """Return what the trace gives under changed settings, by the library's own replay, with its rows.
+
+    Raises:
+        ConfigError: A setting is wrong, or a part of the trace was a function.
+    """
+    if not changed:
+        return opened.context, rows_of(opened)
+
+    def compute() -> tuple[Context, list[Row]]:
+        context = replay(opened.context, **changed)
+        return context, rows(context, ranking(context))
+
+    return remember(("replay", opened.name, repr(sorted(changed.items()))), compute)
+
+
+def remember(key: Hashable, compute: Callable[[], T]) -> T:
+    """Return what was computed for a key in this session, computing it once; the oldest makes way."""
+    memory = st.session_state.setdefault("remembered", {})
+    if key in memory:
+        memory[key] = memory.pop(key)
+    else:
+        memory[key] = compute()
+        while len(memory) > _REMEMBERED:
+            del memory[next(iter(memory))]
+    value: T = memory[key]
+    return value

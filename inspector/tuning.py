@@ -1,0 +1,185 @@
+"""Settings as knobs and back: what the Tune page turns, and what a replay is then given. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from inspector.budgets import group_of
+from langchain_context_engine import Budget, Context
+from langchain_context_engine.orders import ORDERS
+from langchain_context_engine.signals import SIGNALS
+from langchain_context_engine.stages.select import SELECTIONS
+from langchain_context_engine.templates import TEMPLATES
+from langchain_context_engine.truncate import TRUNCATORS
+
+__all__ = ["PRESETS", "Knobs", "as_json", "as_python", "changes", "choices", "largest_budget", "recorded"]
+
+Knobs = dict[str, Any]
+"""A knob's name → its value, as the widgets and the address have it."""
+
+WEIGHT, SHARE = "w_", "share_"
+UNLIMITED_K = 0
+ONLY_EQUAL = 100
+FULL = 100
+_DEFAULT_WEIGHTS = {"relevance": 1.0}
+
+
+def recorded(context: Context) -> Knobs:
+    """Return the knobs as a trace has them.
+
+    `k` 0 is as many as fit, caps of 100 % are no caps, a threshold of 100 is equal texts alone.
+    """
+    settings, request = context.settings, context.request
+    budget = _budget(settings)
+    weights = settings.get("weights") or _DEFAULT_WEIGHTS
+    threshold = settings.get("dedupe_threshold", 90.0)
+    total = sum(weights.values()) or 1.0
+    knobs: Knobs = {
+        f"{WEIGHT}{name}": round(weights.get(name, 0.0) / total, 2)
+        for name in dict.fromkeys((*weights, *SIGNALS))
+    }
+    shares = budget.get("shares") or {}
+    groups = dict.fromkeys((*shares, *sorted({group_of(c, settings) for c in context.candidates})))
+    knobs |= {f"{SHARE}{group}": float(shares.get(group, 0.0)) for group in groups}
+    return knobs | {
+        "budget": context.budget,
+        "reserve": int(budget.get("reserve") or 0),
+        "item_cap": round(FULL * (budget.get("item_cap") or 1.0)),
+        "source_cap": round(FULL * (budget.get("source_cap") or 1.0)),
+        "k": request.k if request.k is not None else UNLIMITED_K,
+        "min_score": round(settings.get("min_score") or 0.0, 2),
+        "threshold": ONLY_EQUAL if threshold is None else round(threshold),
+        "selection": str(settings.get("selection", "adaptive")),
+        "order": _name(settings.get("order"), "relevance"),
+        "truncator": _name(settings.get("truncator"), "extractive"),
+        "template": _name(request.template or settings.get("template"), "cited"),
+    }
+
+
+def choices(knob: str, value: str) -> list[str]:
+    """Return what a knob that is a choice can be, what was recorded included."""
+    known = {"selection": SELECTIONS, "order": ORDERS, "truncator": TRUNCATORS, "template": TEMPLATES}[knob]
+    return list(dict.fromkeys((*known, value)))
+
+
+def largest_budget(context: Context) -> int:
+    """Return where the budget's slider ends: twice the budget, and 500 at least."""
+    return max(500, 2 * context.budget)
+
+
+def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings for `replay` that differ from the recorded ones.
+
+    Args:
+        context: The trace.
+        knobs: All knobs, as turned; one that is missing is as recorded.
+    """
+    before = recorded(context)
+    after = {**before, **{name: value for name, value in knobs.items() if name in before}}
+    turned = {name for name in before if after[name] != before[name]}
+    changed: dict[str, Any] = {}
+    if any(name.startswith(WEIGHT) for name in turned):
+        changed["weights"] = {
+            name.removeprefix(WEIGHT): value
+            for name, value in after.items()
+            if name.startswith(WEIGHT) and value > 0
+        }
+    if any(name.startswith(SHARE) for name in turned) or turned & {"reserve", "item_cap", "source_cap"}:
+        changed["budget"] = _changed_budget(context, after, turned)
+    elif "budget" in turned:
+        changed["budget"] = after["budget"]
+    for knob, setting, read in _PLAIN:
+        if knob in turned:
+            changed[setting] = read(after[knob])
+    return changed
+
+
+_PLAIN: Sequence[tuple[str, str, Callable[[Any], Any]]] = (
+    ("k", "k", lambda value: None if value == UNLIMITED_K else value),
+    ("min_score", "min_score", lambda value: value or None),
+    ("threshold", "dedupe_threshold", lambda value: None if value >= ONLY_EQUAL else float(value)),
+    ("selection", "selection", str),
+    ("order", "order", str),
+    ("truncator", "truncator", str),
+    ("template", "template", str),
+)
+
+
+def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]) -> Budget:
+    fields = {**_budget(context.settings), "tokens": knobs["budget"]}
+    for name in ("item_cap", "source_cap"):
+        if name in turned:
+            fields[name] = None if knobs[name] >= FULL else knobs[name] / FULL
+    if "reserve" in turned:
+        fields["reserve"] = knobs["reserve"]
+    fields["shares"] = {
+        name.removeprefix(SHARE): value
+        for name, value in knobs.items()
+        if name.startswith(SHARE) and value > 0
+    }
+    return Budget(**fields)
+
+
+def _budget(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    budget = settings.get("budget")
+    return budget if isinstance(budget, Mapping) else {}
+
+
+def _name(value: Any, default: str) -> str:
+    if value is None:
+        return default
+    return value if isinstance(value, str) else str(_attribute(value, "name") or "as recorded")
+
+
+def _attribute(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+def _with_weights(knobs: Knobs, **weights: float) -> Knobs:
+    plain = {name: 0.0 for name in knobs if name.startswith(WEIGHT)}
+    return {**knobs, **plain, **{f"{WEIGHT}{name}": value for name, value in weights.items()}}
+
+
+PRESETS: Mapping[str, Callable[[Knobs], Knobs]] = {
+    "As recorded": lambda knobs: knobs,
+    "Relevance alone": lambda knobs: _with_weights(knobs, relevance=1.0),
+    "Newest first": lambda knobs: _with_weights(knobs, relevance=0.4, recency_half_life=0.6),
+    "Most trusted first": lambda knobs: _with_weights(knobs, relevance=0.5, confidence=0.5),
+    "Literal words": lambda knobs: _with_weights(knobs, relevance=0.5, keyword=0.5),
+    "Half the budget": lambda knobs: {**knobs, "budget": knobs["budget"] // 2},
+    "Whole passages only": lambda knobs: {**knobs, "selection": "score", "truncator": "none"},
+    "Only equal texts are duplicates": lambda knobs: {**knobs, "threshold": ONLY_EQUAL},
+}
+"""Settings to start from: name → the knobs, from those recorded."""
+
+
+def as_python(changed: Mapping[str, Any]) -> str:
+    """Return the changed settings as the Python that makes an engine with them.
+
+    Example:
+        >>> print(as_python({"budget": 900}))
+        engine = engine.with_settings(
+            budget=900,
+        )
+    """
+    if not changed:
+        return "# nothing is changed"
+    settings = {name: value for name, value in changed.items() if name != "k"}
+    lines = [f"    {name}={value!r}," for name, value in settings.items()]
+    code = ["engine = engine.with_settings(", *lines, ")"] if lines else []
+    if "k" in changed:
+        code.append(f"context = engine.build(question, k={changed['k']!r})")
+    return "\n".join(code)
+
+
+def as_json(changed: Mapping[str, Any]) -> str:
+    """Return the changed settings as JSON."""
+    return json.dumps(changed, default=_plain, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Budget):
+        return {name: getattr(value, name) for name in Budget.__dataclass_fields__}
+    return str(value)

@@ -1,0 +1,166 @@
+"""Tune: turn the weights and the budget, and see at once what would change. Recomputed by replay alone."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from inspector import cards, controls, grading, state, tuning
+from inspector.comparing import CHANGE_COLOURS, moves, told
+from inspector.judging import quality
+from inspector.state import Opened
+from inspector.trying import Try, added, try_table, undone
+from langchain_context_engine import Context, diff
+from langchain_context_engine.explain import Row
+from langchain_context_engine.traces import REQUERY_SETTINGS, Diff
+
+SHARED = st.column_config.ProgressColumn("shared", format="percent", min_value=0, max_value=1)
+
+
+def show() -> None:
+    """Draw the page."""
+    opened = cards.needs_trace()
+    if opened is not None:
+        cards.question(opened.context)
+        st.fragment(bench)(opened)
+
+
+def bench(opened: Opened) -> None:
+    """Draw the knobs and what they give; turning one draws this alone again."""
+    recorded = tuning.recorded(opened.context)
+    left, right = st.columns([28, 72], gap="large")
+    with left:
+        controls.draw(opened.context, recorded, lambda: None)
+        st.caption(
+            f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
+            "filters. They need a new question (Collections page)."
+        )
+    with right, cards.guard("Turn the last knob back, or start from “As recorded”."):
+        knobs = controls.turned(recorded)
+        changed = tuning.changes(opened.context, knobs)
+        context, rows = state.replayed(opened, changed)
+        remember(opened, Try(knobs, changed, context), recorded)
+        result(opened, context, rows)
+        history(opened, recorded)
+        copy(changed)
+
+
+def remember(opened: Opened, one: Try, recorded: tuning.Knobs) -> None:
+    """Add what is tried now to the history of this trace."""
+    tries = tries_of(opened) or (Try(recorded, {}, opened.context),)
+    st.session_state["tries"][opened.name] = added(tries, one)
+
+
+def tries_of(opened: Opened) -> tuple[Try, ...]:
+    """Return what was tried on this trace in this session."""
+    tries: tuple[Try, ...] = st.session_state.setdefault("tries", {}).get(opened.name, ())
+    return tries
+
+
+def result(opened: Opened, context: Context, rows: list[Row]) -> None:
+    """Draw before and after: figures, ranks, texts."""
+    before = state.rows_of(opened)
+    difference = diff(opened.context, context)
+    figures(opened, context, rows, difference)
+    st.text(told(difference))
+    ranks, texts = st.tabs(["Candidates, before and after", "Text, before and after"])
+    with ranks:
+        table(before, rows, difference)
+    with texts:
+        one, other = st.columns(2)
+        one.caption("Before")
+        one.code(opened.context.text or "(empty)", language=None, wrap_lines=True, height=420)
+        other.caption("After")
+        other.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
+        if difference.lines:
+            st.caption("The difference")
+            st.code("\n".join(difference.lines), language="diff", wrap_lines=True)
+
+
+def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
+    """Draw what changed as numbers."""
+    old = opened.context
+    grades = grading.grades_of(old.request.query)
+    columns = st.columns(5, gap="small")
+    columns[0].metric(
+        "Tokens", f"{context.tokens:,} / {context.budget:,}", difference.tokens or None, "off", border=True
+    )
+    gained = len(context.passages) - len(old.passages)
+    columns[1].metric("Passages", len(context.passages), gained or None, "off", border=True)
+    columns[2].metric("Shared", f"{difference.overlap:.0%}", border=True, help="Passages in both, of all.")
+    columns[3].metric(
+        "Prefix kept", f"{difference.kept_prefix:.0%}", border=True, help="Of the text: what a cache saves."
+    )
+    if grades:
+        was = quality(old, state.rows_of(opened), grades)
+        now = quality(context, rows, grades)
+        columns[4].metric("nDCG@10", f"{now.ndcg:.3f}", round(now.ndcg - was.ndcg, 3) or None, border=True)
+    else:
+        columns[4].metric("nDCG@10", "unjudged", border=True, help="Grade candidates on the Judge page.")
+
+
+def table(before: list[Row], after: list[Row], difference: Diff) -> None:
+    """Draw every candidate with its place before and after."""
+    column = st.column_config
+    rows = moves(before, after, difference)
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(560, 38 + 35 * max(1, len(rows))),
+        column_config={
+            "#": column.NumberColumn("#", width=38),
+            "was": column.NumberColumn("was", width=42),
+            "moved": column.TextColumn("moved", width=60),
+            "change": column.MultiselectColumn(
+                "change", options=list(CHANGE_COLOURS), color=list(CHANGE_COLOURS.values()), width=76
+            ),
+            "fate": cards.fate_column("fate"),
+            "fate before": cards.fate_column("before: if other"),
+            "score": column.NumberColumn("score", format="%.3f", width=58),
+            "tokens": column.NumberColumn("tokens", width=56),
+            "source": column.TextColumn("source", width=90),
+            "candidate": column.TextColumn("candidate", width=460),
+        },
+        placeholder="",
+        alt="Every candidate with its place and fate before and after.",
+    )
+
+
+def history(opened: Opened, recorded: tuning.Knobs) -> None:
+    """Draw what was tried, and the way back."""
+    tries = tries_of(opened)
+
+    def undo() -> None:
+        earlier = undone(tries)
+        st.session_state["tries"][opened.name] = earlier
+        controls.turn_to(earlier[-1].knobs)
+
+    def reset() -> None:
+        controls.turn_to(recorded)
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Undo", key="undo", on_click=undo, disabled=len(tries) < 2, shortcut="U")  # noqa: PLR2004
+        st.button("As recorded", key="reset", on_click=reset)
+        st.caption("The address holds these settings: copy it to share them.")
+    if len(tries) > 1:
+        st.dataframe(
+            pd.DataFrame(try_table(tries)),
+            hide_index=True,
+            column_config={
+                "shared": st.column_config.ProgressColumn(
+                    "shared", format="percent", min_value=0, max_value=1
+                )
+            },
+            alt="What was tried, the latest first.",
+        )
+
+
+def copy(changed: dict[str, object]) -> None:
+    """Draw the settings to take away."""
+    with st.expander("Copy these settings"):
+        python, data = st.columns(2)
+        python.code(tuning.as_python(changed), language="python")
+        data.code(tuning.as_json(changed), language="json")
+
+
+show()
