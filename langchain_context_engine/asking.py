@@ -79,10 +79,9 @@ class Asking:
         """Return the candidates with how often each was used, where that carries weight."""
         if journal is None or not self.feels_usage or not candidates:
             return candidates
-        used = journal.usage([candidate.key for candidate in candidates])
+        used = journal.usage_metadata([candidate.key for candidate in candidates])
         return tuple(
-            replace(c, metadata={**c.metadata, **used[c.key].as_metadata()}) if c.key in used else c
-            for c in candidates
+            replace(c, metadata={**c.metadata, **used[c.key]}) if c.key in used else c for c in candidates
         )
 
 

@@ -175,6 +175,24 @@ class Journal:
         with self._reading() as connection:
             return tables.feedback_of(connection, keys)
 
+    def usage_metadata(self, keys: Iterable[Key]) -> Mapping[Key, Mapping[str, float]]:
+        """Return what the signal `usage` reads, for the keys that were used or judged useful or not.
+
+        `usage_count` is the number of uses, `usage_feedback` the mean of 1 for each useful and −1
+        for each useless. Part of an answer, so it never raises: what cannot be read is missing.
+        """
+        asked = list(keys)
+        try:
+            uses, opinions = self.usage(asked), self.opinions(asked)
+        except ContextEngineError as error:
+            self._writer.fail(error, 0)
+            return {}
+        return {
+            key: {"usage_count": float(uses[key]), "usage_feedback": opinions[key].mean}
+            for key in uses
+            if uses[key] or opinions[key] != Feedback()
+        }
+
     def judge(self, query: str, key: Key, grade: int | None) -> None:
         """Say how well a candidate answers a question, over an earlier grade; None takes it back.
 

@@ -68,6 +68,12 @@ class Feedback:
     useful: int = 0
     useless: int = 0
 
+    @property
+    def mean(self) -> float:
+        """The mean of 1 for each useful and −1 for each useless; 0 without any."""
+        total = self.useful + self.useless
+        return (self.useful - self.useless) / total if total else 0.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.errors import ContextEngineError
 
 __all__ = ["BackgroundWriter"]
 
@@ -124,8 +124,12 @@ class BackgroundWriter:
         if not self._has_warned:
             self._has_warned = True
             # Other errors than the disk's may quote what they choked on.
-            why = str(error) if isinstance(error, (sqlite3.Error, OSError, ConfigError)) else "see its type"
-            _LOGGER.warning("journal %s cannot be written: %s: %s", self._name, type(error).__name__, why)
+            why = (
+                str(error)
+                if isinstance(error, (sqlite3.Error, OSError, ContextEngineError))
+                else "see its type"
+            )
+            _LOGGER.warning("journal %s does not work: %s: %s", self._name, type(error).__name__, why)
 
 
 def _flush_all() -> None:

@@ -141,6 +141,22 @@ def test_feedback_adds_up_for_and_against(journal):
     assert journal.opinions([KEY, ("x", "y")]) == {KEY: Feedback(useful=2, useless=1), ("x", "y"): Feedback()}
 
 
+def test_what_the_usage_signal_reads_is_told_for_used_and_judged_keys_only(journal):
+    journal.touch([KEY] * 3)
+    for useful in (True, True, True, False):
+        journal.feedback(("chat", "c1"), useful)
+    assert journal.usage_metadata([KEY, ("chat", "c1"), ("chat", "c2")]) == {
+        KEY: {"usage_count": 3.0, "usage_feedback": 0.0},
+        ("chat", "c1"): {"usage_count": 0.0, "usage_feedback": 0.5},
+    }
+
+
+def test_usage_that_cannot_be_read_is_missing_and_fails_no_answer(journal, path):
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TABLE usage")
+    assert journal.usage_metadata([KEY]) == {}
+
+
 def test_the_latest_grade_of_a_question_and_candidate_holds(journal):
     journal.judge("q1", KEY, 1)
     journal.judge("q1", KEY, 3)
