@@ -555,7 +555,7 @@ def _connected(port: int):
     for _ in range(100):
         try:
             return chromadb.HttpClient(host="127.0.0.1", port=port)
-        except Exception:
+        except ValueError:  # not up yet
             time.sleep(0.1)
     pytest.fail("chroma run did not start")
 

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 from langchain_context_engine.sources.collection import CollectionHandle
 
 _LOCKED_SECONDS = 0.25
+_PROBED_UP_TO = 3000
+"""Records up to which the last id is looked at: Chroma walks there, about a microsecond a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,9 @@ class Watch(Protocol):
 
 @dataclass(slots=True)
 class CountWatch:
-    """Compares counts, and ids where they differ: for servers and clients in memory.
+    """Compares the count and the last id, and all ids where they differ: for servers and memory.
+
+    The last id is left out of it in a large collection.
 
     A record rewritten in place goes unseen here; the index compares what it is shown with what it
     knows, and now and then the whole collection.
@@ -44,12 +48,17 @@ class CountWatch:
 
     handle: CollectionHandle
     is_exact: bool = False
+    _newest: str = ""
 
     def changes(self, known: Collection[str]) -> Changes:
-        """Return new and vanished ids; none where the count is the known one."""
-        if self.handle.count() == len(known):
+        """Return new and vanished ids; none where the count and the last id are the known ones."""
+        count = self.handle.count()
+        newest = self.handle.id_at(count - 1) if 0 < count <= _PROBED_UP_TO else ""
+        if count == len(known) and newest == self._newest:
             return Changes()
-        return compare_ids(self.handle, known)
+        changes = compare_ids(self.handle, known)
+        self._newest = newest
+        return changes
 
 
 @dataclass(slots=True)

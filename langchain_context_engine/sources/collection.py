@@ -115,6 +115,10 @@ class CollectionHandle:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
         return list(self._call("get", where=where, include=[])["ids"])
 
+    def id_at(self, place: int) -> str:
+        """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
+        return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
+
     def _call(self, method: str, **arguments: Any) -> Any:
         try:
             return getattr(self._collection, method)(**arguments)

@@ -22,7 +22,7 @@ _PAIR_JOINT = "\x1f"
 _CORRECTABLE = 4
 _TWICE_CORRECTABLE = 8
 _WEIGHTS = (1.0, 0.8, 0.5)
-"""What a word counts at edit distance 0, 1 and 2."""
+"""What a word counts at edit distance 0, 1 and 2; two letters that changed places are one edit."""
 _MOST_SPELLINGS = 20
 
 
@@ -157,12 +157,12 @@ class Postings:
 
     def _find_spellings(self, term: str) -> tuple[tuple[str, float], ...]:
         from rapidfuzz import process
-        from rapidfuzz.distance import Levenshtein
+        from rapidfuzz.distance import OSA
 
         furthest = 2 if len(term) >= _TWICE_CORRECTABLE else 1
         vocabulary = [word for word, _ in self._searcher.terms_with_prefix("body", term[0])]
         near = process.extract(
-            term, vocabulary, scorer=Levenshtein.distance, score_cutoff=furthest, limit=_MOST_SPELLINGS
+            term, vocabulary, scorer=OSA.distance, score_cutoff=furthest, limit=_MOST_SPELLINGS
         )
         return tuple((word, _WEIGHTS[int(distance)]) for word, distance, _ in near)
 
