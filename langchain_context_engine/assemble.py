@@ -6,7 +6,8 @@ No store, no clock, no network: the inspector's sliders, replay and tuning call 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,17 +137,10 @@ def _above(items: tuple[Ranked, ...], min_score: float | None) -> tuple[tuple[Ra
     return tuple(item for item in items if item.score >= min_score), low
 
 
-class _timed:  # noqa: N801 - reads as a statement
+@contextmanager
+def _timed(stage: str, timings: dict[str, float]) -> Iterator[None]:
     """Time a stage in milliseconds, under its own span."""
-
-    def __init__(self, stage: str, timings: dict[str, float]) -> None:
-        self._stage, self._timings = stage, timings
-        self._span = stage_span(stage)
-
-    def __enter__(self) -> None:
-        self._span.__enter__()
-        self._start = time.perf_counter()
-
-    def __exit__(self, *error: object) -> None:
-        self._timings[self._stage] = (time.perf_counter() - self._start) * 1000
-        self._span.__exit__(*error)
+    start = time.perf_counter()
+    with stage_span(stage):
+        yield
+    timings[stage] = (time.perf_counter() - start) * 1000

@@ -81,7 +81,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     found = []
     for key, decision in final_decisions(context).items():
         place, item = placed.get(key, (None, None))
-        passage = passages.get(key)
+        in_text = passages.get(key)
         candidate = known.get(key) or Candidate(id=key[1], source=key[0])
         found.append(
             Row(
@@ -93,8 +93,8 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 verdict=decision.verdict,
                 reason=decision.reason,
                 sentence=sentence(decision, context),
-                tokens=passage.tokens if passage else 0,
-                citation=passage.citation if passage else "",
+                tokens=in_text.tokens if in_text else 0,
+                citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
                 text=candidate.text,
                 details=decision.details,

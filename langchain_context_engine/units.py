@@ -7,7 +7,7 @@ next. A unit's worth joins what its passage is worth with how much of the questi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,9 @@ from langchain_context_engine.words import query_terms, terms
 
 WHOLE_UP_TO_CHARACTERS = 320
 """A passage up to this long (about 80 tokens) is not worth cutting."""
+
+SPLIT_FIRST = 100
+"""So many of the best passages may be packed by their sentences; the others only whole."""
 
 CODE_KINDS = frozenset({"code", "code_history"})
 
@@ -46,17 +49,24 @@ class Unit:
         item: Place of the passage in the ranking.
         index: Place of the unit in its passage.
         span: Offsets in the original.
+        size: Tokens of the piece by itself.
         value: What the unit is worth; comparable over passages.
     """
 
     item: int
     index: int
     span: Span
+    size: int
     value: float
 
 
 def split_units(
-    items: Sequence[Ranked], query: str, value: UnitValue, *, may_split: bool = True
+    items: Sequence[Ranked],
+    query: str,
+    value: UnitValue,
+    count: Callable[[str], int],
+    *,
+    may_split: bool = True,
 ) -> list[list[Unit]]:
     """Return the units of each passage, in reading order.
 
@@ -64,39 +74,63 @@ def split_units(
         items: Ranked passages, best first.
         query: The question.
         value: How units are valued.
+        count: The token counter.
         may_split: False: every passage is one unit.
     """
-    wanted = tuple(dict.fromkeys(query_terms(query)))
-    texts = [item.candidate.text for item in items]
-    idf = _idf(texts, wanted) if wanted and may_split else {}
-    return [_units(i, item, value, idf, may_split=may_split) for i, item in enumerate(items)]
+    splits = [
+        may_split and i < SPLIT_FIRST and is_divisible(item.candidate.text, item.candidate.kind)
+        for i, item in enumerate(items)
+    ]
+    wanted = tuple(dict.fromkeys(query_terms(query))) if any(splits) else ()
+    idf = _idf([item.candidate.text for item in items], wanted) if wanted else {}
+    return [
+        _units(i, item, value, idf, count)
+        if splits[i]
+        else [_whole(i, item.candidate, value.passage * item.score, count)]
+        for i, item in enumerate(items)
+    ]
+
+
+def _whole(i: int, candidate: Candidate, value: float, count: Callable[[str], int]) -> Unit:
+    return Unit(i, 0, (0, len(candidate.text)), measure(candidate.text, count), value)
 
 
 def _units(
-    i: int, item: Ranked, value: UnitValue, idf: Mapping[str, float], *, may_split: bool
+    i: int, item: Ranked, value: UnitValue, idf: Mapping[str, float], count: Callable[[str], int]
 ) -> list[Unit]:
     text = item.candidate.text
     base = value.passage * item.score
-    spans = cut_points(text) if may_split and is_divisible(item.candidate) else ((0, len(text)),)
+    spans = cut_points(text)
     if len(spans) == 1:
-        return [Unit(i, 0, (0, len(text)), base)]
-    local = _smoothed(_local_scores(text, spans, idf), value.smoothing)
+        return [_whole(i, item.candidate, base, count)]
+    local = _smoothed(_local_scores(text, idf), value.smoothing)
     exponents = [value.local * x for x in local]
-    log_sum = math.log(math.fsum(math.exp(e) for e in exponents))
-    return [Unit(i, j, span, base + exponents[j] - log_sum) for j, span in enumerate(spans)]
+    base -= math.log(math.fsum(map(math.exp, exponents)))
+    sizes = _unit_sizes(text, count)
+    return [Unit(i, j, span, sizes[j], base + exponents[j]) for j, span in enumerate(spans)]
 
 
-def is_divisible(candidate: Candidate) -> bool:
+@lru_cache(maxsize=16384)
+def measure(text: str, count: Callable[[str], int]) -> int:
+    """Return `count(text)`; cached, since the same texts come again."""
+    return count(text)
+
+
+@lru_cache(maxsize=8192)
+def is_divisible(text: str, kind: str) -> bool:
     """Return whether a passage may be packed by its sentences: long enough, and prose."""
-    if len(candidate.text) <= WHOLE_UP_TO_CHARACTERS or candidate.kind in CODE_KINDS:
-        return False
-    return not is_code(candidate.text)
+    return len(text) > WHOLE_UP_TO_CHARACTERS and kind not in CODE_KINDS and not is_code(text)
 
 
 @lru_cache(maxsize=8192)
 def cut_points(text: str) -> tuple[Span, ...]:
     """Return the spans of a text's units; cached, since the same texts come again."""
     return tuple(unit_spans(text))
+
+
+@lru_cache(maxsize=8192)
+def _unit_sizes(text: str, count: Callable[[str], int]) -> tuple[int, ...]:
+    return tuple(count(text[start:end]) for start, end in cut_points(text))
 
 
 @lru_cache(maxsize=16384)
@@ -113,22 +147,31 @@ def _unit_terms(text: str) -> tuple[frozenset[str], ...]:
 def _idf(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
     """Return BM25's idf of each query term over the texts."""
     n = len(texts)
-    sets = [term_set(text) for text in texts]
-    df = {term: sum(term in found for found in sets) for term in wanted}
-    return {term: math.log(1 + (n - count + 0.5) / (count + 0.5)) for term, count in df.items()}
+    query = frozenset(wanted)
+    df = dict.fromkeys(wanted, 0)
+    for text in texts:
+        for term in term_set(text) & query:
+            df[term] += 1
+    return {term: math.log(1 + (n - found + 0.5) / (found + 0.5)) for term, found in df.items()}
 
 
-def _local_scores(text: str, spans: Sequence[Span], idf: Mapping[str, float]) -> list[float]:
+def _local_scores(text: str, idf: Mapping[str, float]) -> list[float]:
+    """Return, for each unit, the share of the query's idf that its terms carry, 0–1."""
+    units = _unit_terms(text)
     total = math.fsum(idf.values())
     if not total:
-        return [0.0] * len(spans)
-    wanted = idf.keys()
-    return [sum(idf[term] for term in found & wanted) / total for found in _unit_terms(text)]
+        return [0.0] * len(units)
+    query = frozenset(idf)
+    return [
+        0.0 if query.isdisjoint(found) else sum(idf[term] for term in idf if term in found) / total
+        for found in units
+    ]
 
 
 def _smoothed(scores: Sequence[float], share: float) -> list[float]:
     padded = [0.0, *scores, 0.0]
+    whole = 1 + 2 * share
     return [
-        (padded[i] + share * padded[i - 1] + share * padded[i + 1]) / (1 + 2 * share)
-        for i in range(1, len(padded) - 1)
+        (here + share * (before + after)) / whole
+        for before, here, after in zip(padded, padded[1:], padded[2:], strict=False)
     ]

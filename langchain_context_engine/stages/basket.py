@@ -6,14 +6,17 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from langchain_context_engine.layout import Layout
 from langchain_context_engine.templates import fill, passage_block, passage_values
 from langchain_context_engine.truncate import ELLIPSIS, pieces
 from langchain_context_engine.types import Passage, Ranked
-from langchain_context_engine.units import Unit
+from langchain_context_engine.units import Unit, measure
 
 _USUAL_MARKER = "[10]"
+_USUAL_FRAME = {"count": "10", "sources": "3"}
+_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,14 @@ class Basket:
         layout: What stands around the passages.
         count: The token counter.
         counts_frame: False: only contents cost, what stands around them is free.
+
+    Attributes:
+        spent: Tokens so far, header and footer included.
+        spent_by: Group → tokens so far.
+        spent_on: Item → tokens so far.
+        chosen: Item → indexes of its chosen units.
+        cuts: Item → its cut or compacted text, as a passage.
+        steps: How many choices were ever made.
     """
 
     def __init__(
@@ -59,17 +70,15 @@ class Basket:
         self._log: list[Choice] = []
         self._layout = layout
         self._count = count
-        self._counts_frame = counts_frame
-        self._sizes: dict[tuple[int, int], int] = {}
         self._frames: dict[int, int] = {}
-        self._headings: dict[str, int] = {}
         self._opened: defaultdict[str, int] = defaultdict(int)
-        self._note = count(layout.template.note) if layout.template.note and counts_frame else 0
-        self._ellipsis = count(ELLIPSIS)
-        edges = (layout.template.header, layout.template.footer) if counts_frame else ()
-        self.spent = sum(count(fill(edge, {"count": "10", "sources": "3"})) for edge in edges if edge)
-        variables = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", layout.template.passage))
-        self._has_one_frame = variables <= {"content", "citation"}
+        template = layout.template
+        edges = (template.header, template.footer) if counts_frame else ()
+        self.spent = sum(measure(fill(edge, _USUAL_FRAME), count) for edge in edges if edge)
+        self._note = measure(template.note, count) if template.note and counts_frame else 0
+        self._ellipsis = measure(ELLIPSIS, count)
+        self._has_frames = counts_frame
+        self._has_one_frame = not template.section and _frames_alike(template.passage)
 
     def __contains__(self, item: int) -> bool:
         return item in self.chosen or item in self.cuts
@@ -84,49 +93,53 @@ class Basket:
 
     def frame(self, item: int) -> int:
         """Return what a passage costs without its content: separator, marker, a new section's heading."""
-        if not self._counts_frame:
+        if not self._has_frames:
             return 0
-        group = self.groups[item]
-        heading = 0
-        template = self._layout.template
-        if template.section and not self._opened[group]:
-            if group not in self._headings:
-                title = self._layout.titles.get(group, group)
-                self._headings[group] = self._count(fill(template.section, {"title": title, "count": "10"}))
-            heading = self._headings[group]
         place = 0 if self._has_one_frame else item
         if place not in self._frames:
-            ranked = self.items[item]
-            values = passage_values(ranked.candidate, content="", score=ranked.score, citation=_USUAL_MARKER)
-            block = passage_block(template, values, is_truncated=False)
-            self._frames[place] = self._count(template.separator + block)
-        return heading + self._frames[place]
+            self._frames[place] = self._block_frame(item)
+        return self._frames[place] + self._heading(self.groups[item])
+
+    def _block_frame(self, item: int) -> int:
+        ranked, template = self.items[item], self._layout.template
+        values = passage_values(ranked.candidate, content="", score=ranked.score, citation=_USUAL_MARKER)
+        return measure(template.separator + passage_block(template, values, is_truncated=False), self._count)
+
+    def _heading(self, group: str) -> int:
+        template = self._layout.template
+        if not template.section or self._opened[group]:
+            return 0
+        title = self._layout.titles.get(group, group)
+        return measure(fill(template.section, {"title": title, "count": "10"}), self._count)
 
     def cost(self, unit: Unit) -> int:
         """Return what adding a unit costs: its tokens, a new passage's frame, gaps opened and closed."""
-        size = self._sizes.get((unit.item, unit.index))
-        if size is None:
-            start, end = unit.span
-            size = self._count(self.items[unit.item].candidate.text[start:end])
-            self._sizes[unit.item, unit.index] = size
         mine = self.chosen.get(unit.item)
         of = len(self.units[unit.item])
         if not mine:
-            return size + self.frame(unit.item) + (self._note if of > 1 else 0)
+            return unit.size + self.frame(unit.item) + (self._note if of > 1 else 0)
         beside = (unit.index - 1 in mine) + (unit.index + 1 in mine)
-        note = -self._note if len(mine) + 1 == of else 0
-        return size + self._ellipsis * (1 - beside) + note
+        note = self._note if len(mine) + 1 == of else 0
+        return unit.size + self._ellipsis * (1 - beside) - note
 
     def text_room(self, item: int, allowance: int) -> int:
         """Return the tokens that a cut text of an item may have within an allowance."""
         return allowance - self.frame(item) - self._note
 
-    def may_take(self, unit: Unit, *, within_shares: bool) -> bool:
-        """Return whether a unit is not in yet; an item cut by its share may grow once shares are filled."""
-        if unit.item in self.cuts:
-            return unit.item in self._cut_by_share and not within_shares
-        mine = self.chosen.get(unit.item)
-        return mine is None or unit.index not in mine
+    def open_units(self, units: Sequence[Unit], largest: int, *, within_shares: bool) -> list[Unit]:
+        """Return the units that are not in and might fit so many tokens, in the order given.
+
+        An item cut by its share may grow once shares are filled.
+        """
+        chosen, cuts, none = self.chosen, self.cuts, frozenset[int]()
+        growing = frozenset() if within_shares else self._cut_by_share
+        return [
+            unit
+            for unit in units
+            if (unit.size <= largest or unit.item in growing)
+            and unit.index not in chosen.get(unit.item, none)
+            and (unit.item not in cuts or unit.item in growing)
+        ]
 
     def refund(self, item: int) -> int:
         """Return the tokens that releasing an item's cut text would free."""
@@ -140,8 +153,9 @@ class Basket:
 
     def take(self, unit: Unit, cost: int) -> None:
         """Choose a unit."""
-        self.chosen.setdefault(unit.item, set()).add(unit.index)
-        self._add(Choice(unit.item, cost, unit.index), is_new=len(self.chosen[unit.item]) == 1)
+        mine = self.chosen.setdefault(unit.item, set())
+        mine.add(unit.index)
+        self._add(Choice(unit.item, cost, unit.index), is_new=len(mine) == 1)
 
     def take_cut(self, item: int, passage: Passage, cost: int, *, is_by_share: bool = False) -> None:
         """Choose an item's cut or compacted text.
@@ -163,6 +177,19 @@ class Basket:
         self._take_back(choice)
         return choice
 
+    def passages(self) -> list[Passage]:
+        """Return what has been chosen as passages, best first; tokens and markers come with writing."""
+        return [self._passage(item) for item in sorted({*self.chosen, *self.cuts})]
+
+    def _add(self, choice: Choice, *, is_new: bool) -> None:
+        group = self.groups[choice.item]
+        self._log.append(choice)
+        self.steps += 1
+        self.spent += choice.cost
+        self.spent_on[choice.item] += choice.cost
+        self.spent_by[group] += choice.cost
+        self._opened[group] += is_new
+
     def _take_back(self, choice: Choice) -> None:
         group = self.groups[choice.item]
         self.spent -= choice.cost
@@ -178,19 +205,6 @@ class Basket:
         if choice.item not in self:
             self._opened[group] -= 1
 
-    def passages(self) -> list[Passage]:
-        """Return what has been chosen as passages, best first; tokens and markers come with writing."""
-        return [self._passage(item) for item in sorted({*self.chosen, *self.cuts})]
-
-    def _add(self, choice: Choice, *, is_new: bool) -> None:
-        group = self.groups[choice.item]
-        self._log.append(choice)
-        self.steps += 1
-        self.spent += choice.cost
-        self.spent_on[choice.item] += choice.cost
-        self.spent_by[group] += choice.cost
-        self._opened[group] += is_new
-
     def _passage(self, item: int) -> Passage:
         if item in self.cuts:
             return self.cuts[item]
@@ -203,6 +217,12 @@ class Basket:
         return Passage(
             ranked=ranked, text=pieces(text, spans), spans=spans, is_truncated=True, also_in=ranked.also_in
         )
+
+
+@lru_cache(maxsize=256)
+def _frames_alike(passage: str) -> bool:
+    """Return whether what a template puts around a passage is the same for all."""
+    return set(_VARIABLE.findall(passage)) <= {"content", "citation"}
 
 
 def _joined(spans: Sequence[tuple[int, int]], indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:

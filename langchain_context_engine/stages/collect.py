@@ -98,9 +98,14 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
+    def settle(answer: Answer) -> None:
+        if not future.done():
+            future.set_result(answer)
+
     def give(answer: Answer) -> None:
+        # After the deadline nobody waits any more, and the loop may be gone.
         if not loop.is_closed():
-            loop.call_soon_threadsafe(lambda: future.done() or future.set_result(answer))
+            loop.call_soon_threadsafe(settle, answer)
 
     _start(call, give)
     answer = await future

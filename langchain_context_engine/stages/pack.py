@@ -17,6 +17,7 @@ from langchain_context_engine.units import Unit, UnitValue, split_units
 _REFILLS = 6
 """How often room that recounting frees is offered again."""
 
+_ANY_SIZE = 2**62
 _RECUTS = 4
 """How often one item is cut shorter because the written text came out too long."""
 
@@ -88,7 +89,7 @@ class _Packer:
         self.packing = packing
         self.limit = max(0, packing.budget.tokens - packing.budget.reserve)
         self.is_by_units = packing.selection == "adaptive" and packing.splits
-        self.units = split_units(items, query, packing.unit_value, may_split=self.is_by_units)
+        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
         self.basket = Basket(
             items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
         )
@@ -145,9 +146,12 @@ class _Packer:
     def _fill(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False) -> bool:
         """Take what fits, in order; return whether anything was taken."""
         before = self.basket.steps
-        for unit in units:
-            if not self.basket.may_take(unit, within_shares=within_shares):
-                continue
+        largest = max(0, self.limit - self.basket.spent)
+        fitting = self.basket.open_units(units, largest, within_shares=within_shares)
+        if may_cut or len(self.missed) + len(self.basket) < len(self.items):
+            # Those too large are looked at too: to be cut, or to be told why they are out.
+            fitting = self.basket.open_units(units, _ANY_SIZE, within_shares=within_shares)
+        for unit in fitting:
             if self._bar(unit.item):
                 continue
             cost = self.basket.cost(unit)
