@@ -121,11 +121,15 @@ def test_scoring_takes_less_than_a_millisecond_a_question():
             for g in range(4)
         ]
     )
-    score_evidence(text, evidence)
-    started = time.perf_counter()
-    for _ in range(50):
-        score_evidence(text, evidence)
-    assert (time.perf_counter() - started) / 50 < 0.002
+
+    def seconds() -> float:
+        started = time.process_time()
+        for _ in range(10):
+            score_evidence(text, evidence)
+        return (time.process_time() - started) / 10
+
+    # The best of some, since other work on the machine only ever adds.
+    assert min(seconds() for _ in range(10)) < 0.001
 
 
 def test_contains_words_needs_words():
