@@ -173,6 +173,7 @@ JSON = st.recursive(
     rows=st.lists(st.dictionaries(st.text(min_size=1, max_size=6), JSON, max_size=4), min_size=1, max_size=4)
 )
 @example(rows=[{"rounded by chroma": 2.0361607695806364e-234, "big": 2**70, "b": True, "f": 1.0}])
+@example(rows=[{"$ref": 1, "#x": 2, "chroma:document": 3, "chroma:y": 4, " ": 5}])
 def test_any_fields_are_stored_so_that_a_second_run_finds_them_unchanged(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     path.write_text("".join(json.dumps({**row, "text": f"text {n}"}) + "\n" for n, row in enumerate(rows)))

@@ -67,7 +67,7 @@ def clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the metadata as Chroma stores it.
 
     Strings, numbers, booleans and lists of one of these stay; None, NaN and empty containers go;
-    anything else becomes JSON text.
+    anything else becomes JSON text. Keys that Chroma reserves get an underscore before them.
 
     Example:
         >>> clean_metadata({"a": 1, "b": None, "c": [], "d": ["x"], "e": {"f": 1}})
@@ -75,11 +75,9 @@ def clean_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """
     cleaned = {}
     for key, value in metadata.items():
-        if str(key).startswith("chroma:"):  # reserved: Chroma drops such keys
-            continue
         stored = _stored(value)
         if stored is not None:
-            cleaned[clean_text(str(key))] = stored
+            cleaned[_stored_key(key)] = stored
     return cleaned
 
 
@@ -99,6 +97,11 @@ def _is_same(first: Any, second: Any) -> bool:
     if isinstance(first, float) and isinstance(second, float):
         return math.isclose(first, second, rel_tol=1e-12)
     return type(first) is type(second) and bool(first == second)
+
+
+def _stored_key(key: object) -> str:
+    name = clean_text(str(key))
+    return f"_{name}" if not name or name.startswith(("$", "#", "chroma:")) else name
 
 
 def _stored(value: Any) -> Any:
