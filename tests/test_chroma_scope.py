@@ -1,0 +1,109 @@
+"""ChromaSource over real clients: who may see what, behind many others."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine.errors import ScopeError
+from tests.builders import a_request
+from tests.chroma_builders import HYBRID, a_source, client, ids, notes
+
+__all__ = ["client"]
+
+
+@HYBRID
+def test_the_other_tenants_nearer_records_do_not_crowd_out_the_only_own_one(client, hybrid):
+    """J84."""
+    records = [{"id": f"a{i}", "text": "billing billing decide", "user": "A"} for i in range(300)]
+    records.append({"id": "b", "text": "an invoice that was about something else", "user": "B"})
+    source = a_source(records, client=client, hybrid=hybrid)
+    assert ids(source.fetch(a_request(limit=1, scope={"user": "B"}))) == ["b"]
+    assert ids(source.fetch(a_request(limit=5, scope={"user": ["B"]}))) == ["b"]
+
+
+@HYBRID
+def test_what_lacks_the_scopes_key_is_outside(client, hybrid):
+    """J83."""
+    source = a_source(notes(30), client=client, hybrid=hybrid)
+    assert source.fetch(a_request(scope={"user": "A"})) == []
+    assert source.get(["n001"], a_request(scope={"user": "A"})) == []
+
+
+@HYBRID
+def test_zero_is_not_false_in_a_scope(client, hybrid):
+    records = [{"id": "zero", "text": "billing", "t": 0}, {"id": "false", "text": "billing", "t": False}]
+    source = a_source(records, client=client, hybrid=hybrid)
+    assert ids(source.fetch(a_request(scope={"t": 0}))) == ["zero"]
+    assert ids(source.fetch(a_request(scope={"t": False}))) == ["false"]
+
+
+def test_a_scope_of_none_is_refused():
+    with pytest.raises(ScopeError):
+        a_source(notes(1)).fetch(a_request(scope={"user": None}))
+
+
+@HYBRID
+def test_the_deleted_are_hidden_everywhere(client, hybrid):
+    """G67."""
+    records = [
+        {"id": "gone", "text": "billing", "deleted": True, "document": "d", "start": 1},
+        {"id": "plain", "text": "billing", "document": "d", "start": 0},
+        {"id": "kept", "text": "billing", "deleted": False, "document": "d", "start": 2},
+    ]
+    source = a_source(records, client=client, hybrid=hybrid, sequence=("document", "start"))
+    found = source.fetch(a_request(query="billing"))
+    assert sorted(ids(found)) == ["kept", "plain"]
+    assert ids(source.get(["gone", "kept"], a_request())) == ["kept"]
+    assert all("gone" not in candidate.neighbours for candidate in found)
+    assert len(source.fetch(a_request(query="billing", limit=1))) == 1
+
+
+@HYBRID
+def test_many_deleted_records_in_front_hide_nothing_behind_them(client, hybrid):
+    """G67."""
+    records = [{"id": f"d{i}", "text": "billing", "deleted": True} for i in range(250)]
+    source = a_source(
+        [*records, {"id": "kept", "text": "a note about billing"}], client=client, hybrid=hybrid
+    )
+    assert ids(source.fetch(a_request(query="billing", limit=3))) == ["kept"]
+
+
+@HYBRID
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"where": {"n": {"$gte": 100, "$lt": 103}}},
+        {"where": {"created_at": {"$gte": "2024-04-10", "$lt": "2024-04-13"}}},
+        {"since": "2024-04-10", "until": "2024-04-12T12:00"},
+        {"where": {"$not": {"$or": [{"n": {"$lt": 100}}, {"n": {"$gt": 102}}]}}},
+        {"kinds": ("rare",)},
+        {"min_confidence": 0.9},
+        {"conversation_id": "c"},
+        {"scope": {"team": "blue"}},
+        {"scope": {"team": "blue"}, "where": {"n": {"$in": [100, 101, 102]}}},
+    ],
+)
+def test_rare_records_are_found_behind_many_that_a_filter_keeps_out(client, hybrid, asked):
+    """G58, J84."""
+    rare = {
+        "kind": "rare",
+        "confidence": 0.95,
+        "conversation_id": "c",
+        "team": "blue",
+    }
+    records = [
+        {
+            "id": f"n{i:03}",
+            "text": "billing decide" if i not in (100, 101, 102) else "another thing",
+            "n": i,
+            "created_at": f"2024-{1 + i // 30:02}-{1 + i % 30:02}" if i // 30 != 1 else "2023-01-01",
+            **(rare if i in (100, 101, 102) else {}),
+        }
+        for i in range(300)
+    ]
+    days = {100: "2024-04-10", 101: "2024-04-11", 102: "2024-04-12"}
+    for record in records:
+        in_april = record["created_at"].startswith("2024-04")
+        record["created_at"] = days.get(record["n"], "2023-01-01" if in_april else record["created_at"])
+    source = a_source(records, client=client, hybrid=hybrid)
+    assert sorted(ids(source.fetch(a_request(limit=5, **asked)))) == ["n100", "n101", "n102"]

@@ -1,0 +1,82 @@
+"""Embedding a query: once, checked, remembered within bounds."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from langchain_context_engine.errors import EmbeddingError
+from langchain_context_engine.sources.chroma import ChromaSource
+from langchain_context_engine.sources.source import SharedResources
+from tests.builders import WordEmbeddings, a_collection, a_request
+from tests.chroma_builders import EMBEDDINGS, notes
+
+
+@pytest.mark.parametrize("vector", [[math.nan, math.nan], [0.0, 0.0], [], [1.0, math.inf], "ab", None])
+def test_an_unusable_vector_is_an_error_before_the_query(vector):
+    """I79."""
+
+    class Broken:
+        def embed_query(self, text):
+            return vector
+
+    shared = SharedResources()
+    source = ChromaSource(a_collection(notes(3)), embeddings=Broken()).share(shared)
+    with pytest.raises(EmbeddingError):
+        source.fetch(a_request())
+    assert len(shared.query_vectors) == 0
+
+
+def test_one_query_is_embedded_once_for_all_sources():
+    """I80."""
+
+    class Slow(WordEmbeddings):
+        def embed_query(self, text):
+            time.sleep(0.05)
+            return super().embed_query(text)
+
+    embeddings, shared = Slow(), SharedResources()
+    sources = [ChromaSource(a_collection(notes(3)), embeddings=embeddings).share(shared) for _ in range(5)]
+    with ThreadPoolExecutor(5) as pool:
+        list(pool.map(lambda s: s.fetch(a_request()), sources))
+    assert len(embeddings.calls) == 1
+
+
+def test_a_failed_embedding_reaches_all_who_wait_and_is_tried_again():
+    """I80."""
+
+    class Flaky(WordEmbeddings):
+        fails = True
+
+        def embed_query(self, text):
+            vector = super().embed_query(text)
+            time.sleep(0.1)
+            if self.fails:
+                raise RuntimeError("no")
+            return vector
+
+    embeddings, shared = Flaky(), SharedResources()
+    with ThreadPoolExecutor(8) as pool:
+        futures = [pool.submit(shared.query_vectors.embed, embeddings, "q") for _ in range(8)]
+    assert all(isinstance(future.exception(), EmbeddingError) for future in futures)
+    assert len(embeddings.calls) == 1
+    embeddings.fails = False
+    assert shared.query_vectors.embed(embeddings, "q")
+
+
+def test_the_memo_of_queries_is_bounded():
+    """I81."""
+    shared = SharedResources(max_queries=10)
+    for i in range(50):
+        shared.query_vectors.embed(EMBEDDINGS, f"q{i}")
+    assert len(shared.query_vectors) == 10
+
+
+def test_two_embedders_do_not_share_a_vector():
+    """I78."""
+    shared, two, three = SharedResources(), WordEmbeddings(2), WordEmbeddings(3)
+    assert len(shared.query_vectors.embed(two, "q")) == 2
+    assert len(shared.query_vectors.embed(three, "q")) == 3
