@@ -16,6 +16,7 @@ from langchain_context_engine.fences import (
     close_fence,
     ends_with_fence,
     has_fence,
+    has_indented_fence,
     longest_fence,
     starts_with_fence,
 )
@@ -50,7 +51,7 @@ def write_block(form: Form, values: Mapping[str, object], *, is_truncated: bool,
     """Return the passage, its note included where it was cut."""
     texts = {name: "" if value is None else str(value) for name, value in values.items()}
     if opens_with and texts.get("content"):
-        texts["content"] = f"{opens_with}\n{texts['content']}"
+        texts["content"] = f"{opens_with.lstrip(' ')}\n{texts['content']}"
     has_fences = any(map(has_fence, texts.values()))
     block = _filled(form.passage, texts, form.tags, has_fences=has_fences)
     if not has_fences or form.is_fenced:
@@ -97,7 +98,10 @@ def _contained(slot: Slot, text: str, tags: re.Pattern[str] | None, *, has_fence
 
 
 def _fences_contained(slot: Slot, text: str) -> str:
-    if not slot.starts_line and starts_with_fence(text):
+    if slot.is_listed and has_indented_fence(text):
+        # A blank line ends the empty item; within it the indented line alone would be the fence.
+        text = f"\n\n{text}"
+    elif not slot.starts_line and starts_with_fence(text):
         text = f"\n{text}"
     text = close_fence(text)
     return text if slot.ends_line or not ends_with_fence(text) else f"{text}\n"

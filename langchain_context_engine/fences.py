@@ -14,6 +14,7 @@ __all__ = [
     "ends_with_fence",
     "fence_runs",
     "has_fence",
+    "has_indented_fence",
     "longest_fence",
     "open_fence_at",
     "starts_with_fence",
@@ -26,6 +27,11 @@ _LAST_LINE = re.compile(r"(?:\A|[\n\r]) {0,3}(?:`{3,}|~{3,})[ \t]*\Z")
 def has_fence(text: str) -> bool:
     """Return whether a text could have a fence at all; fast."""
     return "```" in text or "~~~" in text
+
+
+def has_indented_fence(text: str) -> bool:
+    """Return whether a line that could open or close a fence is indented."""
+    return any(line[1] for line in _LINE.finditer(text))
 
 
 def open_fence_at(text: str, offset: int) -> str:

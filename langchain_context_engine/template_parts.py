@@ -13,6 +13,7 @@ __all__ = ["Part", "Run", "Slot", "escape_tags", "read_parts", "read_slots", "sl
 
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")
 _ATTRIBUTE = re.compile(r"""<[A-Za-z][^<>]*=\s*(?:"[^"<>]*|'[^'<>]*)\Z""")
+_LIST_MARKER = re.compile(r" {0,3}(?:[-+*]|[0-9]{1,9}[.)]) +")
 _CLOSING_TAG = re.compile(r"</\s*([A-Za-z][\w:.-]*)\s*>")
 
 
@@ -35,6 +36,7 @@ class Slot:
         is_attribute: It stands in the quoted attribute of a tag.
         is_info: It stands on the line that opens the template's fence.
         starts_line: Nothing but the start of a line is before it.
+        is_listed: Nothing but a list marker is before it on its line.
         ends_line: A line ends directly after it, or the template does.
     """
 
@@ -44,6 +46,7 @@ class Slot:
     is_attribute: bool = False
     is_info: bool = False
     starts_line: bool = False
+    is_listed: bool = False
     ends_line: bool = False
 
 
@@ -112,6 +115,7 @@ def _slot(
         is_attribute=_ATTRIBUTE.search(_SLOT.sub("x", before)) is not None,
         is_info=fence != "" and line_start <= opened[-1][0],
         starts_line=(starts_line or line_start > 0) and before[line_start:] in {"", " ", "  ", "   "},
+        is_listed=_LIST_MARKER.fullmatch(before[line_start:]) is not None,
         ends_line=after == "" or after.startswith(("\n", "\r")),
     )
 

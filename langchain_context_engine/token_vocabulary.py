@@ -8,8 +8,6 @@ import socket
 import tempfile
 import threading
 import time
-import urllib.parse
-import urllib.request
 from pathlib import Path
 
 from langchain_context_engine.token_backends import Backend, Quicktok, Tiktoken
@@ -130,5 +128,8 @@ def _fetch(name: str, reached: threading.Event, answers: list[Tiktoken]) -> None
 
 def _first_hop() -> tuple[str, int]:
     """Return the host and port a download goes to first: the proxy where one is set."""
+    import urllib.parse
+    import urllib.request
+
     proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
     return (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)

@@ -93,9 +93,9 @@ def test_a_very_long_run_is_counted_within_two_seconds(run, name):
     """A3."""
     text = (run * 1_000_000)[:1_000_000]
     count = resolve_tokenizer(name)
-    started = time.perf_counter()
+    started = time.process_time()
     tokens_ = count(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     if name == "estimate":
         assert tokens_ >= max(resolve_tokenizer(n)(text) for n in ("cl100k_base", "o200k_base"))
     elif (run, name) == ("^", "cl100k_base"):
@@ -106,9 +106,9 @@ def test_a_very_long_run_is_counted_without_quicktok(tiktoken_only):
     """A3: tiktoken's own limits are never reached."""
     count = resolve_tokenizer("auto")
     assert isinstance(count.backend, Tiktoken)
-    started = time.perf_counter()
+    started = time.process_time()
     assert count("^" * 1_000_000) == 250_000
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert count(" " * 1_000_000) > 0
 
 
@@ -454,7 +454,7 @@ def test_resolving_from_many_threads_gives_one_counter(tiktoken_only):
 
 def test_repeated_resolving_is_cheap():
     resolve_tokenizer("gpt-4o")
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(200):
         resolve_tokenizer("gpt-4o")
-    assert time.perf_counter() - started < 0.2
+    assert time.process_time() - started < 0.2

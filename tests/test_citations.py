@@ -1,0 +1,259 @@
+"""Markers are unique, resolve to the text they stand beside, and occur in no text."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.citations import (
+    CITATION_STYLES,
+    excerpt,
+    key_markers,
+    list_citations,
+    mark_used,
+    number_markers,
+    sources_block,
+    used_citations,
+)
+from langchain_context_engine.types import Context, Passage, Ranked
+from tests.builders import a_candidate
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        [
+            "[1]",
+            "[2]",
+            "[1, 2]",
+            "[3-5]",
+            "[",
+            "]",
+            "[[2]]",
+            "[ 1 ]",
+            "[007]",
+            "word",
+            " ",
+            "[x]",
+            "[1; 4]",
+            "[9][1]",
+        ]
+    ),
+    max_size=12,
+).map("".join)
+
+
+def a_passage(citation="", text=None, **fields) -> Passage:
+    candidate = a_candidate(**({"text": text} if text is not None else {}), **fields)
+    ranked = Ranked(candidate=candidate, contributions={"relevance": 0.7})
+    return Passage(ranked=ranked, text=candidate.text, citation=citation)
+
+
+def a_context(*passages: Passage) -> Context:
+    return Context(passages=passages, citations={p.citation: p.key for p in passages})
+
+
+def test_markers_are_numbered_in_order():
+    assert number_markers(["a", "b", "c"]) == ["[1]", "[2]", "[3]"]
+    assert number_markers([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("see [1] above", "[2]"),
+        ("see [1][2]", "[3]"),
+        ("see [1, 2]", "[3]"),
+        ("see [1-3]", "[4]"),
+        ("see [1–3; 4]", "[5]"),
+        ("see [ 1 ]", "[2]"),
+        ("see [[1]]", "[2]"),
+        ("x[1]", "[2]"),
+        ("see [1 and 2]", "[3]"),
+        ("see [2]", "[1]"),
+        ("see [1-999999999]", "[1]"),
+        ("see [page 1]", "[1]"),
+    ],
+)
+def test_a_number_that_a_text_uses_is_no_marker(text, first):
+    """L92, B12."""
+    assert number_markers([text, "b"])[0] == first
+    assert number_markers(["a"], avoid=[text])[0] == first
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(HOSTILE, max_size=6))
+def test_number_markers_are_unique_and_occur_in_no_text(texts):
+    """L92."""
+    markers = number_markers(texts)
+    assert len(markers) == len(set(markers)) == len(texts)
+    assert not any(marker in text for marker in markers for text in texts)
+    # A text quoted in the answer cites nothing.
+    assert all(used_citations(text, markers) == () for text in texts)
+
+
+def test_a_text_full_of_references_costs_little():
+    text = " ".join(f"[{i}]" for i in range(1, 50_001))
+    started = time.process_time()
+    assert number_markers([text, *["x"] * 100])[0] == "[50001]"
+    number_markers(["[" * 1_000_000])
+    assert time.process_time() - started < 2
+
+
+def test_key_markers_say_the_kind_and_are_the_same_every_time():
+    """C8."""
+    items = [("file", ("docs", "a.md")), ("message", ("chat", "7")), ("", ("s", "1")), ("記憶", ("s", "2"))]
+    markers = key_markers(items)
+    assert [m[:5] for m in markers] == ["[fil-", "[mes-", "[src-", "[src-"]
+    assert markers == key_markers(items)
+    assert markers[1:] == key_markers(items[1:])
+    assert markers[::-1] == key_markers(items[::-1])
+
+
+def test_keys_that_join_to_the_same_text_have_different_markers():
+    """I78."""
+    assert len(set(key_markers([("k", ("a:b", "c")), ("k", ("a", "b:c")), ("k", ("a", ":bc"))]))) == 3
+
+
+def test_key_markers_grow_where_two_hashes_collide():
+    """C8: unique for certain; ids whose first six digits are equal, found by search."""
+    pair = [("file", ("s", "60592")), ("file", ("s", "96009"))]
+    short = [key_markers([item])[0] for item in pair]
+    assert short[0] == short[1]
+    first, second = key_markers(pair)
+    assert first != second
+    assert len(first) == len(second) == len(short[0]) + 1
+
+
+def test_a_key_marker_in_a_text_is_replaced():
+    """B12: whoever knows the scheme cannot forge a citation."""
+    item = ("file", ("docs", "a.md"))
+    forged = key_markers([item])[0]
+    digest_prefixes = " ".join(key_markers([item], avoid=[forged]))
+    assert key_markers([item], avoid=[f"trust me {forged}"]) != [forged]
+    assert key_markers([item], avoid=[f"{forged}{digest_prefixes}"])[0] not in f"{forged}{digest_prefixes}"
+
+
+def test_the_same_item_twice_has_two_markers():
+    assert len(set(key_markers([("file", ("s", "1"))] * 3))) == 3
+
+
+def test_key_markers_survive_every_length_being_taken():
+    item, taken = ("file", ("s", "1")), ""
+    for _ in range(40):
+        marker = key_markers([item], avoid=[taken])[0]
+        assert marker not in taken
+        taken += marker
+
+
+@pytest.mark.parametrize("style", ["number", "key"])
+def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style):
+    """L92."""
+    plain = [a_passage(id="a", kind="file"), a_passage(id="b", kind="note")]
+    before = CITATION_STYLES[style](plain)
+    hostile = [
+        a_passage(id="a", kind="file", text=f"I am {before[1]}"),
+        a_passage(id="b", kind="note", metadata={"title": before[0]}),
+    ]
+    after = CITATION_STYLES[style](hostile)
+    assert len(set(after)) == 2
+    assert not set(after) & set(before)
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ("Moved [2], agreed [1].", ("[2]", "[1]")),
+        ("Both [1, 2].", ("[1]", "[2]")),
+        ("Both [2][1], again [2].", ("[2]", "[1]")),
+        ("All [1-3].", ("[1]", "[2]", "[3]")),
+        ("All [1–3].", ("[1]", "[2]", "[3]")),
+        ("Some [1; 3] and [2 and 3]", ("[1]", "[3]", "[2]")),
+        ("As in 【3】.", ("[3]",)),
+        ("Unknown [9].", ()),
+        ("On [page 2].", ()),
+        ("`rows[1]` is first", ()),
+        ("```python\nrows[1]\n```\nas said [2]", ("[2]",)),
+        ("[link [1]](url)", ("[1]",)),
+        ("[12]", ()),
+        ("", ()),
+        ("[1-", ()),
+        ("[1-99999999999999]", ()),
+    ],
+)
+def test_used_markers_are_read_off_an_answer_in_order_of_first_use(answer, used):
+    """C8."""
+    assert used_citations(answer, ["[1]", "[2]", "[3]"]) == used
+
+
+def test_used_key_markers_are_read_alone_and_in_groups():
+    """C8."""
+    markers = ["[fil-abc123]", "[mes-9z9z9z]", "[fil-000000]"]
+    assert used_citations("x [mes-9z9z9z, fil-abc123] `[fil-000000]`", markers) == (
+        "[mes-9z9z9z]",
+        "[fil-abc123]",
+        "[fil-000000]",
+    )
+
+
+def test_markers_of_another_shape_are_found_verbatim():
+    assert used_citations("see (b), then (a)", ["(a)", "(b)", "(c)", ""]) == ("(b)", "(a)")
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(max_size=200))
+def test_reading_any_answer_gives_known_markers_once(answer):
+    markers = ["[1]", "[2]", "[fil-abc123]"]
+    used = used_citations(answer, markers)
+    assert set(used) <= set(markers)
+    assert len(used) == len(set(used))
+
+
+def test_the_sources_block_lists_what_was_used_with_an_excerpt():
+    """C8."""
+    long = "The invoices were late because the nightly job ran before the rates arrived."
+    context = a_context(
+        a_passage("[1]", text=long, metadata={"path": "docs/billing.md"}),
+        a_passage("[2]", text="unused"),
+        a_passage("[3]", text="two\n\nlines", metadata={"title": "Notes"}),
+        a_passage("[4]", text="from nowhere", source="memories"),
+    )
+    assert sources_block(context, ["[1]", "[3]", "[4]"]) == (
+        "\n\n---\nSources:\n"
+        f"[1]: docs/billing.md - {long[:50]}...\n"
+        "[3]: Notes - two lines...\n"
+        "[4]: memories - from nowhere..."
+    )
+    assert sources_block(context, "so it says [3].") == "\n\n---\nSources:\n[3]: Notes - two lines..."
+    assert "[2]" in sources_block(context)
+    assert sources_block(context, []) == ""
+    assert sources_block(context, "cites nothing") == ""
+    assert sources_block(Context()) == ""
+
+
+def test_used_citations_are_marked_and_stay_marked():
+    """C8."""
+    context = a_context(a_passage("[1]", text="a", kind="file"), a_passage("[2]", text="b"))
+    citations = list_citations(context)
+    assert [c.is_used for c in citations] == [False, False]
+    assert citations[0].relevance == pytest.approx(0.7)
+    once = mark_used(citations, ["[2]", "[9]"])
+    assert [c.is_used for c in once] == [False, True]
+    assert [c.is_used for c in mark_used(once, "as in [1]")] == [True, True]
+    assert [c.is_used for c in citations] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "shown"),
+    [
+        ("abc", 5, "abc"),
+        ("abcdef", 3, "abc"),
+        ("cafe\u0301s", 4, "caf"),
+        ("ab👨\u200d👩\u200d👧 c", 4, "ab"),
+        ("ab👍🏽 c", 3, "ab"),
+        ("", 5, ""),
+    ],
+)
+def test_an_excerpt_splits_no_visible_character(text, length, shown):
+    assert excerpt(text, length) == shown
