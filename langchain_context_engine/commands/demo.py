@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langchain_context_engine.commands import output
+from langchain_context_engine.commands.inspect import open_inspector
 from langchain_context_engine.commands.store import Store
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _go_on(home: Store, *, opens_inspector: bool) -> None:
     output.write_text(
         f"\nwhy is each candidate in, or not: context-engine explain --store {home.folder}"
         f'\nyour own question: context-engine ask "…" --scope workspace_id=harbor --store {home.folder}'
+        f"\nthe inspector: context-engine inspect --store {home.folder}"
     )
     if opens_inspector:
-        output.write_text(f"the inspector: context-engine inspect --store {home.folder}")
+        open_inspector(home.journal_path)

@@ -1,0 +1,60 @@
+"""`context-engine inspect`: open the inspector on recorded answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
+from langchain_context_engine.commands.store import Store
+
+PORT = 8501
+
+
+def inspect(
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", "-t", help="A file that `ask --json` gave.")
+    ] = None,
+    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = PORT,
+    opens_browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open it in the browser at once.")
+    ] = True,
+) -> None:
+    """Open the inspector: every answer, its candidates, and what other weights would give. Ctrl-C ends it."""
+    open_inspector(journal or Store(store).journal_path, trace=trace, port=port, opens_browser=opens_browser)
+
+
+def open_inspector(
+    journal: Path, *, trace: Path | None = None, port: int = PORT, opens_browser: bool = True
+) -> None:
+    """Run the inspector until it is ended, and end with its exit code.
+
+    Raises:
+        CommandFailedError: The extra `inspector` is not installed.
+    """
+    from importlib.util import find_spec
+
+    from langchain_context_engine.inspect_command import inspect as run
+
+    if find_spec("streamlit") is None:
+        raise CommandFailedError(
+            'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
+        )
+    output.note(f"the inspector is at http://127.0.0.1:{port}; Ctrl-C ends it")
+    raise typer.Exit(run(journal, trace, port=port, opens_browser=opens_browser and _has_a_screen()))
+
+
+def _has_a_screen() -> bool:
+    """Return whether a browser can open a window; in a bare terminal a text browser would take it over."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

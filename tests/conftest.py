@@ -1,0 +1,57 @@
+"""What every test stands on: nothing of this machine's user, no network, the same examples every time.
+
+Sockets other than loopback are blocked by the options in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_HOME = Path(tempfile.mkdtemp(prefix="context-engine-tests-"))
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+
+_FOREIGN = ("OPENAI_", "LANGSMITH_", "LANGCHAIN_", "CONTEXT_ENGINE_", "OTEL_", "STREAMLIT_")
+
+# Set while importing, so that doctests, plugins and what they start have it too.
+for _name in [name for name in os.environ if name.startswith(_FOREIGN)]:
+    del os.environ[_name]
+os.environ.update(
+    {
+        "HOME": str(_HOME),
+        "XDG_CACHE_HOME": str(_HOME / "cache"),
+        "XDG_CONFIG_HOME": str(_HOME / "config"),
+        "ANONYMIZED_TELEMETRY": "False",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_AUTHOR_NAME": "Test",
+        "GIT_AUTHOR_EMAIL": "test@example.org",
+        "GIT_COMMITTER_NAME": "Test",
+        "GIT_COMMITTER_EMAIL": "test@example.org",
+        "COLUMNS": "120",
+    }
+)
+
+settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "ci", settings.get_profile("local"), derandomize=True, print_blob=True, database=None
+)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def local_embeddings():
+    """Return the real offline embeddings, their model loaded once."""
+    from langchain_context_engine import LocalEmbeddings
+
+    embeddings = LocalEmbeddings()
+    embeddings.embed_query("load the model")
+    return embeddings

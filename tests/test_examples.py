@@ -1,0 +1,118 @@
+"""Every script in examples/ runs as written, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.builders import WordEmbeddings
+from tests.conftest import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+
+def _run(name: str, tmp_path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", str(EXAMPLES / f"{name}.py"), *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class OpenAIHandler(BaseHTTPRequestHandler):
+    """Speaks enough of OpenAI's API for the example: embeddings and chat completions."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.requests.append((self.path, body))
+        answer = self._embeddings(body) if self.path.endswith("/embeddings") else self._completion(body)
+        raw = json.dumps(answer).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def _embeddings(self, body):
+        vectors = WordEmbeddings(1536).embed_documents(body["input"])
+        data = [{"object": "embedding", "index": i, "embedding": v} for i, v in enumerate(vectors)]
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return {"object": "list", "model": body["model"], "data": data, "usage": usage}
+
+    def _completion(self, body):
+        message = {"role": "assistant", "content": "40 euros [1]."}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        return {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 0,
+            "model": body["model"],
+            "choices": [choice],
+        }
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def openai_server():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), OpenAIHandler)
+    server.daemon_threads = True
+    server.requests = []
+    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_chain_with_a_fake_model_prompts_with_the_context_and_answers(tmp_path):
+    printed = _run("chain_with_fake_model", tmp_path)
+    assert "[1] A berth for one night costs 40 euros, water and electricity included." in printed
+    assert "Question: What does a berth cost for a night?" in printed
+    assert printed.endswith("40 euros [1].\n")
+
+
+def test_the_chain_with_openai_embeds_by_the_api_and_sends_the_context_to_the_model(tmp_path, openai_server):
+    printed = _run(
+        "chain_with_openai",
+        tmp_path,
+        OPENAI_API_KEY="not-a-real-key",
+        OPENAI_BASE_URL=f"http://127.0.0.1:{openai_server.server_address[1]}/v1",
+    )
+    assert printed == "40 euros [1].\n"
+    path, body = openai_server.requests[-1]
+    assert path == "/v1/chat/completions"
+    assert "[1] A berth for one night costs 40 euros" in body["messages"][0]["content"]
+    assert body["messages"][1] == {"role": "user", "content": "What does a berth cost for a night?"}
+
+
+def test_a_source_of_ones_own_is_ranked_packed_and_explained(tmp_path):
+    (tmp_path / "berth.py").write_text("# A berth costs 40 euros.\n", encoding="utf-8")
+    (tmp_path / "storm.py").write_text("# Boats go to the inner basin.\n", encoding="utf-8")
+    printed = _run("own_source", tmp_path, str(tmp_path), "What does a berth cost?")
+    assert printed.startswith("[1] # A berth costs 40 euros.")
+    assert "files/berth.py: in, whole" in printed
+
+
+def test_the_retriever_gives_one_of_two_notes_that_say_the_same(tmp_path):
+    printed = _run("retriever", tmp_path)
+    assert printed.startswith("[1] decisions/decisions-0 ")
+    assert printed.count("bill monthly") == 1
+    assert "[2] " in printed
+
+
+def test_every_example_is_run_by_a_test():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    assert [path.stem for path in EXAMPLES.glob("*.py") if path.stem not in tests] == []
