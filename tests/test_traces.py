@@ -1,0 +1,169 @@
+"""Replay, diff, explain and what-would-it-take: all on stored candidates."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from langchain_context_engine import ConfigError, Context, ContextEngine, diff, replay
+from langchain_context_engine.explain import FATES, rows
+from langchain_context_engine.traces import ranking
+from langchain_context_engine.types import Reason, Verdict
+from langchain_context_engine.whatif import what_would_it_take
+from tests.builders import ListSource, a_candidate, count_words
+
+
+def a_context(**settings):
+    found = [
+        a_candidate(
+            id="best",
+            text="alpha " * 20,
+            relevance=0.9,
+            created_at="2020-01-01",
+            metadata={"confidence": 0.2},
+        ),
+        a_candidate(
+            id="good", text="beta " * 20, relevance=0.8, created_at="2025-12-30", metadata={"confidence": 0.9}
+        ),
+        a_candidate(id="same", text="BETA " * 20, relevance=0.7),
+        a_candidate(
+            id="weak",
+            text="gamma " * 20,
+            relevance=0.1,
+            created_at="2025-12-31",
+            metadata={"confidence": 1.0},
+        ),
+    ]
+    engine = ContextEngine(
+        sources=[ListSource(found)],
+        **{"truncator": "none", "weights": {"relevance": 1, "recency": 0}, **settings},
+    )
+    return engine.build("what of beta?", budget=60, now="2026-01-01")
+
+
+def test_replay_reads_a_trace_from_json_without_a_store():
+    context = a_context()
+    trace = json.loads(json.dumps(context.to_dict()))
+    assert replay(trace).text == context.text
+    assert replay(trace, budget=1000).text != context.text
+    assert replay(trace, k=1).passages[0].key[1] == "best"
+
+
+def test_replay_shows_what_other_weights_would_do():
+    again = replay(a_context(), weights={"confidence": 1})
+    assert again.passages[0].key[1] == "weak"
+
+
+def test_replay_refuses_unknown_settings_with_the_nearest_name():
+    with pytest.raises(ConfigError, match="budget"):
+        replay(a_context(), bugdet=3)
+    with pytest.raises(ConfigError, match="weights"):
+        replay(a_context(), weights={"relevance": -1})
+
+
+def test_a_trace_with_a_function_replays_only_with_an_engine_that_has_it():
+    found = ListSource([a_candidate(text="one two three")])
+    engine = ContextEngine(sources=[found], tokenizer=count_words)
+    trace = engine.build("x").to_dict()
+    with pytest.raises(ConfigError, match="count_words"):
+        replay(trace)
+    assert replay(trace, engine).tokens == engine.build("x").tokens
+
+
+@pytest.mark.parametrize("trace", [{}, {"text": "x"}, {"version": 999}, [], None, "x"])
+def test_what_is_no_trace_is_refused(trace):
+    with pytest.raises(ConfigError):
+        replay(trace)
+
+
+def test_a_diff_says_what_entered_left_moved_and_was_recut():
+    before = a_context()
+    after = replay(before, weights={"confidence": 1})
+    found = diff(before, after)
+    assert [key[1] for key in found.entered] == ["weak"]
+    assert [key[1] for key in found.left] == ["best"]
+    assert found.moved == {("memories", "good"): (2, 2)} or ("memories", "good") not in found.moved
+    assert found.settings["weights"][1] == {"confidence": 1}
+    assert "1 entered, 1 left" in str(found)
+    same = diff(before, before)
+    assert (same.entered, same.left, same.moved, same.recut, same.tokens, same.overlap, same.kept_prefix) == (
+        (),
+        (),
+        {},
+        (),
+        0,
+        1.0,
+        1.0,
+    )
+
+
+def test_explain_tells_every_candidate_its_fate_with_numbers():
+    told = a_context().explain()
+    assert "in, whole" in told
+    assert "says what another passage says: [2] memories/good" in told
+    assert "no room in the budget" in told
+    assert "missing" in told
+
+
+def test_explain_one_tells_its_signals_and_refuses_strangers():
+    context = a_context()
+    told = context.explain("good")
+    assert "rank 2, score 0.800" in told
+    assert "relevance: 0.800" in told
+    assert context.explain(("memories", "good")) == told
+    with pytest.raises(ConfigError, match="nobody"):
+        context.explain("nobody")
+
+
+def test_every_final_reason_has_words():
+    changed = {
+        Reason.CLAMPED,
+        Reason.MERGED,
+        Reason.EXPANDED,
+        Reason.PINNED,
+        Reason.NEIGHBOUR,
+        Reason.LINKED,
+        Reason.LATEST,
+    }
+    assert set(FATES) == set(Reason) - changed
+
+
+def test_rows_give_every_candidate_once_ranked_ones_first():
+    context = a_context()
+    found = rows(context, ranking(context))
+    assert [row.key[1] for row in found] == ["best", "good", "weak", "same"]
+    assert found[2].details["missing"] > 0
+
+
+@pytest.mark.parametrize("id_", ["weak", "same"])
+def test_what_it_would_take_is_proved_and_smallest(id_):
+    """B2."""
+    context = a_context()
+    changes = what_would_it_take(context, ("memories", id_))
+    assert changes
+    for change in changes:
+        again = replay(context, **change.settings)
+        assert ("memories", id_) in {p.key for p in again.passages}
+    budget = next((c for c in changes if c.setting == "budget"), None)
+    if budget:
+        before = replay(context, budget=budget.after - 1)
+        assert ("memories", id_) not in {p.key for p in before.passages}
+    if id_ == "weak":
+        assert any(change.setting.startswith("weights.") for change in changes)
+
+
+def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
+    context = a_context()
+    assert what_would_it_take(context, ("memories", "best")) == ()
+    with pytest.raises(ConfigError):
+        what_would_it_take(context, ("memories", "nobody"))
+    empty = ContextEngine(sources=[ListSource([a_candidate(id="e", text="")])]).build("x")
+    assert what_would_it_take(empty, ("memories", "e")) == ()
+
+
+def test_an_empty_context_has_a_trace_too():
+    context = ContextEngine(sources=[ListSource([])]).build("x")
+    assert Context.from_dict(context.to_dict()) == context
+    assert "0 of 2000 tokens" in context.explain()
+    assert all(d.verdict is not Verdict.KEPT for d in context.decisions)
