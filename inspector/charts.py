@@ -30,15 +30,16 @@ def budget_chart(parts: Sequence[Part], budget: int) -> Drawing:
         {"part": part.name, "tokens": part.tokens, "order": i, "row": f"{budget:,} tokens"}
         for i, part in enumerate(parts)
     ]
+    whole = alt.Scale(domain=[0, max(budget, sum(part.tokens for part in parts), 1)], nice=False)
     chart: alt.Chart = (
         alt.Chart(pd.DataFrame(values))
         .mark_bar(height=34, cornerRadius=2)
         .encode(
-            x=alt.X("tokens:Q", stack=True, title=None, axis=alt.Axis(format=",d", tickCount=6)),
+            x=alt.X("tokens:Q", stack=True, title=None, scale=whole, axis=alt.Axis(format=",d", tickCount=6)),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(orient="top", title=None, labelLimit=220, columns=4),
+                legend=alt.Legend(orient="top", title=None, labelLimit=220, columns=6),
             ),
             order=alt.Order("order:Q"),
             tooltip=[alt.Tooltip("part:N"), alt.Tooltip("tokens:Q", format=",d")],

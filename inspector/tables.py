@@ -72,7 +72,7 @@ def trace_table(traces: Iterable[TraceRow]) -> list[dict[str, Any]]:
             "kept": trace.kept,
             "tokens": trace.tokens,
             "budget": trace.budget,
-            "used": trace.tokens / trace.budget if trace.budget else 0.0,
+            "used": 100 * trace.tokens / trace.budget if trace.budget else 0.0,
             "duplicates": trace.duplicates,
             "ms": round(trace.milliseconds, 1),
             "warnings": trace.warnings,
@@ -199,8 +199,6 @@ def ranked_table(context: Context, rows: Sequence[Row], colours: Mapping[str, st
     line = _budget_line(rows)
     table: list[dict[str, Any]] = []
     for index, row in enumerate(rows):
-        if index == line:
-            table.append(_line_row(context, row))
         above = scores.get(row.place - 1) if row.place else None
         table.append(
             {
@@ -216,18 +214,20 @@ def ranked_table(context: Context, rows: Sequence[Row], colours: Mapping[str, st
                 "candidate": one_line(f"{row.title} — {row.text}" if row.title else row.text),
             }
         )
+        if index == line:
+            table.append(_line_row(context))
     return table
 
 
 def _budget_line(rows: Sequence[Row]) -> int | None:
-    return next((i for i, row in enumerate(rows) if row.reason in ROOM and row.place is not None), None)
+    """Return the last row that got in, where something below it lacked room."""
+    kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
+    has_misses = any(row.reason in ROOM for row in rows[kept + 1 :])
+    return kept if kept >= 0 and has_misses else None
 
 
-def _line_row(context: Context, row: Row) -> dict[str, Any]:
-    told = f"{context.tokens:,} of {context.budget:,} tokens used: from here on, only what fits gets in"
-    needed = row.details.get("needed")
-    if needed:
-        told += f" (the next needs {needed}, {max(0, row.details['left'])} were left)"
+def _line_row(context: Context) -> dict[str, Any]:
+    told = f"{context.tokens:,} of {context.budget:,} tokens are used: nothing below this line fitted"
     blank = dict.fromkeys(("#", "score", "made of", "Δ above", "tokens"))
     return {"option": "", **blank, "fate": [BUDGET_LINE], "cite": "", "source": "", "candidate": told}
 

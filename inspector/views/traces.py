@@ -74,14 +74,14 @@ def table(traces: list[TraceRow]) -> None:
         selection_mode="single-row",
         height=min(620, 37 + 35 * len(traces)),
         column_order=[
-            *("time", "question", "sources", "candidates", "kept", "used", "tokens", "budget", "duplicates"),
-            *("ms", "warnings", "status"),
+            *("time", "question", "kept", "candidates", "used", "tokens", "budget", "duplicates", "ms"),
+            *("status", "warnings", "sources"),
         ],
         column_config={
-            "time": column.DatetimeColumn("time", format="D MMM, HH:mm:ss", width=125),
-            "question": column.TextColumn("question", width=420),
+            "time": column.DatetimeColumn("time (UTC)", format="D MMM, HH:mm:ss", width=125),
+            "question": column.TextColumn("question", width=360),
             "used": column.ProgressColumn(
-                "budget used", format="percent", min_value=0, max_value=1, width=110
+                "budget used", format="%.0f %%", min_value=0, max_value=100, width=110
             ),
             "tokens": column.NumberColumn("tokens", format="localized", width=70),
             "budget": column.NumberColumn("budget", format="localized", width=70),

@@ -1,0 +1,159 @@
+"""What Chroma collections are like, and what is doubtful about them. Pure but for reading the store."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from langchain_context_engine import ConfigError, Context
+from langchain_context_engine.sources.collection import CollectionHandle
+
+__all__ = ["Sheet", "describe", "doubts", "is_server", "offered_table", "open_client", "read_scope", "sheets"]
+
+Sheet = Mapping[str, Any]
+"""What a collection is like: a row of the table."""
+
+_MODEL, _SYNC = "embedding_model", "sync_threshold"
+_SEEN = 200
+
+
+def is_server(where: str) -> bool:
+    """Return whether a place is a server's address rather than a folder.
+
+    Example:
+        >>> is_server("http://localhost:8000"), is_server("./chroma")
+        (True, False)
+    """
+    return where.startswith(("http://", "https://"))
+
+
+def open_client(where: str) -> Any:
+    """Return a Chroma client over a server or a folder that holds a store; nothing is made.
+
+    Raises:
+        ConfigError: There is no store, or the server does not answer.
+    """
+    import chromadb
+
+    if is_server(where):
+        parts = urlsplit(where)
+        try:
+            return chromadb.HttpClient(
+                host=parts.hostname or "localhost", port=parts.port or 8000, ssl=parts.scheme == "https"
+            )
+        except Exception as error:
+            raise ConfigError(f"no Chroma server answers at {parts.hostname}:{parts.port or 8000}") from error
+    if not (Path(where) / "chroma.sqlite3").is_file():
+        raise ConfigError(f"{where} holds no Chroma store (no chroma.sqlite3 in it)")
+    return chromadb.PersistentClient(path=where)
+
+
+def sheets(client: Any) -> list[Sheet]:
+    """Return what each collection of a client is like, by name."""
+    names = sorted(collection.name for collection in client.list_collections())
+    return [describe(client.get_collection(name, embedding_function=None)) for name in names]
+
+
+def describe(collection: Any) -> Sheet:
+    """Return what a collection is like; metadata keys are those of its first records."""
+    handle = CollectionHandle(collection)
+    sample = collection.get(limit=_SEEN, include=["metadatas"])["metadatas"] or []
+    keys = Counter(key for metadata in sample for key in metadata or {})
+    first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+    own = collection.metadata or {}
+    named = (getattr(collection, "configuration", None) or {}).get("embedding_function")
+    return {
+        "collection": collection.name,
+        "records": handle.count(),
+        "dimension": len(first[0]) if first is not None and len(first) else None,
+        "metric": handle.space,
+        "embedder": str(own.get(_MODEL) or (type(named).__name__ if named else "") or "not said"),
+        "metadata keys": ", ".join(key for key, _ in keys.most_common()),
+    }
+
+
+def doubts(found: Sequence[Sheet]) -> list[str]:
+    """Return what a person should know before searching these collections together."""
+    told = []
+    metrics = {str(sheet["metric"]) for sheet in found if sheet["records"]}
+    if len(metrics) > 1:
+        told.append(
+            f"The collections have different metrics ({', '.join(sorted(metrics))}): relevance is made 0–1 "
+            "from each, but cosine everywhere compares best."
+        )
+    for sheet in found:
+        if sheet["metric"] == "l2":
+            told.append(f"{sheet['collection']}: metric l2 is Chroma's default, seldom meant for texts.")
+        if not sheet["records"]:
+            told.append(f"{sheet['collection']} is empty.")
+        if sheet["embedder"] == "not said" and sheet["records"]:
+            told.append(
+                f"{sheet['collection']} does not say what embedded it: a query embedded by another model of "
+                "the same dimension finds nonsense without an error."
+            )
+    embedders = {(sheet["embedder"], sheet["dimension"]) for sheet in found if sheet["records"]}
+    if len({dimension for _, dimension in embedders}) > 1:
+        told.append("The collections have different dimensions: each needs its own embeddings.")
+    return told
+
+
+def read_scope(text: str) -> dict[str, Any]:
+    """Return the scope that a line tells: key=value, by commas; numbers, true and false are read as such.
+
+    Raises:
+        ConfigError: A part of it is not key=value.
+
+    Example:
+        >>> read_scope('workspace_id=acme, team=7, code="7"')
+        {'workspace_id': 'acme', 'team': 7, 'code': '7'}
+    """
+    scope = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or not key:
+            raise ConfigError(f"a scope is key=value by commas, got {part!r}")
+        scope[key] = _value(value)
+    return scope
+
+
+def _value(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (str, int, float)) else text
+
+
+def offered_table(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+    """Return what the sources of some traces offered: one row a source, known without any store."""
+    rows: dict[str, dict[str, Any]] = {}
+    for context in contexts:
+        for candidate in context.candidates:
+            row = rows.setdefault(
+                candidate.source,
+                {
+                    "source": candidate.source,
+                    "candidates": 0,
+                    "kinds": Counter(),
+                    "dated": 0,
+                    "keys": Counter(),
+                },
+            )
+            row["candidates"] += 1
+            row["kinds"][candidate.kind or "–"] += 1
+            row["dated"] += candidate.created_at is not None
+            row["keys"].update(candidate.metadata.keys())
+    return [
+        {
+            "source": source,
+            "candidates": row["candidates"],
+            "kinds": ", ".join(kind for kind, _ in row["kinds"].most_common()),
+            "dated": row["dated"] / row["candidates"],
+            "metadata keys": ", ".join(str(key) for key, _ in row["keys"].most_common()),
+        }
+        for source, row in sorted(rows.items())
+    ]
