@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 import chromadb
@@ -272,3 +273,23 @@ def test_a_ranking_is_settled_only_before_the_last_score():
     assert settled(hits, lambda _: True, 2, is_all=False) is None
     assert settled(hits, lambda _: True, 9, is_all=True) == hits
     assert settled(hits, lambda id_: id_ != "a", 1, is_all=True) == [("b", 2.0)]
+
+
+def test_a_collection_that_hangs_keeps_only_the_first_question_waiting():
+    """Promise 8."""
+
+    class Hanging:
+        name, id, metadata, _client = "hanging", "0", {}, None
+
+        def count(self):
+            time.sleep(3)
+
+        query = get = count
+
+    index = LexicalIndex()
+    index.register(CollectionHandle(Hanging()))
+    handle = CollectionHandle(a_collection([{"id": "a", "text": "zebra"}]))
+    assert index.sync(handle, wait_seconds=0.2) is not None
+    started = time.monotonic()
+    assert index.sync(handle, wait_seconds=0.2) is not None
+    assert time.monotonic() - started < 0.2

@@ -46,6 +46,7 @@ class Shelf:
     lock: threading.RLock = field(default_factory=threading.RLock)
     ready: threading.Event = field(default_factory=threading.Event)
     reader: threading.Thread | None = None
+    began_at: float = 0.0
     refreshed_at: float = 0.0
 
     @property
@@ -91,7 +92,8 @@ class LexicalIndex:
         self.register(handle)
         for _ in range(2):
             shelf = self._shelf(str(handle.collection.id))
-            if not self._are_read(wait_seconds):
+            self._wait_for_reading(wait_seconds)
+            if not shelf.ready.is_set():
                 return None
             self._update(handle, shelf)
             self._update_others(handle)
@@ -109,18 +111,20 @@ class LexicalIndex:
             if handle not in self._handles:
                 self._handles.append(handle)
 
-    def _are_read(self, wait_seconds: float | None) -> bool:
-        until = None if wait_seconds is None else time.monotonic() + wait_seconds
+    def _wait_for_reading(self, wait_seconds: float | None) -> None:
+        """Wait until every collection was read once, for each at most so long since its reading began.
+
+        So a server that hangs makes the first questions wait, not all of them.
+        """
         unread = []
         for handle in tuple(self._handles):
             shelf = self._shelf(str(handle.collection.id))
             if not shelf.ready.is_set():
                 self._start_reading(handle, shelf)
                 unread.append(shelf)
-        return all(
-            shelf.ready.wait(None if until is None else max(0.0, until - time.monotonic()))
-            for shelf in unread
-        )
+        for shelf in unread:
+            left = None if wait_seconds is None else shelf.began_at + wait_seconds - time.monotonic()
+            shelf.ready.wait(None if left is None else max(0.0, left))
 
     def peek(self, handle: CollectionHandle) -> Shelf | None:
         """Return the collection's shelf as it was last brought up to date; None before it was read."""
@@ -183,6 +187,7 @@ class LexicalIndex:
                 shelf.reader = threading.Thread(
                     target=self._read_first, args=(handle, shelf), name="lexical-index", daemon=True
                 )
+                shelf.began_at = time.monotonic()
                 shelf.reader.start()
 
     def _read_first(self, handle: CollectionHandle, shelf: Shelf) -> None:
@@ -192,13 +197,16 @@ class LexicalIndex:
         except (ContextEngineError, sqlite3.Error) as error:
             # The source that asks will meet the same trouble and tell it.
             _log.debug("lexical index: %s", safe_message(error))
-        shelf.ready.set()
+        finally:
+            shelf.ready.set()
 
     def _update(self, handle: CollectionHandle, shelf: Shelf) -> None:
         with shelf.lock:
             try:
                 self._take_in(handle, shelf)
-            except sqlite3.Error:
+            except sqlite3.Error as error:
+                if "locked" in str(error):
+                    return  # somebody writes just now: the next question will see it
                 shelf.watch = CountWatch(handle)
                 self._take_in(handle, shelf)
         now = time.monotonic()
@@ -221,13 +229,13 @@ class LexicalIndex:
         if shelf.watch is None:
             shelf.watch = watch(handle)
             shelf.refreshed_at = time.monotonic()
-        try:
-            changes = shelf.watch.changes(shelf.catalogue.entries)
-            if changes:
+        changes = shelf.watch.changes(shelf.catalogue.entries)
+        if changes:
+            try:
                 self._apply(handle, shelf, changes)
-        except BaseException:
-            shelf.watch = None  # what was told is lost, so the next call compares everything
-            raise
+            except BaseException:
+                shelf.watch = None  # what was told is lost, so the next call compares everything
+                raise
 
     def _apply(self, handle: CollectionHandle, shelf: Shelf, changes: Changes) -> None:
         self._remove(shelf, changes.gone)
