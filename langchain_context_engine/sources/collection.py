@@ -57,6 +57,7 @@ class CollectionHandle:
             msg = "ChromaSource takes a collection of a synchronous client, got one of AsyncHttpClient"
             raise ConfigError(msg)
         self._collection = collection
+        self._space = ""
         self.name: str = collection.name
 
     @property
@@ -67,12 +68,9 @@ class CollectionHandle:
     @property
     def space(self) -> str:
         """The metric: cosine, l2 or ip."""
-        configuration = getattr(self._collection, "configuration", None) or {}
-        for index in ("hnsw", "spann"):
-            space = (configuration.get(index) or {}).get("space")
-            if space:
-                return str(space)
-        return str((self._collection.metadata or {}).get("hnsw:space", "l2"))
+        if not self._space:
+            self._space = _space_of(self._collection)
+        return self._space
 
     def count(self) -> int:
         """Return how many records there are."""
@@ -159,6 +157,12 @@ class CollectionHandle:
                 f"expected {expected}, got {got}; use the embeddings it was filled with"
             )
         return SourceError(f"collection {self.name!r} could not be read: {safe_message(error)}")
+
+
+def _space_of(collection: Any) -> str:
+    configuration = getattr(collection, "configuration", None) or {}
+    spaces = ((configuration.get(index) or {}).get("space") for index in ("hnsw", "spann"))
+    return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
 
 
 def _says_missing(error: Exception) -> bool:

@@ -32,11 +32,10 @@ def steady(distance: float) -> float:
     """Return a distance without the noise of 32-bit floats, which would order equals at random.
 
     Example:
-        >>> steady(1.1920929e-07), steady(0.25)
-        (0.0, 0.25)
+        >>> steady(1.1920929e-07), steady(0.25), steady(123.45678)
+        (0.0, 0.25, 123.457)
     """
-    scale = max(1.0, abs(distance))
-    return round(distance / scale, 6) * scale
+    return round(distance, 6) if -10 < distance < 10 else float(f"{distance:.6g}")  # noqa: PLR2004
 
 
 def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tuple[float, float]:
