@@ -1,0 +1,83 @@
+"""What is built: one wheel with the package, its data and the inspector in it, and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+from tests.conftest import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Return the names in a wheel that is built from a copy of what git knows, without a network."""
+    if importlib.util.find_spec("hatchling") is None:
+        pytest.skip("hatchling is not installed: pip install hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("langchain_context_engine", "inspector"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    build = [
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "-q",
+        "-w",
+        str(folder / "dist"),
+        str(folder),
+    ]
+    subprocess.run([sys.executable, "-m", *build], check=True, timeout=100)
+    (built,) = (folder / "dist").glob("*.whl")
+    with zipfile.ZipFile(built) as archive:
+        return archive.namelist()
+
+
+def test_the_wheel_has_every_file_of_the_package(wheel):
+    package = ROOT / "langchain_context_engine"
+    files = [p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    assert [p for p in files if str(p.relative_to(ROOT)) not in wheel] == []
+
+
+def test_the_wheel_has_the_data_of_the_demo_the_vocabularies_and_the_types_marker(wheel):
+    for name in ("py.typed", "demo/data/memories.jsonl", "demo/data/harbor.fast-export"):
+        assert f"langchain_context_engine/{name}" in wheel
+    assert any(name.startswith("langchain_context_engine/first_merges/") for name in wheel)
+
+
+def test_the_inspector_is_inside_the_package_and_takes_no_name_of_its_own(wheel):
+    assert "langchain_context_engine/inspector/app.py" in wheel
+    tops = {name.split("/")[0] for name in wheel}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"langchain_context_engine"}
+
+
+def test_the_wheel_has_the_command_and_the_licence(wheel):
+    assert any(name.endswith(".dist-info/entry_points.txt") for name in wheel)
+    assert any(re.search(r"\.dist-info/(licenses/)?LICENSE$", name) for name in wheel)
+
+
+def test_the_command_leads_to_a_function_that_is_there():
+    module, _, function = PROJECT["scripts"]["context-engine"].partition(":")
+    assert callable(getattr(importlib.import_module(module), function))
+
+
+def test_everything_the_extra_all_promises_is_an_extra():
+    extras = PROJECT["optional-dependencies"]
+    (promised,) = extras["all"]
+    names = re.search(r"\[(.*)\]", promised).group(1).split(",")
+    assert set(names) == set(extras) - {"all", "bench", "test"}
+
+
+def test_the_libraries_of_the_package_have_a_lower_bound():
+    for requirement in PROJECT["dependencies"]:
+        assert ">=" in requirement, requirement
