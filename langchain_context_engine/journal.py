@@ -145,6 +145,10 @@ class Journal:
         with self._after_flush() as connection:
             return traces.count(connection, _filter(search, conditions))
 
+    def scope_digest(self, scope: Mapping[str, Any]) -> str:
+        """Return the digest by which `traces` knows a scope; "" of none."""
+        return traces.scope_digest(scope, self._scope_key)
+
     def trace(self, trace_id: str) -> Context:
         """Return the whole context of a trace.
 

@@ -1,0 +1,21 @@
+"""Five ready-made assemblies of the engine's parts. Each is loaded when it is first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "memory": ("CacheConfig", "ContextOptions", "ContextTemplate", "MemoryEngine", "RankingOptions"),
+    "plan": ("ContextAssembler", "ContextDeclaration", "ContextPlan", "Pack"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - one line for each design above, nothing twice
+
+
+def __getattr__(name: str) -> Any:
+    """Load a design's class when it is first asked for."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
