@@ -10,7 +10,7 @@ import streamlit as st
 from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget
 from langchain_context_engine import Context
 
-__all__ = ["draw", "turn_to", "turned"]
+__all__ = ["draw", "forget", "plain", "turn_to", "turned"]
 
 
 def turned(recorded: Knobs) -> Knobs:
@@ -22,6 +22,12 @@ def turn_to(knobs: Knobs) -> None:
     """Turn every knob to a value."""
     for name, value in knobs.items():
         st.session_state[name] = value
+
+
+def forget(knobs: Knobs) -> None:
+    """Let every knob be read from the address again, or be as recorded."""
+    for name in knobs:
+        st.session_state.pop(name, None)
 
 
 def draw(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from inspector import cards, controls, exports, state
+from inspector import cards, controls, exports, state, tuning
 from inspector.charts import score_chart
 from inspector.palette import fate_of
 from inspector.state import Opened
@@ -16,6 +16,7 @@ from inspector.tables import label_of, near_misses, option_of, signal_table
 from inspector.texts import Group, cut_lines, duplicate_groups, mark_difference, token_view
 from langchain_context_engine.explain import Row
 from langchain_context_engine.types import Verdict
+from langchain_context_engine.whatif import Change, what_would_it_take
 
 __all__ = ["candidate", "duplicates", "export", "not_offered", "text"]
 
@@ -25,17 +26,20 @@ _FOLDED = 320
 
 def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: dict[str, str]) -> None:
     """Draw the candidate that is looked at: its fate, score, text, and what would admit it."""
-    walk(names)
+    asked = state.take_from_address("candidate", found)
+    if asked:
+        st.session_state["candidate"] = asked[0]
     if st.session_state.get("candidate") not in found:
-        st.session_state.pop("candidate", None)
+        st.session_state["candidate"] = names[0]
+    walk(names)
     name = st.selectbox(
         "Candidate",
         names,
         format_func=lambda option: label_of(found[option]) if option in found else option,
         key="candidate",
-        bind="query-params",
         label_visibility="collapsed",
     )
+    state.write_to_address("candidate", [name])
     row = found[name]
     st.badge(fate_of(row.verdict, row.reason), color="green" if row.verdict is Verdict.KEPT else "red")
     if row.title:
@@ -72,7 +76,7 @@ def walk(names: list[str]) -> None:
 
 def step(names: list[str], by: int) -> None:
     """Look at the candidate so many places on."""
-    at = names.index(st.session_state["candidate"]) if st.session_state.get("candidate") in names else 0
+    at = names.index(st.session_state["candidate"])
     st.session_state["candidate"] = names[max(0, min(len(names) - 1, at + by))]
 
 
@@ -92,8 +96,6 @@ def metadata(opened: Opened, row: Row) -> None:
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    from langchain_context_engine.whatif import what_would_it_take
-
     st.subheader("What would it take?")
     key = ("whatif", opened.name, row.key)
     if not st.button("Find the smallest change that admits it", key=f"whatif-{option_of(row.key)}") and (
@@ -104,10 +106,23 @@ def wanted(opened: Opened, row: Row) -> None:
         changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
         if not changes:
             st.text("No single change of a weight, the budget or a threshold admits it.")
-        for change in changes:
-            with st.container(border=True):
+        for number, change in enumerate(changes):
+            with st.container(border=True, horizontal=True, vertical_alignment="center"):
                 st.text(change.sentence)
-                st.caption("Proved by a replay of this trace.")
+                if st.button("See it in Tune", key=f"take-{number}"):
+                    see_in_tune(opened, change)
+        if changes:
+            st.caption("Each alone is enough, and was proved by a replay of this trace.")
+
+
+def see_in_tune(opened: Opened, change: Change) -> None:
+    """Turn the knobs to a change and go to the Tune page."""
+    recorded = tuning.recorded(opened.context)
+    turned = tuning.turned_by(recorded, change.settings)
+    controls.forget(recorded)
+    # By the address, where the knobs are read and validated.
+    address = {name: str(value) for name, value in turned.items() if value != recorded[name]}
+    st.switch_page("views/tune.py", query_params={"trace": opened.name, **address})
 
 
 def not_offered(opened: Opened) -> None:

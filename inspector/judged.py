@@ -63,7 +63,7 @@ def over_all() -> None:
         st.caption(f"{missing} judged questions have no trace here any more; ask them again to see them.")
     if found:
         strip(means(q for _, q, _ in found), means(q for _, _, q in found), is_tried=bool(tried))
-        table(quality_table(found))
+        table(quality_table(found), is_tried=bool(tried))
     suggestion(traces, judgments)
 
 
@@ -76,16 +76,17 @@ def strip(before: Quality, after: Quality, *, is_tried: bool) -> None:
         column.metric(label, shown(now), change or None, help=meaning, border=True)
 
 
-def table(rows: list[dict[str, Any]]) -> None:
+def table(rows: list[dict[str, Any]], *, is_tried: bool) -> None:
     """Draw one row a question, the worst first."""
     column = st.column_config
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
+        column_order=[name for name in rows[0] if is_tried or name not in {"change", "verdict"}],
         column_config={
-            "question": column.TextColumn("question", width=380),
+            "question": column.TextColumn("question", width=360),
             **{
-                name: column.ProgressColumn(name, format="%.2f", min_value=0, max_value=1)
+                name: column.ProgressColumn(name, format="%.2f", min_value=0, max_value=1, width=118)
                 for name in ("nDCG@10", "precision", "evidence", "budget used", "judged")
             },
             "change": column.NumberColumn("change", format="%+.3f"),

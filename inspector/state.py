@@ -6,7 +6,7 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -28,6 +28,8 @@ __all__ = [
     "remember",
     "rows_of",
     "settings",
+    "take_from_address",
+    "write_to_address",
 ]
 
 T = TypeVar("T")
@@ -64,6 +66,24 @@ def follow_address() -> None:
     if name and asked != name:
         st.query_params["trace"] = name
     session["written"] = name
+
+
+def take_from_address(key: str, options: Collection[str]) -> list[str]:
+    """Return what the address says for a key where a person changed it, of what can be chosen; else nothing.
+
+    Streamlit's own binding would put labels, and so texts of records, into the address.
+    """
+    asked = st.query_params.get_all(key)
+    if not asked or asked == st.session_state.get(f"written-{key}"):
+        return []
+    return [name for name in dict.fromkeys(asked) if name in options]
+
+
+def write_to_address(key: str, values: list[str]) -> None:
+    """Write what is chosen for a key into the address."""
+    if st.query_params.get_all(key) != values:
+        st.query_params[key] = values
+    st.session_state[f"written-{key}"] = values
 
 
 def choose(name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,8 +14,19 @@ from langchain_context_engine.signals import SIGNALS
 from langchain_context_engine.stages.select import SELECTIONS
 from langchain_context_engine.templates import TEMPLATES
 from langchain_context_engine.truncate import TRUNCATORS
+from langchain_context_engine.types import Verdict
 
-__all__ = ["PRESETS", "Knobs", "as_json", "as_python", "changes", "choices", "largest_budget", "recorded"]
+__all__ = [
+    "PRESETS",
+    "Knobs",
+    "as_json",
+    "as_python",
+    "changes",
+    "choices",
+    "largest_budget",
+    "recorded",
+    "turned_by",
+]
 
 Knobs = dict[str, Any]
 """A knob's name → its value, as the widgets and the address have it."""
@@ -65,8 +77,29 @@ def choices(knob: str, value: str) -> list[str]:
 
 
 def largest_budget(context: Context) -> int:
-    """Return where the budget's slider ends: twice the budget, and 500 at least."""
-    return max(500, 2 * context.budget)
+    """Return where the budget's slider ends: where everything would fit, and twice the budget at least."""
+    needed = sum(int(d.details.get("needed", 0)) for d in context.decisions if d.verdict is Verdict.DROPPED)
+    return max(500, 2 * context.budget, -(-(context.tokens + needed) // 100) * 100)
+
+
+def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:
+    """Return the knobs turned to some settings of a replay, as exactly as knobs can be."""
+    turned = dict(knobs)
+    weights = settings.get("weights")
+    if weights:
+        most = max(1.0, *weights.values())
+        turned |= {name: 0.0 for name in knobs if name.startswith(WEIGHT)}
+        turned |= {f"{WEIGHT}{name}": round(weight / most, 2) for name, weight in weights.items()}
+    if isinstance(settings.get("budget"), int):
+        turned["budget"] = settings["budget"]
+    if "k" in settings:
+        turned["k"] = settings["k"] or UNLIMITED_K
+    if "dedupe_threshold" in settings:
+        # Rounded to where fewer texts are duplicates.
+        turned["threshold"] = min(ONLY_EQUAL, math.ceil(settings["dedupe_threshold"] or ONLY_EQUAL))
+    if "min_score" in settings:
+        turned["min_score"] = math.floor(100 * (settings["min_score"] or 0.0)) / 100
+    return turned
 
 
 def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:

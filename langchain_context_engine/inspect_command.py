@@ -34,6 +34,7 @@ _PRIVATE: Mapping[str, str | Sequence[str]] = {
     "client.showErrorDetails": "none",
     "client.showErrorLinks": "false",
     "client.toolbarMode": "viewer",
+    "global.disableWidgetStateDuplicationWarning": "true",
 }
 
 _THEME: Mapping[str, str | Sequence[str]] = {

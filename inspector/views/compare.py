@@ -23,16 +23,20 @@ def show() -> None:
     names = offered()
     labels = {name: label for name, (label, _) in names.items()}
     current = st.session_state.get("trace")
+    asked = state.take_from_address("compare", names)[:MOST]
+    kept = [name for name in st.session_state.get("compared", [current]) if name in names]
+    st.session_state["compare"] = asked or st.session_state.get("compare", kept)
     chosen = st.multiselect(
         "Traces and tries",
         list(names),
-        default=[current] if current in names else [],
         format_func=lambda name: labels.get(name, name),
         max_selections=MOST,
+        select_all=False,
         key="compare",
-        bind="query-params",
         placeholder="choose two or more",
     )
+    st.session_state["compared"] = chosen
+    state.write_to_address("compare", chosen)
     if len(chosen) < 2:  # noqa: PLR2004
         st.text(
             "Choose two or more: recorded questions, samples, or settings that you tried on the Tune page."

@@ -83,20 +83,35 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
     grades = grading.grades_of(old.request.query)
     columns = st.columns(5, gap="small")
     columns[0].metric(
-        "Tokens", f"{context.tokens:,} / {context.budget:,}", difference.tokens or None, "off", border=True
+        "Tokens",
+        f"{context.tokens:,} / {context.budget:,}",
+        difference.tokens or None,
+        "off",
+        border=True,
+        height="stretch",
     )
     gained = len(context.passages) - len(old.passages)
-    columns[1].metric("Passages", len(context.passages), gained or None, "off", border=True)
-    columns[2].metric("Shared", f"{difference.overlap:.0%}", border=True, help="Passages in both, of all.")
+    columns[1].metric("Passages", len(context.passages), gained or None, "off", border=True, height="stretch")
+    columns[2].metric(
+        "Shared", f"{difference.overlap:.0%}", border=True, height="stretch", help="Passages in both, of all."
+    )
     columns[3].metric(
-        "Prefix kept", f"{difference.kept_prefix:.0%}", border=True, help="Of the text: what a cache saves."
+        "Prefix kept",
+        f"{difference.kept_prefix:.0%}",
+        border=True,
+        height="stretch",
+        help="Of the text: what a cache saves.",
     )
     if grades:
         was = quality(old, state.rows_of(opened), grades)
         now = quality(context, rows, grades)
-        columns[4].metric("nDCG@10", f"{now.ndcg:.3f}", round(now.ndcg - was.ndcg, 3) or None, border=True)
+        columns[4].metric(
+            "nDCG@10", f"{now.ndcg:.3f}", round(now.ndcg - was.ndcg, 3) or None, border=True, height="stretch"
+        )
     else:
-        columns[4].metric("nDCG@10", "unjudged", border=True, help="Grade candidates on the Judge page.")
+        columns[4].metric(
+            "nDCG@10", "unjudged", border=True, height="stretch", help="Grade candidates on the Judge page."
+        )
 
 
 def table(before: list[Row], after: list[Row], difference: Diff) -> None:
@@ -115,12 +130,15 @@ def table(before: list[Row], after: list[Row], difference: Diff) -> None:
                 "change", options=list(CHANGE_COLOURS), color=list(CHANGE_COLOURS.values()), width=76
             ),
             "fate": cards.fate_column("fate"),
-            "fate before": cards.fate_column("before: if other"),
+            "fate before": cards.fate_column("was before"),
             "score": column.NumberColumn("score", format="%.3f", width=58),
             "tokens": column.NumberColumn("tokens", width=56),
             "source": column.TextColumn("source", width=90),
-            "candidate": column.TextColumn("candidate", width=460),
+            "candidate": column.TextColumn("candidate", width=300),
         },
+        column_order=[
+            *("#", "moved", "change", "fate", "fate before", "candidate", "tokens", "score", "source", "was"),
+        ],
         placeholder="",
         alt="Every candidate with its place and fate before and after.",
     )
