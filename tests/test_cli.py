@@ -183,6 +183,13 @@ def test_index_tells_what_it_wrote_and_what_comes_next(tmp_path, capsys):
     assert (store / ".gitignore").read_text(encoding="utf-8") == "*\n"
 
 
+def test_index_leaves_a_folder_of_somebodys_own_its_gitignore(tmp_path, capsys):
+    (tmp_path / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (tmp_path / "n.jsonl").write_text('{"text": "A berth costs 40."}', encoding="utf-8")
+    assert main(["index", str(tmp_path / "n.jsonl"), "--name", "notes", "--store", str(tmp_path)]) == 0
+    assert (tmp_path / ".gitignore").read_text(encoding="utf-8") == "*.log\n"
+
+
 def test_index_maps_the_fields_of_json_lines_and_adds_metadata(tmp_path, capsys):
     (tmp_path / "mail.jsonl").write_text('{"body": "Berths cost 40.", "key": "m1"}', encoding="utf-8")
     arguments = ["index", str(tmp_path / "mail.jsonl"), "--store", str(tmp_path)]
@@ -244,7 +251,7 @@ def test_a_collection_of_another_dimension_is_left_out_with_a_warning_or_refused
         assert "warning: collection 'foreign' does not say what embedded it" in capsys.readouterr().err
         chosen = ["--collection", "foreign", "--embeddings", "local"]
         told = _fails(capsys, 1, "ask", "invoices", "--store", store, *chosen)
-        assert "has vectors of 64 dimensions, wordllama-l2-supercat-256 makes 256" in told
+        assert "has vectors of 64 dimensions, here wordllama-l2-supercat-256, 256 dimensions;" in told
     finally:
         client.delete_collection("foreign")
 

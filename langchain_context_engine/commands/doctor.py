@@ -78,9 +78,8 @@ def _embedder(name: str) -> Finding:
         found = embedders.embedder(name)
     except CommandFailedError as error:
         return "embedder", str(error), False
-    model, dimensions = getattr(found, "model", ""), getattr(found, "dimensions", None)
     place = "on this machine" if type(found).__name__ == "LocalEmbeddings" else "by OpenAI's API"
-    return "embedder", f"{model}, {dimensions or 'unknown'} dimensions, {place}", True
+    return "embedder", f"{embedders.describe(found)}, {place}", True
 
 
 def _store(store: Store, embeddings: str) -> Iterator[Finding]:

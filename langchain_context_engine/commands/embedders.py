@@ -92,7 +92,7 @@ def embedder_for(collection: Any, name: str = AUTO) -> Embeddings:
     if None not in (dimension, known.dimension) and dimension != known.dimension:
         raise CommandFailedError(
             f"collection {collection.name!r} has vectors of {known.dimension} dimensions"
-            f"{f' by {known.model}' if known.model else ''}, {_name(found)} makes {dimension};"
+            f"{f' by {known.model}' if known.model else ''}, here {describe(found)};"
             " give the --embeddings that it was filled with"
         )
     return found
@@ -123,5 +123,7 @@ def _made(kind: Callable[..., Embeddings], *args: Any, **settings: Any) -> Embed
         raise CommandFailedError(str(error)) from error
 
 
-def _name(embeddings: Any) -> str:
-    return str(getattr(embeddings, "model", type(embeddings).__name__))
+def describe(embeddings: Embeddings) -> str:
+    """Return an embedder in words, equal for equal ones."""
+    model = getattr(embeddings, "model", type(embeddings).__name__)
+    return f"{model}, {getattr(embeddings, 'dimensions', None) or 'unknown'} dimensions"

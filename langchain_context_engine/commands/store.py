@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
-from langchain_context_engine.errors import ConfigError, UnknownNameError
+from langchain_context_engine.errors import ConfigError, SourceError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from langchain_context_engine.types import Context
 
 _CHROMA_FILE = "chroma.sqlite3"
+_OURS = {"chroma", "demo"}
 # What `index` writes: the file or document that a record is from, and where in it.
 _SEQUENCE = ("document", "start")
 # A command waits for a cold disk rather than answer without a source.
@@ -57,7 +59,8 @@ class Store:
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if not self.exists:
+            # Only where everything is ours: a folder of somebody's own keeps its own .gitignore.
+            if {path.name for path in self.folder.iterdir()} <= _OURS:
                 (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             raise CommandFailedError(f"store {self.folder} cannot be written: {error.strerror}") from error
@@ -115,9 +118,12 @@ class Store:
         from langchain_context_engine.sources.chroma import ChromaSource
 
         sources, reasons = [], []
+        shared: dict[str, Any] = {}
         for collection in self.collections(names):
             try:
                 found = embedders.embedder_for(collection, embeddings)
+                # One object for one model, so that a question is embedded once.
+                found = shared.setdefault(embedders.describe(found), found)
             except CommandFailedError as error:
                 if names:
                     raise
@@ -132,7 +138,9 @@ class Store:
             sources=sources, journal=journal, **{"timeout_seconds": _TIMEOUT_SECONDS, **settings}
         )
         for source in engine.sources:
-            source.prepare()
+            # One that cannot be read costs its own candidates and a warning, when it is asked.
+            with contextlib.suppress(SourceError):
+                source.prepare()
         return engine
 
     def trace(self, trace_id: str | None = None) -> Context:
