@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from langchain_context_engine.assemble import assemble, order
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.result_cache import ResultCache, request_key
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
@@ -32,6 +34,7 @@ class ContextEngine:
     Args:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
+        cache: Keeps whole contexts for a short while; a `ResultCache`. None asks anew every time.
         **settings: See `EngineConfig`: budget, weights, template, tokenizer, scope_keys,
             timeout_seconds, truncator, compactor, selection, order, …
 
@@ -50,12 +53,19 @@ class ContextEngine:
     """
 
     def __init__(
-        self, sources: Sequence[Any], *, journal: str | Journal | None = None, **settings: Any
+        self,
+        sources: Sequence[Any],
+        *,
+        journal: str | Journal | None = None,
+        cache: ResultCache | None = None,
+        **settings: Any,
     ) -> None:
         self.config = EngineConfig(**settings)
         self._asking = Asking.of(sources, self.config)
         self._parts = self.config.parts()
         self.journal = _open_journal(journal)
+        self.cache = cache
+        self._cache_name = uuid.uuid4().hex
 
     @property
     def sources(self) -> tuple[Any, ...]:
@@ -77,22 +87,28 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._is_nothing(request):
             return self._finish(_nothing(request), Collected(), 0.0)
+        key = self._key(request, query, fields)
+        if (kept := self._recalled(key)) is not None:
+            return kept
         start = time.monotonic()
         deadline = start + self.config.timeout_seconds
         with stage_span("collect"):
             found = collect(self._asking.sources_for(request), request, deadline)
-        return self._answer(request, found, start, deadline)
+        return self._remembered(key, self._answer(request, found, start, deadline))
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
         request = self._request(query, fields)
         if self._is_nothing(request):
             return self._finish(_nothing(request), Collected(), 0.0)
+        key = self._key(request, query, fields)
+        if (kept := self._recalled(key)) is not None:
+            return kept
         start = time.monotonic()
         deadline = start + self.config.timeout_seconds
         with stage_span("collect"):
             found = await acollect(self._asking.sources_for(request), request, deadline)
-        return await asyncio.to_thread(self._answer, request, found, start, deadline)
+        return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
 
     def search(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return what rank and dedupe leave, best first, at most `k`; nothing is packed.
@@ -123,7 +139,7 @@ class ContextEngine:
         """
         config = self.config.changed(**settings)
         own = {name: getattr(config, name) for name in type(config).model_fields}
-        return ContextEngine(self.sources, journal=self.journal, **own)
+        return ContextEngine(self.sources, journal=self.journal, cache=self.cache, **own)
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
         """Return a LangChain retriever; `fields` are those of `ContextRetriever`: k, budget, scope, …."""
@@ -199,9 +215,36 @@ class ContextEngine:
             status=status,
             settings=self.config.described(),
         )
+        return self._recorded(context)
+
+    def _recorded(self, context: Context) -> Context:
         record_context(context)
         if self.journal is not None:
             self.journal.record(context)
+        return context
+
+    def _key(
+        self, request: ContextRequest, query: str | ContextRequest, fields: dict[str, Any]
+    ) -> str | None:
+        """Return what the cache keeps the answer under: the request as asked, at whatever time."""
+        if self.cache is None:
+            return None
+        asked_now = fields.get("now", getattr(query, "now", None))
+        return request_key(replace(request, now=asked_now), self._cache_name)
+
+    def _recalled(self, key: str | None) -> Context | None:
+        if self.cache is None or key is None:
+            return None
+        start = time.perf_counter()
+        kept = self.cache.get(key)
+        if kept is None:
+            return None
+        return self._recorded(replace(kept, timings={"cache": (time.perf_counter() - start) * 1000}))
+
+    def _remembered(self, key: str | None, context: Context) -> Context:
+        # An answer that lacks a source is asked for again: the source may be back.
+        if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
+            self.cache.set(key, context)
         return context
 
 

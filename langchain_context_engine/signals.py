@@ -15,7 +15,7 @@ from typing import Literal
 
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.types import Candidate
-from langchain_context_engine.words import words
+from langchain_context_engine.words import STOP_WORDS, words
 
 Signal = Callable[[Sequence[Candidate], ContextRequest], Sequence[float]]
 
@@ -214,6 +214,7 @@ SIGNALS: Mapping[str, Signal] = {
     "confidence": Stated(key="confidence"),
     "importance": Stated(key="importance"),
     "keyword": Keyword(),
+    "keyword_match": Keyword(shortest=4, ignored=STOP_WORDS),
     "source_priority": Lookup(values={"reference": 1.0, "file": 0.7, "chunk": 0.6, "message": 0.5}),
     "usage": usage,
     "kind_match": kind_match,

@@ -85,7 +85,9 @@ def record_context(context: Context) -> None:
     total = timings.get("total", sum(stages.values()))
     _histogram("assembly.duration", "s").record(total / 1000, {"status": str(context.status)})
     for phase, names in _PHASES.items():
-        _histogram(f"{phase}.duration", "s").record(sum(stages.get(n, 0.0) for n in names) / 1000)
+        # An answer from a cache went through no phase, and must not make them look fast.
+        if not stages.keys().isdisjoint(names):
+            _histogram(f"{phase}.duration", "s").record(sum(stages.get(n, 0.0) for n in names) / 1000)
     _histogram("items.retrieved", "{item}").record(len(context.candidates))
     _histogram("items.selected", "{item}").record(len(context.passages))
     _histogram("tokens", "{token}").record(context.tokens)

@@ -28,10 +28,14 @@ _MOST_SPELLINGS = 20
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """A question as it is looked up: its terms, each once, and its pairs of adjoining terms."""
+    """A question as it is looked up: its terms, each once, and its pairs of adjoining terms.
+
+    With `needs_all` a row must have every term, in some spelling; else one will do.
+    """
 
     terms: tuple[str, ...]
     pairs: tuple[str, ...]
+    needs_all: bool = False
 
     @classmethod
     def of(cls, query: str) -> LexicalQuery:
@@ -144,7 +148,9 @@ class Postings:
         return [(int(row), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
 
     def _body(self, query: LexicalQuery) -> Any:
-        return self._any(self._spelled(term) for term in query.terms)
+        occur = self._tantivy.Occur.Must if query.needs_all else self._tantivy.Occur.Should
+        clauses = [(occur, self._spelled(term)) for term in query.terms]
+        return self._tantivy.Query.boolean_query(clauses) if clauses else None
 
     def _spelled(self, term: str) -> Any:
         if len(term) < _CORRECTABLE or self._searcher.doc_freq("body", term):
