@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, mo
 from langchain_context_engine.assemble import Parts
 from langchain_context_engine.budget import Budget
 from langchain_context_engine.citations import CITATION_STYLES
-from langchain_context_engine.compact import COMPACTORS
+from langchain_context_engine.compact import resolve_compactor
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.fusion import Fusion
+from langchain_context_engine.identity import DEFAULT_RULES
 from langchain_context_engine.layout import Layout
 from langchain_context_engine.orders import ORDERS
 from langchain_context_engine.registry import Registry
 from langchain_context_engine.settings import describe, is_function, missing_part
 from langchain_context_engine.signals import SIGNALS, Signal
-from langchain_context_engine.identity import DEFAULT_RULES
 from langchain_context_engine.stages.pack import Packing
 from langchain_context_engine.stages.rank import scale_weights
 from langchain_context_engine.stages.select import Diversity
@@ -64,6 +64,7 @@ class EngineConfig(BaseModel):
         group_by: What sections and shares are by: "source" or "kind".
         titles: Group → section title, in the order of sections.
         empty_section: What stands in a named section without passages; "" leaves it out.
+        shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
 
     Raises:
         ConfigError: A value is wrong; the message names the field.
@@ -96,6 +97,7 @@ class EngineConfig(BaseModel):
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
     empty_section: str = ""
+    shown_score: Literal["score", "relevance"] = "score"
 
     def __init__(self, **settings: Any) -> None:
         try:
@@ -168,7 +170,7 @@ class EngineConfig(BaseModel):
         counter = resolve_tokenizer(self.tokenizer)
         signals = self.registry_of_signals()
         truncator = _part("truncator", TRUNCATORS, self.truncator)
-        compactor = None if self.compactor is None else _part("compactor", COMPACTORS, self.compactor)
+        compactor = None if self.compactor is None else resolve_compactor(self.compactor)
         layout = Layout(
             template=self.template_of(),
             arrange=_part("order", ORDERS, self.order),
@@ -176,6 +178,7 @@ class EngineConfig(BaseModel):
             group_by=self.group_by,
             titles=self.titles,
             empty_section=self.empty_section,
+            shown_score=self.shown_score,
         )
         packing = Packing(
             count=counter,

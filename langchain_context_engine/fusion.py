@@ -7,15 +7,11 @@ relevance, then a share of the relevance of a top passage that names this one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from langchain_context_engine.links import WORD, candidate_names, links_of
 from langchain_context_engine.types import Candidate, Key
-
-_TOKEN = re.compile(r"\w+")
-_LONGEST_NAME = 8
-"""Words of the longest title that is looked for in a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,32 +98,33 @@ def _neighbours(
 
 
 def _namers(candidates: Sequence[Candidate], relevance: Sequence[float], naming: int) -> dict[int, int]:
-    """Return, for each candidate that a top passage names verbatim, the place of the best such passage."""
-    names: dict[tuple[str, ...], list[int]] = {}
+    """Return, for each candidate that a top passage links to or names verbatim, the best such passage."""
+    by_first_word: dict[str, list[tuple[tuple[str, ...], int]]] = {}
     for i, candidate in enumerate(candidates):
         for name in candidate_names(candidate):
-            names.setdefault(name, []).append(i)
-    if not names:
-        return {}
-    longest = min(_LONGEST_NAME, max(map(len, names)))
-    top = sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]
+            by_first_word.setdefault(name[0], []).append((name, i))
+    place = {candidate.key: i for i, candidate in enumerate(candidates)}
     named: dict[int, int] = {}
-    for namer in top:
-        words = _TOKEN.findall(candidates[namer].text)
-        for start in range(len(words)):
-            for length in range(1, longest + 1):
-                for i in names.get(tuple(words[start : start + length]), ()):
-                    if i != namer:
-                        named.setdefault(i, namer)
+    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
+        passage = candidates[namer]
+        linked = [place.get((passage.source, link)) for link in links_of(passage)]
+        for i in (*linked, *_named_in(passage.text, by_first_word)):
+            if i is not None and i != namer:
+                named.setdefault(i, namer)
     return named
 
 
-def candidate_names(candidate: Candidate) -> list[tuple[str, ...]]:
-    """Return the names by which a text may refer to a candidate, as words: its title, its path and symbol."""
-    metadata = candidate.metadata
-    title, path, symbol = (str(metadata.get(key) or "") for key in ("title", "path", "symbol"))
-    full = (title, f"{path} {symbol}" if path and symbol else "")
-    return [name for text in full if text and (name := tuple(_TOKEN.findall(text)))]
+def _named_in(text: str, by_first_word: Mapping[str, Sequence[tuple[tuple[str, ...], int]]]) -> list[int]:
+    if not by_first_word:
+        return []
+    words = WORD.findall(text)
+    return [
+        i
+        for start, word in enumerate(words)
+        if word in by_first_word
+        for name, i in by_first_word[word]
+        if tuple(words[start : start + len(name)]) == name
+    ]
 
 
 def _raised(

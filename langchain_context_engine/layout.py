@@ -7,8 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.citations import CITATION_STYLES
-from langchain_context_engine.templates import Template, fill, open_fence_at, passage_block, passage_values
-from langchain_context_engine.types import Key, Passage, Section
+from langchain_context_engine.templates import (
+    Template,
+    fill,
+    fill_frame,
+    open_fence_at,
+    passage_block,
+    passage_values,
+)
+from langchain_context_engine.types import Key, Passage, Ranked, Section
 
 Markers = Callable[[Sequence[Passage]], Sequence[str]]
 """Gives each passage its citation marker; the passages come in text order."""
@@ -32,6 +39,7 @@ class Layout:
         titles: Group → title of its section, in the order in which sections appear; groups not named
             follow under their own name.
         empty_section: What stands in a named section without passages; "" leaves the section out.
+        shown_score: What `{{score}}` shows: the `score` that sorts, or the source's own `relevance`.
     """
 
     template: Template
@@ -40,12 +48,21 @@ class Layout:
     group_by: str = "source"
     titles: Mapping[str, str] = field(default_factory=dict)
     empty_section: str = ""
+    shown_score: str = "score"
+
+    def shown(self, ranked: Ranked) -> float:
+        """Return what `{{score}}` shows."""
+        return ranked.candidate.relevance if self.shown_score == "relevance" else ranked.score
 
     def group(self, passage: Any) -> str:
         """Return the group of a passage, a ranked or a plain candidate."""
         ranked = getattr(passage, "ranked", passage)
         candidate = getattr(ranked, "candidate", ranked)
         return str(candidate.kind if self.group_by == "kind" else candidate.origin)
+
+    def title(self, group: str) -> str:
+        """Return the title of a group's section, on one line: a group's name may come from a record."""
+        return " ".join(self.titles.get(group, group).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +90,11 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     in_order = [passage for group in groups.values() for passage in group]
     markers = layout.markers(in_order)
     cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
-    rendered = [_block(passage, layout.template, blocks) for passage in cited]
+    rendered = [_block(passage, layout, blocks) for passage in cited]
     body, sections = _body(groups, cited, rendered, layout)
     frame = {"count": str(len(cited)), "sources": str(len({layout.group(p) for p in cited}))}
-    text = fill(layout.template.header, frame) + body + fill(layout.template.footer, frame)
+    header, footer = fill_frame(layout.template, frame, rendered)
+    text = header + body + footer
     return Written(text=text, passages=tuple(cited), blocks=tuple(rendered), sections=sections)
 
 
@@ -90,15 +108,15 @@ def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Pass
     return {name: members for name, members in groups.items() if members or layout.empty_section}
 
 
-def _block(passage: Passage, template: Template, blocks: Blocks) -> str:
+def _block(passage: Passage, layout: Layout, blocks: Blocks) -> str:
     known = (passage.key, passage.text, passage.citation)
     if known not in blocks:
         candidate = passage.ranked.candidate
         start = passage.spans[0][0] if passage.spans else 0
         blocks[known] = passage_block(
-            template,
+            layout.template,
             passage_values(
-                candidate, content=passage.text, score=passage.ranked.score, citation=passage.citation
+                candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
             ),
             is_truncated=passage.is_truncated,
             opens_with=open_fence_at(candidate.text, start) if start else "",
@@ -115,7 +133,7 @@ def _body(
     parts, sections, start = [], [], 0
     for name, members in groups.items():
         end = start + len(members)
-        title = layout.titles.get(name, name)
+        title = layout.title(name)
         heading = fill(template.section, {"title": title, "count": str(len(members))})
         parts.append(heading + (template.separator.join(rendered[start:end]) or layout.empty_section))
         sections.append(Section(title=title, keys=tuple(p.key for p in cited[start:end])))

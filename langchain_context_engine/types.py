@@ -11,12 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from langchain_context_engine.clock import read_instant
 from langchain_context_engine.freeze import clean_text, copy_mapping, longest_run, set_fields
 from langchain_context_engine.request import ContextRequest, Message
+from langchain_context_engine.verdicts import Reason, Status, Verdict
 
 __all__ = [
     "Candidate",
@@ -35,54 +35,6 @@ __all__ = [
 
 Key = tuple[str, str]
 """What identifies a candidate: (source, id)."""
-
-
-class Verdict(StrEnum):
-    """What a stage did: `kept` and `dropped` are final, `changed` is a step on the way."""
-
-    KEPT = "kept"
-    CHANGED = "changed"
-    DROPPED = "dropped"
-
-
-class Reason(StrEnum):
-    """Why, as a closed list: every decision names one of these."""
-
-    # kept, by pack
-    WHOLE = "whole"
-    CUT = "cut"
-    EXTRACTED = "extracted"
-    COMPACTED = "compacted"
-    # changed, on the way
-    CLAMPED = "clamped"
-    MERGED = "merged"
-    EXPANDED = "expanded"
-    PINNED = "pinned"
-    NEIGHBOUR = "neighbour"
-    LINKED = "linked"
-    LATEST = "latest"
-    # dropped
-    INVALID = "invalid"
-    EMPTY = "empty"
-    FILTERED = "filtered"
-    EXCLUDED = "excluded"
-    DUPLICATE = "duplicate"
-    BELOW_THRESHOLD = "below_threshold"
-    OVER_LIMIT = "over_limit"
-    OVER_K = "over_k"
-    OVER_BUDGET = "over_budget"
-    OVER_SHARE = "over_share"
-    OVER_ITEM_CAP = "over_item_cap"
-    DIVERSITY = "diversity"
-    ENOUGH = "enough"
-
-
-class Status(StrEnum):
-    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
-
-    OK = "ok"
-    PARTIAL = "partial"
-    EMPTY = "empty"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

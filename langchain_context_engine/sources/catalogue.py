@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.fusion import candidate_names
+from langchain_context_engine.links import candidate_names
 from langchain_context_engine.sources.records import position_of
 from langchain_context_engine.types import Candidate
 

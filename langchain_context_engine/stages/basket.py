@@ -109,8 +109,8 @@ class Basket:
         template = self._layout.template
         if not template.section or self._opened[group]:
             return 0
-        title = self._layout.titles.get(group, group)
-        return measure(fill(template.section, {"title": title, "count": "10"}), self._count)
+        heading = fill(template.section, {"title": self._layout.title(group), "count": "10"})
+        return measure(heading, self._count)
 
     def cost(self, unit: Unit) -> int:
         """Return what adding a unit costs: its tokens, a new passage's frame, gaps opened and closed."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.fusion import Fusion, fuse
+from langchain_context_engine.links import links_of
 from langchain_context_engine.redact import safe_message
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.stages.admit import Collected, admit
@@ -22,29 +22,6 @@ STRONGEST = 10
 
 NAMING = 3
 """How many of the best candidates bring what they name."""
-
-
-def links_of(candidate: Candidate) -> tuple[str, ...]:
-    """Return the ids that a record's `links` metadata names: a list, a JSON list, or split at commas.
-
-    Example:
-        >>> links_of(Candidate(id="a", metadata={"links": "b, c"}))
-        ('b', 'c')
-    """
-    links = candidate.metadata.get("links")
-    if isinstance(links, str):
-        links = _read_links(links)
-    if not isinstance(links, (list, tuple)):
-        return ()
-    return tuple(dict.fromkeys(str(link) for link in links if link not in {None, "", candidate.id}))
-
-
-def _read_links(text: str) -> list[Any]:
-    try:
-        read = json.loads(text)
-    except ValueError:
-        read = None
-    return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
 
 
 def expand(

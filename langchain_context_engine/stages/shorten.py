@@ -40,13 +40,13 @@ class Shorten:
 
     def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
         """Return the shortened text; it never costs more than the allowance."""
-        warnings: tuple[str, ...] = ()
         if self.compactor is not None:
             compacted = compact(text, allowance, count, self.compactor)
             if compacted.is_compacted:
                 return Short(text=compacted.text, is_compacted=True)
             warnings = (compacted.warning,) if compacted.warning else ()
+            return Short(text=compacted.text, spans=locate(text, compacted.text), warnings=warnings)
         cut = self.truncator(text, allowance, count)
         if count(cut) > allowance:
             cut = keep_start(text, allowance, count)
-        return Short(text=cut, spans=locate(text, cut), warnings=warnings)
+        return Short(text=cut, spans=locate(text, cut))

@@ -1,0 +1,42 @@
+"""How records refer to each other: by the ids in their `links`, and by the names that stand in a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from langchain_context_engine.types import Candidate
+
+WORD = re.compile(r"\w+")
+
+
+def links_of(candidate: Candidate) -> tuple[str, ...]:
+    """Return the ids that a record's `links` metadata names: a list, a JSON list, or split at commas.
+
+    Example:
+        >>> links_of(Candidate(id="a", metadata={"links": "b, c"}))
+        ('b', 'c')
+    """
+    links = candidate.metadata.get("links")
+    if isinstance(links, str):
+        links = _read_links(links)
+    if not isinstance(links, (list, tuple)):
+        return ()
+    return tuple(dict.fromkeys(str(link) for link in links if link not in {None, "", candidate.id}))
+
+
+def _read_links(text: str) -> list[Any]:
+    try:
+        read = json.loads(text)
+    except ValueError:
+        read = None
+    return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
+
+
+def candidate_names(candidate: Candidate) -> list[tuple[str, ...]]:
+    """Return the names by which a text may refer to a candidate, as words: its title, its path and symbol."""
+    metadata = candidate.metadata
+    title, path, symbol = (str(metadata.get(key) or "") for key in ("title", "path", "symbol"))
+    full = (title, f"{path} {symbol}" if path and symbol else "")
+    return [name for text in full if text and (name := tuple(WORD.findall(text)))]

@@ -1,0 +1,53 @@
+"""The closed lists of the ledger: what a stage decided, why, and how an answer went."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """What a stage did: `kept` and `dropped` are final, `changed` is a step on the way."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    DROPPED = "dropped"
+
+
+class Reason(StrEnum):
+    """Why, as a closed list: every decision names one of these."""
+
+    # kept, by pack
+    WHOLE = "whole"
+    CUT = "cut"
+    EXTRACTED = "extracted"
+    COMPACTED = "compacted"
+    # changed, on the way
+    CLAMPED = "clamped"
+    MERGED = "merged"
+    EXPANDED = "expanded"
+    PINNED = "pinned"
+    NEIGHBOUR = "neighbour"
+    LINKED = "linked"
+    LATEST = "latest"
+    # dropped
+    INVALID = "invalid"
+    EMPTY = "empty"
+    FILTERED = "filtered"
+    EXCLUDED = "excluded"
+    DUPLICATE = "duplicate"
+    BELOW_THRESHOLD = "below_threshold"
+    OVER_LIMIT = "over_limit"
+    OVER_K = "over_k"
+    OVER_BUDGET = "over_budget"
+    OVER_SHARE = "over_share"
+    OVER_ITEM_CAP = "over_item_cap"
+    DIVERSITY = "diversity"
+    ENOUGH = "enough"
+
+
+class Status(StrEnum):
+    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
+
+    OK = "ok"
+    PARTIAL = "partial"
+    EMPTY = "empty"
