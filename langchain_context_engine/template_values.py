@@ -14,7 +14,7 @@ def passage_values(
 ) -> dict[str, str]:
     """Return the value of every variable of a passage; "" for what is missing.
 
-    All but the content are on one line. Confidence (0–1, from the metadata) has two decimals, score and relevance three.
+    All but the content are on one line. Confidence (0–1, from the metadata) has two decimals, score three.
 
     Args:
         candidate: What the passage shows.
@@ -40,7 +40,6 @@ def passage_values(
         "confidence": _number(metadata.get("confidence"), decimals=2),
         "timestamp": "" if created is None else created.isoformat(timespec="seconds").replace("+00:00", "Z"),
         "score": _number(score, decimals=3),
-        "relevance": _number(candidate.relevance, decimals=3),
     }
 
 

@@ -29,18 +29,7 @@ __all__ = [
 ]
 
 _PASSAGE = frozenset(
-    {
-        "content",
-        "type",
-        "source",
-        "id",
-        "title",
-        "citation",
-        "confidence",
-        "timestamp",
-        "score",
-        "relevance",
-    }
+    {"content", "type", "source", "id", "title", "citation", "confidence", "timestamp", "score"}
 )
 _VARIABLES: Mapping[str, frozenset[str]] = {
     "header": frozenset({"count", "sources"}),
@@ -60,8 +49,7 @@ class Template:
         name: What it is called.
         header: Before everything. Variables: count (of passages), sources (how many).
         passage: Each passage. Variables: content, type, source, id, title, citation, confidence (two
-            decimals), timestamp (ISO 8601), score (what it was sorted by) and relevance (its source's own
-            claim), both with three decimals.
+            decimals), timestamp (ISO 8601), score (three decimals).
         separator: Between passages, and between sections. No variables.
         footer: After everything; variables as in the header.
         section: The heading of each section; "" for none. Variables: title, count.
@@ -79,7 +67,7 @@ class Template:
         Traceback (most recent call last):
         ...
         langchain_context_engine.errors.TemplateError: template 'bad': passage has no variable 'contnet'; \
-known: citation, confidence, content, id, relevance, score, source, timestamp, title, type
+known: citation, confidence, content, id, score, source, timestamp, title, type
     """
 
     name: str

@@ -51,7 +51,7 @@ Results = tuple[SearchResult, ...]
 Vector = Sequence[float]
 
 SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"budget": 2000, "template": "chat", "selection": "score", "limit": 10}
+    {"budget": 2000, "template": "chat", "selection": "score", "limit": 10, "shown_score": "relevance"}
 )
 """What this design sets of the engine; everything else is the engine's default."""
 

@@ -9,7 +9,6 @@ from langchain_context_engine.errors import TemplateError
 from langchain_context_engine.templates import Template
 
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
-_SCORE = re.compile(r"\{\{\s*score\s*\}\}")
 _SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
 
 
@@ -41,7 +40,7 @@ class ContextTemplate:
 
 
 def as_template(template: ContextTemplate | Template, *, include_metadata: bool | None = None) -> Template:
-    """Return a template of the engine; `{{score}}` becomes the similarity, as this design means it.
+    """Return a template of the engine.
 
     Args:
         template: The template.
@@ -62,10 +61,10 @@ def as_template(template: ContextTemplate | Template, *, include_metadata: bool 
         return as_template(plain, include_metadata=own if include_metadata is None else include_metadata)
     if not isinstance(template, Template):
         raise TemplateError(f"expected a ContextTemplate or a Template, got {type(template).__name__}")
-    passage = _SCORE.sub("{{relevance}}", template.passage)
+    passage = template.passage
     shows = _METADATA.search(passage) is not None
     if include_metadata is True and not shows:
         passage += _SHOWN
     elif include_metadata is False and shows:
         passage = "{{content}}"
-    return replace(template, passage=passage, note=_SCORE.sub("{{relevance}}", template.note))
+    return replace(template, passage=passage)
