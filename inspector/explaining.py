@@ -44,7 +44,7 @@ def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: 
     st.badge(fate_of(row.verdict, row.reason), color="green" if row.verdict is Verdict.KEPT else "red")
     if row.title:
         st.text(row.title)
-    st.caption(controls.plain(f"{row.citation} {option_of(row.key)}".strip()))
+    st.text(f"{row.citation} {option_of(row.key)}".strip())
     st.text(row.sentence[:1].upper() + row.sentence[1:] + ".")
     if row.contributions:
         st.altair_chart(

@@ -55,9 +55,8 @@ def over_all() -> None:
     with st.spinner("Replaying the judged questions…"):
         for query, opened in traces.items():
             grades = judgments[query]
-            before = quality(opened.context, state.rows_of(opened), grades)
-            context, rows = state.replayed(opened, tried)
-            found.append((query, before, quality(context, rows, grades)))
+            recorded, tried_on = state.replayed(opened, {}), state.replayed(opened, tried)
+            found.append((query, quality(*recorded, grades), quality(*tried_on, grades)))
     missing = len(judgments) - len(traces)
     if missing:
         st.caption(f"{missing} judged questions have no trace here any more; ask them again to see them.")

@@ -14,9 +14,10 @@ import streamlit as st
 
 from inspector import opening
 from inspector.opening import Settings
-from langchain_context_engine import Context
+from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.explain import Row, rows
 from langchain_context_engine.traces import ranking, replay
+from langchain_context_engine.types import Ranked
 
 __all__ = [
     "Opened",
@@ -25,6 +26,7 @@ __all__ = [
     "current",
     "known_names",
     "open_named",
+    "ranked_of",
     "remember",
     "rows_of",
     "settings",
@@ -132,19 +134,31 @@ def current() -> Opened | None:
     return Opened(name, open_named(name)) if name else None
 
 
+def ranked_of(opened: Opened) -> tuple[Ranked, ...] | None:
+    """Return the trace's ranking, or None where a part of it was a function that is not at hand."""
+
+    def compute() -> tuple[Ranked, ...] | None:
+        try:
+            return ranking(opened.context)
+        except ConfigError:
+            return None
+
+    return remember(("ranking", opened.name), compute)
+
+
 def rows_of(opened: Opened) -> list[Row]:
-    """Return every candidate's row, ranked ones first."""
-    return remember(("rows", opened.name), lambda: rows(opened.context, ranking(opened.context)))
+    """Return every candidate's row, ranked ones first; without a ranking only passages have scores."""
+    return remember(("rows", opened.name), lambda: rows(opened.context, ranked_of(opened) or ()))
 
 
 def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row]]:
     """Return what the trace gives under changed settings, by the library's own replay, with its rows.
 
+    Without a change it is the recorded one, unless this version of the engine builds it otherwise.
+
     Raises:
         ConfigError: A setting is wrong, or a part of the trace was a function.
     """
-    if not changed:
-        return opened.context, rows_of(opened)
 
     def compute() -> tuple[Context, list[Row]]:
         context = replay(opened.context, **changed)

@@ -37,8 +37,8 @@ def show() -> None:
         where.text_input("Server or folder", key="where", placeholder="http://localhost:8000  or  ./chroma")
         is_asked = go.form_submit_button("Open", width="stretch")
     if is_asked:
-        st.session_state["store"] = (st.session_state["where"] or "").strip()
-    place = st.session_state.get("store")
+        st.session_state["open-store"] = (st.session_state["where"] or "").strip()
+    place = st.session_state.get("open-store")
     if place:
         with cards.guard("Check the address, and that the server runs."):
             store(place)

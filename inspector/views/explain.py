@@ -26,6 +26,11 @@ def show() -> None:
     context, rows = opened.context, state.rows_of(opened)
     cards.question(context)
     cards.strip(context)
+    if state.ranked_of(opened) is None:
+        st.caption(
+            "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
+            "left out are not known here, and Tune cannot replay it."
+        )
     section = st.segmented_control(
         "Section",
         SECTIONS,

@@ -40,14 +40,19 @@ def bench(opened: Opened) -> None:
         changed = tuning.changes(opened.context, knobs)
         context, rows = state.replayed(opened, changed)
         remember(opened, Try(knobs, changed, context), recorded)
-        result(opened, context, rows)
+        before = Opened(opened.name, state.replayed(opened, {})[0])
+        if before.context.text != opened.context.text:
+            st.caption(
+                "Another version of the engine recorded this trace; before is what this version builds of it."
+            )
+        result(before, context, rows)
         history(opened, recorded)
         copy(changed)
 
 
 def remember(opened: Opened, one: Try, recorded: tuning.Knobs) -> None:
     """Add what is tried now to the history of this trace."""
-    tries = tries_of(opened) or (Try(recorded, {}, opened.context),)
+    tries = tries_of(opened) or (Try(recorded, {}, state.replayed(opened, {})[0]),)
     st.session_state["tries"][opened.name] = added(tries, one)
 
 
@@ -59,7 +64,7 @@ def tries_of(opened: Opened) -> tuple[Try, ...]:
 
 def result(opened: Opened, context: Context, rows: list[Row]) -> None:
     """Draw before and after: figures, ranks, texts."""
-    before = state.rows_of(opened)
+    before = state.replayed(opened, {})[1]
     difference = diff(opened.context, context)
     figures(opened, context, rows, difference)
     st.text(told(difference))
@@ -103,7 +108,7 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
         help="Of the text: what a cache saves.",
     )
     if grades:
-        was = quality(old, state.rows_of(opened), grades)
+        was = quality(old, state.replayed(opened, {})[1], grades)
         now = quality(context, rows, grades)
         columns[4].metric(
             "nDCG@10", f"{now.ndcg:.3f}", round(now.ndcg - was.ndcg, 3) or None, border=True, height="stretch"

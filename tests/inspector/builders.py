@@ -1,0 +1,76 @@
+"""Contexts and pages for the inspector's tests, made by the real engine and the real Streamlit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from inspector import opening
+from langchain_context_engine import Budget, ContextEngine
+from langchain_context_engine.explain import rows
+from langchain_context_engine.traces import ranking
+from tests.builders import ListSource, a_candidate
+
+APP = Path(opening.__file__).parent / "app.py"
+
+HOSTILE = "<img src=x onerror=alert(1)> costs $5 and $6 ![p](http://evil.test/p.png) :red[x] `{{{{`"
+
+
+def a_context(candidates=None, **settings):
+    if candidates is None:
+        candidates = [
+            a_candidate(id="a", text="Invoices go out on the first of the month.", relevance=0.9),
+            a_candidate(id="b", text="invoices go out on the first of the month", relevance=0.8),
+            a_candidate(id="c", text="Refunds need a second pair of eyes. " * 8, relevance=0.7),
+            a_candidate(id="d", text="The office plants are watered on Friday.", relevance=0.2),
+        ]
+    query = settings.pop("query", "When do invoices go out?")
+    fields = {name: settings.pop(name) for name in ("k", "scope", "limit") if name in settings}
+    sources = settings.pop("sources", None) or [ListSource(candidates)]
+    engine = ContextEngine(sources=sources, tokenizer="utf8_bytes", **settings)
+    return engine.build(query, now="2026-01-01", **fields)
+
+
+def a_shared_context(**settings):
+    sources = [
+        ListSource(
+            [
+                a_candidate(
+                    id=f"{name}{i}", text=f"{name} {word} of many words", source=name, relevance=0.9 - i / 10
+                )
+                for i, word in enumerate(("apples", "rivers", "motors", "clouds"))
+            ],
+            name=name,
+        )
+        for name in ("notes", "code")
+    ]
+    budget = Budget(tokens=160, reserve=20, shares={"notes": 3, "code": 1})
+    return a_context([], sources=sources, budget=budget, **settings)
+
+
+def rows_of(context):
+    return rows(context, ranking(context))
+
+
+def a_page(name, *, trace=None, journal=None, monkeypatch=None, opened=None, **address):
+    """Return a page of the inspector, as a session of its own sees it after its first run."""
+    if monkeypatch is not None:
+        monkeypatch.setenv(opening.JOURNAL_VARIABLE, str(journal or ""))
+        monkeypatch.setenv(opening.TRACE_VARIABLE, "")
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    for key, value in {"trace": trace, **address}.items():
+        if value is not None:
+            at.query_params[key] = value
+    if opened is not None:
+        at.session_state["opened"] = dict(opened)
+    at.run()
+    if name != "traces":
+        at.switch_page(f"views/{name}.py").run()
+    return at
+
+
+def said(at):
+    """Return every text that a page shows as plain text, code or caption."""
+    shown = [*at.text, *at.code, *at.caption, *at.subheader, *at.title, *at.markdown, *at.metric]
+    return "\n".join(f"{getattr(e, 'label', '')} {e.value}" for e in shown)

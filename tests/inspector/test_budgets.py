@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import pytest
+
+from inspector.budgets import FRAME, LEFT, RESERVED, budget_parts, group_table
+from langchain_context_engine import Context
+from tests.inspector.builders import a_context, a_shared_context
+
+
+@pytest.mark.parametrize("template", ["cited", "chat", "sections", "xml"])
+@pytest.mark.parametrize("budget", [60, 200, 1000])
+def test_the_parts_of_the_budget_add_up_to_it(template, budget):
+    context = a_context(template=template, budget=budget)
+    assert sum(part.tokens for part in budget_parts(context)) == budget
+    assert all(part.tokens > 0 for part in budget_parts(context))
+
+
+def test_what_the_template_adds_is_the_frame():
+    context = a_context(template="chat", budget=1000)
+    parts = {part.name: part.tokens for part in budget_parts(context)}
+    assert parts[FRAME] == context.tokens - sum(passage.tokens for passage in context.passages)
+
+
+def test_reserve_and_shares_are_told():
+    context = a_shared_context()
+    parts = {part.name: part.tokens for part in budget_parts(context)}
+    assert parts[RESERVED] == 20
+    assert sum(parts.values()) == 160
+    shares = {row["group"]: row["share"] for row in group_table(context)}
+    assert shares == {"notes": 105, "code": 35}
+
+
+def test_groups_tell_what_they_offered_and_lost_for_room():
+    rows = {row["group"]: row for row in group_table(a_shared_context())}
+    assert rows["notes"]["candidates"] == 4
+    assert rows["code"]["passages"] + rows["code"]["no room"] <= 4
+
+
+def test_a_context_without_settings_is_all_left_over():
+    assert [(part.name, part.tokens) for part in budget_parts(Context(budget=10))] == [(LEFT, 10)]

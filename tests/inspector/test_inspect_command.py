@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from inspector import opening
+from langchain_context_engine import ConfigError, inspect_command
+
+ROOT = Path(inspect_command.__file__).parents[1]
+
+
+def _flags(**settings):
+    command = inspect_command.inspect_command(Path("app.py"), **settings)
+    return command, dict(flag.removeprefix("--").split("=", 1) for flag in command[5:])
+
+
+def test_it_listens_on_this_machine_alone_and_sends_no_statistics():
+    command, flags = _flags()
+    assert command[:2] == [sys.executable, "-m"]
+    assert flags["server.address"] == "127.0.0.1"
+    assert flags["browser.gatherUsageStats"] == "false"
+    assert flags["server.enableXsrfProtection"] == "true"
+    assert flags["client.showErrorLinks"] == "false"
+    assert [f for f in command if "allowedHosts" in f] == [
+        "--server.allowedHosts=127.0.0.1",
+        "--server.allowedHosts=localhost",
+    ]
+
+
+def test_streamlit_knows_every_flag():
+    from streamlit import config
+
+    known = config.get_config_options()
+    assert [name for name in _flags()[1] if name not in known] == []
+
+
+@pytest.mark.parametrize("port", [0, -1, 65536, True, "80"])
+def test_a_port_that_is_none_is_refused(port):
+    with pytest.raises(ConfigError, match="port"):
+        _flags(port=port)
+
+
+def test_the_theme_follows_the_system_unless_it_is_named():
+    assert "theme.base" not in _flags()[1]
+    assert _flags(theme="dark")[1]["theme.base"] == "dark"
+    with pytest.raises(ConfigError, match="theme"):
+        _flags(theme="blue")
+
+
+def test_paths_are_passed_on_outside_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trace = tmp_path / "t.json"
+    trace.write_text("{}")
+    environment = inspect_command.inspect_environment("j.db", "t.json")
+    assert environment[opening.JOURNAL_VARIABLE] == str(tmp_path / "j.db")
+    assert environment[opening.TRACE_VARIABLE] == str(trace)
+    with pytest.raises(ConfigError, match="there is no trace"):
+        inspect_command.inspect_environment(None, "gone.json")
+
+
+def test_both_sides_name_the_variables_alike():
+    assert inspect_command.JOURNAL_VARIABLE == opening.JOURNAL_VARIABLE
+    assert inspect_command.TRACE_VARIABLE == opening.TRACE_VARIABLE
+
+
+def test_the_app_is_found_in_a_checkout():
+    assert inspect_command.app_path() == ROOT / "inspector" / "app.py"
+
+
+def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_inspector(tmp_path):
+    """An installed wheel: the files lie inside the package, and an unrelated `inspector.py` is installed."""
+    site = tmp_path / "site"
+    archive = tmp_path / "wheel.zip"
+    with zipfile.ZipFile(archive, "w") as wheel:
+        for path in (ROOT / "langchain_context_engine").rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                wheel.write(path, path.relative_to(ROOT))
+        for path in (ROOT / "inspector").rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                wheel.write(path, Path("langchain_context_engine") / path.relative_to(ROOT))
+    with zipfile.ZipFile(archive) as wheel:
+        wheel.extractall(site)
+    (site / "inspector.py").write_text("raise SystemExit('the wrong inspector')")
+    code = (
+        "from langchain_context_engine.inspect_command import app_path\n"
+        "from streamlit.testing.v1 import AppTest\n"
+        "at = AppTest.from_file(str(app_path()), default_timeout=60)\n"
+        "at.query_params['trace'] = 'sample-latest'\n"
+        "at.run()\n"
+        "at.switch_page('views/explain.py').run()\n"
+        "print(app_path(), len(at.exception), [m.label for m in at.metric][0])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(site), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.stdout.split()[-3:] == [
+        str(site / "langchain_context_engine" / "inspector" / "app.py"),
+        "0",
+        "Tokens",
+    ], done.stderr[-2000:]
+
+
+def test_a_missing_extra_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(inspect_command.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match="inspector"):
+        inspect_command.inspect()

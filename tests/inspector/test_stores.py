@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import chromadb
+import pytest
+
+from inspector.stores import describe, doubts, is_server, offered_table, open_client, read_scope, sheets
+from langchain_context_engine import ConfigError
+from tests.builders import a_candidate, a_collection
+from tests.inspector.builders import a_context
+
+RECORDS = [{"id": "1", "text": "one", "kind": "memory"}, {"id": "2", "text": "two", "author": "ann"}]
+
+
+def test_a_collection_is_told_by_count_dimension_metric_and_keys():
+    sheet = describe(a_collection(RECORDS))
+    assert (sheet["records"], sheet["dimension"], sheet["metric"]) == (2, 64, "cosine")
+    assert sheet["metadata keys"] == "kind, author"
+    assert sheet["embedder"] == "not said"
+
+
+def test_mixed_and_unmeant_metrics_empty_collections_and_unknown_embedders_are_doubted():
+    told = " ".join(
+        doubts(
+            [
+                describe(a_collection(RECORDS)),
+                describe(a_collection(RECORDS, space="l2")),
+                describe(a_collection([])),
+            ]
+        )
+    )
+    for doubt in ("different metrics", "l2", "is empty", "does not say what embedded it"):
+        assert doubt in told
+
+
+def test_a_folder_without_a_store_is_refused_and_nothing_is_made(tmp_path):
+    with pytest.raises(ConfigError, match="no Chroma store"):
+        open_client(str(tmp_path / "typo"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_is_opened_and_its_collections_told_by_name(tmp_path):
+    client = chromadb.PersistentClient(path=str(tmp_path))
+    a_collection(RECORDS, client=client, name="zebras")
+    a_collection([], client=client, name="apples")
+    assert [sheet["collection"] for sheet in sheets(open_client(str(tmp_path)))] == ["apples", "zebras"]
+
+
+def test_a_server_is_told_from_a_folder():
+    assert is_server("http://localhost:8000")
+    assert not is_server("/data/chroma")
+    with pytest.raises(ConfigError, match="answers"):
+        open_client("http://127.0.0.1:9")
+
+
+def test_a_scope_is_read_with_types():
+    assert read_scope(' a=x , n = 7, t=true, s="7", f=[1] ') == {
+        "a": "x",
+        "n": 7,
+        "t": True,
+        "s": "7",
+        "f": "[1]",
+    }
+    assert read_scope("") == {}
+    with pytest.raises(ConfigError):
+        read_scope("acme")
+
+
+def test_sources_are_told_from_a_trace_alone_whatever_their_metadata():
+    context = a_context(
+        [
+            a_candidate(id="1", text="one two", metadata={"v": 10.0}),
+            a_candidate(id="2", text="three four", metadata={"v": "OK", "w": (1, 2)}, kind="memory"),
+        ]
+    )
+    (row,) = offered_table([context])
+    assert row["candidates"] == 2
+    assert row["metadata keys"] == "v, w"
