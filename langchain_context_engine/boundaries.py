@@ -69,7 +69,7 @@ def good_starts(text: str, start: int) -> Iterator[int]:
         sentence = next((a for a in starts if start <= a <= reach), None)
         if sentence is not None:
             yield _character_end(text, _after_table(found, sentence))
-        if start > 0 and not (text[start - 1].isspace() or text[start].isspace()):
+        if 0 < start < len(text) and not (text[start - 1].isspace() or text[start].isspace()):
             reach = min(len(text), max(reach, start + _WORD_WINDOW))
             tail = text[start:reach].split(maxsplit=1)
             if len(tail) == 2:  # noqa: PLR2004

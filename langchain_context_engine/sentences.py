@@ -112,7 +112,7 @@ def is_code(text: str) -> bool:
     """
     lines = [line for line in text.split("\n", 60)[:60] if line.strip()]
     code = [line for line in lines if _CODE_LINE.search(line[:200])]
-    return len(lines) > 1 and len(code) * 2 >= len(lines)
+    return len(lines) > 1 and len(code) * 2 > len(lines)
 
 
 def tables(text: str) -> list[tuple[int, int, int]]:

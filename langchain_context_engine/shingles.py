@@ -1,30 +1,36 @@
 """Finds which of many texts may be near duplicates, without comparing each with each.
 
-Two texts that are mostly the same share a run of tokens. A text is kept under its runs, cut one after
-the other; another is looked up by all of its runs, wherever they start. If edits touch fewer places than
+Two texts that are mostly the same share runs of tokens. A text is kept under its runs, cut one after the
+other; another is looked up by all of its runs, wherever they start. Where edits touch fewer places than
 the text has runs, one run is untouched and the pair is found (the pigeonhole of PassJoin, Li et al. 2011).
-A run is as long as that allows, at most `_LONGEST_RUN`: long runs are shared by chance less often.
+A run is as long as that allows: long runs are seldom shared by chance. Of a long text, an eighth of the
+runs must be shared.
 
 Short texts and those without spaces between words are taken by characters, others by words.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain
 
-_LONGEST_RUN = 4
-_SHORT_TEXT = 48
+_SHORT_TEXT = 32
 """Characters up to which a text is taken by characters."""
 
 _LONG_WORD = 12
 """Mean characters between spaces above which a text is taken by characters."""
 
-_MOST_PLACES = 64
-"""Texts kept under one run, the first ones; a run that more texts share is boilerplate."""
+_LONGEST_RUN = 5
+_LONGEST_RUN_UNSPACED = 8
+_LONGEST_RUN_SHORT = 4
+_LEAST_SHARED = 0.12
 
-_MOST_CANDIDATES = 32
+_MOST_PLACES = 32
+"""Texts kept under one run, the first ones; a run that more texts share is boilerplate and says little."""
+
+_MOST_CANDIDATES = 16
 
 
 class ShingleIndex:
@@ -42,38 +48,46 @@ class ShingleIndex:
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
-        self._places: dict[tuple[str, ...], int | list[int]] = {}
+        self._places: dict[object, int | list[int]] = {}
+        self._kept_under: dict[int, int] = {}
 
     def add(self, number: int, tokens: Sequence[str]) -> None:
         """Keep a text under its runs."""
+        kept_under = 0
         for sequence in _sequences(tokens, margin=0.0):
-            size = _run_length(len(sequence), self._threshold)
+            size = _run_length(len(sequence), self._threshold, isinstance(sequence, str))
             for run in zip(*(sequence[i::size] for i in range(size)), strict=False):
                 place = self._places.setdefault(run, number)
+                kept_under += 1
                 # Most runs are of one text only: a bare number is cheaper than a list of one.
-                if isinstance(place, list):
-                    if len(place) < _MOST_PLACES:
-                        place.append(number)
-                elif place != number:
-                    self._places[run] = [place, number]
+                if not isinstance(place, list):
+                    if place != number:
+                        self._places[run] = [place, number]
+                elif len(place) < _MOST_PLACES:
+                    place.append(number)
+                else:
+                    kept_under -= 1
+        self._kept_under[number] = kept_under
 
     def candidates(self, tokens: Sequence[str]) -> list[int]:
-        """Return the numbers of texts that share a run, those of the rarest runs first.
+        """Return the numbers of texts that share enough runs: the largest share first, then the lowest.
 
-        At most `_MOST_CANDIDATES`: where boilerplate is shared by many, the rare runs tell.
+        At most `_MOST_CANDIDATES`.
         """
         # Most texts share nothing, which this tells at the speed of C.
         if self._places.keys().isdisjoint(self._runs(tokens)):
             return []
-        places = [self._places[run] for run in self._runs(tokens) if run in self._places]
-        hits = sorted((place if isinstance(place, list) else [place] for place in places), key=len)
-        return list(islice(dict.fromkeys(chain.from_iterable(hits)), _MOST_CANDIDATES))
+        places = [self._places[run] for run in set(self._runs(tokens)) if run in self._places]
+        hits = Counter(chain.from_iterable(p if isinstance(p, list) else (p,) for p in places))
+        shares = {number: count / self._kept_under[number] for number, count in hits.items()}
+        enough = (number for number, share in shares.items() if share >= _LEAST_SHARED)
+        return sorted(enough, key=lambda number: (-shares[number], number))[:_MOST_CANDIDATES]
 
     def _runs(self, tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
         return chain.from_iterable(
             zip(*(sequence[i:] for i in range(size)), strict=False)
             for sequence in _sequences(tokens, margin=0.25)
-            for size in _partner_run_lengths(len(sequence), self._threshold)
+            for size in _partner_run_lengths(len(sequence), self._threshold, isinstance(sequence, str))
         )
 
 
@@ -89,15 +103,28 @@ def _sequences(tokens: Sequence[str], margin: float) -> Iterator[Sequence[str]]:
 
 
 @lru_cache(maxsize=4096)
-def _run_length(count: int, threshold: float) -> int:
-    """Return the longest run of which a text of so many tokens has one more than it can have edits."""
-    share = 2 * (1 - threshold / 100) / (threshold / 100) if threshold else 1.0
-    return next((n for n in range(_LONGEST_RUN, 1, -1) if count // n >= count * share + 1), 1)
+def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
+    """Return the longest run of which a text has one more than edits that leave it alike enough.
+
+    Within a short text each inserted or deleted character may be an edit of its own. In a long one
+    without spaces, edits are taken for substitutions, which are two; of words, most edits change more
+    than one character, so somewhat fewer are reckoned with.
+    """
+    if not threshold:
+        return 1
+    dissimilar = (100 - threshold) / threshold
+    if not is_unspaced:
+        share, longest = 1.75 * dissimilar, _LONGEST_RUN
+    elif count > 2 * _SHORT_TEXT:
+        share, longest = dissimilar, _LONGEST_RUN_UNSPACED
+    else:
+        share, longest = 2 * dissimilar, _LONGEST_RUN_SHORT
+    return next((n for n in range(longest, 1, -1) if count // n >= count * share + 1), 1)
 
 
 @lru_cache(maxsize=4096)
-def _partner_run_lengths(count: int, threshold: float) -> tuple[int, ...]:
+def _partner_run_lengths(count: int, threshold: float, is_unspaced: bool) -> tuple[int, ...]:
     """Return the run lengths of all texts whose count is near enough to be alike."""
-    reach = (2 - threshold / 100) / (threshold / 100) if threshold else float(count + 1)
+    reach = (200 - threshold) / threshold if threshold else float(count + 1)
     counts = range(int(count / reach), min(int(count * reach) + 2, count + 400))
-    return tuple(sorted({_run_length(n, threshold) for n in counts}))
+    return tuple(sorted({_run_length(n, threshold, is_unspaced) for n in counts}))

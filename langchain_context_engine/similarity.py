@@ -179,8 +179,11 @@ def similarity(a: Wording, b: Wording, threshold: float, *, is_same_thing: bool 
         >>> similarity(Wording("Support Python 3.12"), Wording("Support Python 3.13"), 90)
         0.0
     """
+    # Numbers first: they cost least, and texts made from a template differ by them alone.
+    if not is_same_thing and _numbers_differ(a, b):
+        return 0.0
     found = max(ratio(a.folded, b.folded, score_cutoff=threshold), _bare_ratio(a, b, threshold))
-    if not found or _are_twins(a, b) or (not is_same_thing and _differ(a, b)):
+    if not found or _are_twins(a, b) or (not is_same_thing and _words_differ(a, b)):
         return 0.0
     return float(found)
 
@@ -207,21 +210,22 @@ def _without_underscores(words: frozenset[str]) -> set[str]:
     return {word.strip("_") for word in words} - {""}
 
 
-def _differ(a: Wording, b: Wording) -> bool:
-    if a.is_program and b.is_program:
-        return _programs_differ(a, b) or _differ_below_banner(a.lines, b.lines)
-    return (
-        a.numbers != b.numbers
-        or a.negations != b.negations
-        or _exclude(a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary)
-        or _differ_below_banner(a.lines, b.lines)
-    )
-
-
-def _programs_differ(a: Wording, b: Wording) -> bool:
+def _numbers_differ(a: Wording, b: Wording) -> bool:
+    if a.numbers == b.numbers:
+        return False
+    if not (a.is_program and b.is_program):
+        return True
     count_a, count_b = Counter(a.numbers), Counter(b.numbers)
-    has_swapped_numbers = bool(count_a - count_b) and bool(count_b - count_a)
-    return has_swapped_numbers or (a.negations != b.negations and a.affirmed == b.affirmed)
+    return bool(count_a - count_b) and bool(count_b - count_a)
+
+
+def _words_differ(a: Wording, b: Wording) -> bool:
+    if a.is_program and b.is_program:
+        is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
+    else:
+        only_a, only_b = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
+        is_turned_round = a.negations != b.negations or _exclude(only_a, only_b)
+    return is_turned_round or _differ_below_banner(a.lines, b.lines)
 
 
 def _exclude(only_a: frozenset[str], only_b: frozenset[str]) -> bool:

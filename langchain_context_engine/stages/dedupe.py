@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from langchain_context_engine.identity import DedupeRule, Versions, changed_at
+from langchain_context_engine.identity import AcrossKinds, DedupeRule, Versions, changed_at
 from langchain_context_engine.shingles import ShingleIndex
 from langchain_context_engine.similarity import Wording, similarity
-from langchain_context_engine.types import Decision, Key, Ranked, Reason, Verdict
+from langchain_context_engine.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
 __all__ = ["DedupeRule", "dedupe"]
 
@@ -26,7 +26,11 @@ _MOST_VERSIONS = 32
 
 
 def dedupe(
-    items: Sequence[Ranked], *, threshold: float | None = 90.0, rules: Sequence[DedupeRule] = ()
+    items: Sequence[Ranked],
+    *,
+    threshold: float | None = 90.0,
+    rules: Sequence[DedupeRule] = (),
+    key: str | None = None,
 ) -> tuple[tuple[Ranked, ...], tuple[Decision, ...]]:
     """Return what is kept, in the order given, and a decision for each that is dropped.
 
@@ -38,6 +42,8 @@ def dedupe(
         items: Ranked candidates, best first.
         threshold: The least ratio, 0–100, at which texts are near; None: only equal texts are one.
         rules: What makes two candidates one by identity, `candidate -> hashable or None`.
+        key: A metadata key whose text is compared in place of the candidate's, where it states one: what
+            was said, where the text is how it is shown.
 
     Returns:
         The kept ones, and decisions whose details name the `winner` and either the `rule` or the
@@ -50,7 +56,7 @@ def dedupe(
         >>> [item.candidate.id for item in kept], dropped[0].details["winner"]
         (['a'], ('', 'a'))
     """
-    wordings = [Wording(item.candidate.text) for item in items]
+    wordings = [Wording(_said(item.candidate, key)) for item in items]
     losses: dict[int, _Loss] = {}
     for rule in rules:
         if isinstance(rule, Versions):
@@ -60,12 +66,20 @@ def dedupe(
     return _outcome(items, losses)
 
 
+_Mark = tuple[int, Hashable]
+"""A rule's place, and a value that it gave."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Loss:
     """By which item another is beaten, and by what."""
 
     winner: int
     details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _said(candidate: Candidate, key: str | None) -> str:
+    return candidate.text if key is None else str(candidate.metadata.get(key) or candidate.text)
 
 
 def _older_versions(
@@ -107,15 +121,15 @@ def _repeated(
     without: Collection[int],
 ) -> dict[int, _Loss]:
     losses: dict[int, _Loss] = {}
-    same_thing: dict[tuple[int, Hashable], int] = {}
+    same_thing: dict[_Mark, int] = {}
     same_text: dict[str, int] = {}
     index = None if threshold is None else ShingleIndex(threshold)
     for number in sorted(range(len(items)), key=lambda n: not items[n].candidate.is_pinned):
         if number in without:
             continue
         wording = wordings[number]
-        values = [(i, rule(items[number].candidate)) for i, rule in enumerate(rules)]
-        named = next(((i, same_thing[i, v]) for i, v in values if (i, v) in same_thing), None)
+        sought, own = _identity(items[number].candidate, rules)
+        named = next(((mark[0], same_thing[mark]) for mark in sought if mark in same_thing), None)
         if named:
             losses[number] = _Loss(named[1], {"rule": _name(rules[named[0]])})
         elif wording.folded in same_text:
@@ -127,12 +141,26 @@ def _repeated(
         ):
             losses[number] = _Loss(found[0], {"similarity": found[1], "threshold": threshold})
         else:
-            same_thing |= {(i, value): number for i, value in values if value is not None}
+            same_thing |= {mark: number for mark in own if mark not in same_thing}
             if wording.folded:
                 same_text[wording.folded] = number
                 if index is not None:
                     index.add(number, wording.tokens)
     return losses
+
+
+def _identity(candidate: Candidate, rules: Sequence[DedupeRule]) -> tuple[list[_Mark], list[_Mark]]:
+    """Return by what the same thing is found among the kept, and by what the candidate itself will be."""
+    sought: list[_Mark] = []
+    own: list[_Mark] = []
+    for i, rule in enumerate(rules):
+        if isinstance(rule, AcrossKinds):
+            sought += [(i, value) for value in rule.others(candidate)]
+            own += [(i, value) for value in rule.own(candidate)]
+        elif (value := rule(candidate)) is not None:
+            sought.append((i, value))
+            own.append((i, value))
+    return sought, own
 
 
 def _most_alike(
@@ -179,4 +207,4 @@ def _outcome(
 
 
 def _name(rule: DedupeRule) -> str:
-    return repr(rule) if isinstance(rule, Versions) else getattr(rule, "__name__", repr(rule))
+    return repr(rule) if isinstance(rule, (AcrossKinds, Versions)) else getattr(rule, "__name__", repr(rule))

@@ -1,0 +1,126 @@
+"""Where sentences begin and end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.sentences import is_code, sentence_spans, tables, unit_spans
+
+
+def sentences(text: str) -> list[str]:
+    return [text[a:b] for a, b in sentence_spans(text)]
+
+
+def units(text: str) -> list[str]:
+    return [text[a:b] for a, b in unit_spans(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. Rao paid $3.50. Then he left. Done.", ["Dr. Rao paid $3.50.", "Then he left.", "Done."]),
+        ("Mrs. Lee met J.R.R. Tolkien. It rained.", ["Mrs. Lee met J.R.R. Tolkien.", "It rained."]),
+        ("See e.g. Fig. 3 and No. 7. Next.", ["See e.g. Fig. 3 and No. 7.", "Next."]),
+        ("We met at 5 p.m. on Jan. 5. Good.", ["We met at 5 p.m. on Jan. 5.", "Good."]),
+        ("Acme Inc. makes v1.2.3. Use it.", ["Acme Inc. makes v1.2.3.", "Use it."]),
+        ('"Stop!" he said. "Go." She left.', ['"Stop!" he said.', '"Go."', "She left."]),
+        ("Really?! Yes... and so on.", ["Really?!", "Yes... and so on."]),
+        ("i went home. then he left.", ["i went home.", "then he left."]),
+        ("今日は晴れ。明日は「雨。」そうだ！", ["今日は晴れ。", "明日は「雨。」", "そうだ！"]),
+        ("- one\n- two\n\nThree", ["- one", "- two", "Three"]),
+        ("1. First. 2. Second.", ["1. First.", "2. Second."]),
+        ("# Title\nText here. More.", ["# Title", "Text here.", "More."]),
+        ("key: v\nother: x", ["key: v", "other: x"]),
+        ("See https://a.b/c?d=e.f for more.", ["See https://a.b/c?d=e.f for more."]),
+        ("", []),
+        (" \n ", []),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text, expected):
+    """B14."""
+    assert sentences(text) == expected
+
+
+def test_a_hard_wrapped_line_goes_on():
+    text = "This line of an e-mail was broken by the mail program\nin the middle of a sentence. End."
+    assert len(sentences(text)) == 2
+
+
+def test_a_fenced_block_is_one_sentence():
+    text = "Intro.\n\n```python\nprint(1). Foo\n\nprint(2)\n```\nEnd."
+    assert sentences(text) == ["Intro.", "```python\nprint(1). Foo\n\nprint(2)\n```", "End."]
+    assert sentences("~~~\na. B\n```\nc. D\n~~~\nEnd.")[0].endswith("~~~")
+    assert sentences("Open.\n````\na. B\n```\nc. D")[1].startswith("````")
+
+
+def test_code_is_never_split_inside_a_line():
+    code = "def f(x):\n    # Do it. Then stop.\n    return x.y  # Done. Yes.\n"
+    assert is_code(code)
+    assert sentences(code) == [line.strip() for line in code.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "text", ["We met, then left.\nIt rained;", "Dear Ana,\nthanks for the tea.\nBo", "one line"]
+)
+def test_prose_is_not_code(text):
+    assert not is_code(text)
+
+
+def test_a_table_is_one_sentence():
+    """B11."""
+    table = "| a | b |\n|---|:-:|\n| 1. X | 2 |\n| 3 | 4 |"
+    assert sentences(f"Intro.\n\n{table}\n\nEnd.") == ["Intro.", table, "End."]
+    assert tables("a | b\nno rule | here") == []
+
+
+def test_a_title_is_joined_to_the_sentence_after_it():
+    assert units("Billing\nWe chose Stripe. It was cheap.") == ["Billing\nWe chose Stripe.", "It was cheap."]
+    assert units("One. Two.") == ["One.", "Two."]
+    assert units("Only a title") == ["Only a title"]
+    long = " ".join(["word"] * 40)
+    assert units(f"{long}.\nText.") == [f"{long}.", "Text."]
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(alphabet=st.sampled_from("ab A1.!?\n\r|-`~#'\")。」\t…*_ ")) | st.text())
+def test_spans_are_ordered_trimmed_and_cover_everything_but_space(text):
+    for spans in (sentence_spans(text), unit_spans(text)):
+        position = 0
+        for start, end in spans:
+            assert position <= start < end
+            assert not text[position:start].strip()
+            assert text[start:end] == text[start:end].strip()
+            position = end
+        assert not text[position:].strip()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ".",
+        "\n",
+        ". ",
+        "a\n",
+        "```\n",
+        "' ",
+        "a.b ",
+        " ",
+        '."',
+        "。",
+        "| ",
+        "|-",
+        "|a\n|-|\n",
+        "x = 1\n",
+        "A.",
+    ],
+)
+def test_no_text_takes_quadratic_time(unit):
+    """B16."""
+    text = unit * (400_000 // len(unit))
+    start = time.process_time()
+    sentence_spans(text)
+    assert time.process_time() - start < 5

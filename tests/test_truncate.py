@@ -1,0 +1,214 @@
+"""Cutting a text to an allowance."""
+
+from __future__ import annotations
+
+import math
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.boundaries import is_boundary
+from langchain_context_engine.truncate import (
+    ELLIPSIS,
+    TRUNCATORS,
+    Extractive,
+    extractive,
+    keep_end,
+    keep_start,
+    locate,
+    merge,
+    pieces,
+)
+from tests.builders import count_with_join_cost, count_words
+
+CUTTING = [keep_start, keep_end, extractive, Extractive("alpha beta")]
+
+
+def count_characters(text: str) -> int:
+    return len(text)
+
+
+def count_bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def count_erratically(text: str) -> int:
+    """Neither additive nor monotone: even lengths cost half."""
+    return len(text) if len(text) % 2 else math.ceil(len(text) / 2)
+
+
+COUNTERS = [count_words, count_with_join_cost, count_characters, count_bytes, count_erratically]
+
+
+@pytest.mark.parametrize("truncate", CUTTING)
+@pytest.mark.parametrize("unit", ["^", "a b. ", "| a ", "word\n", "😀", "|a\n|-|\n", "。", "\u0301"])
+def test_a_million_characters_are_cut_quickly(truncate, unit):
+    """A3."""
+    text = unit * (1_000_000 // len(unit))
+    start = time.process_time()
+    result = truncate(text, 100, lambda t: math.ceil(len(t) / 4))
+    assert time.process_time() - start < 4
+    assert math.ceil(len(result) / 4) <= 100
+
+
+def test_keep_start_is_a_prefix_and_keep_end_a_suffix():
+    """B13."""
+    text = "don't stop,  ever.\nReally."
+    for allowance in range(len(text)):
+        assert text.startswith(keep_start(text, allowance, count_characters))
+        assert text.endswith(keep_end(text, allowance, count_characters))
+
+
+def test_a_text_without_a_full_stop_is_cut_from_the_start():
+    """B14 a."""
+    text = " ".join(f"word{i}" for i in range(500))
+    result = extractive(text, 50, count_words)
+    assert result
+    assert text.startswith(result)
+    assert 40 <= count_words(result) <= 50
+
+
+def test_an_extract_is_of_whole_sentences_in_source_order():
+    """B14 b."""
+    text = "Dr. Rao paid $3.50. Then he left. Done."
+    whole = ["Dr. Rao paid $3.50.", "Then he left.", "Done."]
+    for allowance in range(4, 8):
+        result = extractive(text, allowance, count_words)
+        for piece in result.split(ELLIPSIS):
+            assert piece in text
+            assert any(sentence in piece for sentence in whole)
+        assert not result.endswith("Dr.")
+
+
+@pytest.mark.parametrize("first", ["Short first one.", "A."])
+def test_an_extract_is_not_empty_if_the_first_sentence_fits(first):
+    """B14."""
+    text = f"{first} " + " ".join(["long"] * 50) + "."
+    assert extractive(text, count_words(first), count_words)
+
+
+def test_an_extract_prefers_what_the_query_asks_for():
+    text = "It rained all day. The invoice is due in May. Birds sang. We had tea."
+    assert Extractive("when is the invoice due?")(text, 6, count_words) == "The invoice is due in May."
+
+
+def test_sentences_that_adjoin_are_kept_with_the_space_between_them():
+    text = "One two.\n\nThree four.  Five six. Seven eight nine ten eleven."
+    assert extractive(text, 6, count_words) in text
+
+
+def test_an_extract_fills_its_allowance_where_sentences_are_too_long():
+    text = "Hi there. " + " ".join(["word"] * 500) + "."
+    assert count_words(extractive(text, 50, count_words)) > 40
+
+
+def test_code_is_cut_from_the_start():
+    code = "def f(x):\n    y = x + 1\n    return y\n\n" * 10
+    assert code.startswith(extractive(code, 60, count_characters))
+
+
+TABLE_HEAD = "| name | value |\n|------|-------|"
+TABLE = TABLE_HEAD + "\n" + "\n".join(f"| row{i} | {i} |" for i in range(20))
+
+
+@pytest.mark.parametrize("truncate", CUTTING)
+@pytest.mark.parametrize("before", ["", "Intro line.\n\n"])
+@pytest.mark.parametrize("after", ["", "\n\nThe end."])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_table_is_cut_between_rows_and_keeps_its_header(truncate, before, after, newline):
+    """B11."""
+    text = (before + TABLE + after).replace("\n", newline)
+    rows = TABLE.split("\n")
+    for allowance in range(0, len(text), 3):
+        result = truncate(text, allowance, count_characters).replace("\r\n", "\n")
+        lines = [line for line in result.split("\n") if "|" in line]
+        assert set(lines) <= set(rows)
+        assert not lines or lines[:2] == rows[:2]
+        assert len(lines) != 2
+        assert len(lines) != 1
+
+
+@pytest.mark.parametrize("truncate", CUTTING)
+def test_a_table_is_not_lost_where_rows_fit(truncate):
+    result = truncate(TABLE, 100, count_characters)
+    assert truncate is keep_end or result.count("\n") >= 3
+
+
+@pytest.mark.parametrize(
+    "text", ["👨‍👩‍👧‍👦" * 5, "e\u0301" * 9, "🇩🇪🇫🇷🇮🇹🇪🇸", "a\r\nb\r\nc", "👍🏽👍🏽👍🏽", "각각각", "नमस्ते"]
+)
+def test_no_character_that_people_see_is_split(text):
+    text = unicodedata.normalize("NFD", text)
+    for allowance in range(len(text)):
+        for result in (
+            keep_start(text, allowance, count_characters),
+            keep_end(text, allowance, count_characters),
+        ):
+            for start, end in locate(text, result):
+                assert start == 0 or is_boundary(text, start)
+                assert end == len(text) or is_boundary(text, end)
+
+
+@pytest.mark.parametrize("name", TRUNCATORS)
+def test_what_fits_is_not_touched_and_what_cannot_fit_is_empty(name):
+    truncate = TRUNCATORS[name]
+    assert truncate(" a  b \n", 2, count_words) == " a  b \n"
+    assert truncate("a b", 0, count_words) == ""
+    assert truncate("", 0, count_words) == ""
+    assert truncate("👨‍👩‍👧‍👦" * 2, 3, count_characters) == ""
+    assert truncate("some text", 5, lambda _: 9) == ""
+
+
+def test_none_leaves_out_what_does_not_fit_whole():
+    assert TRUNCATORS["none"]("One. Two.", 1, count_words) == ""
+
+
+def test_a_cut_ends_with_a_word_where_one_is_near():
+    text = "The engine keeps every promise it makes"
+    assert keep_start(text, 22, count_characters) == "The engine keeps every"
+    assert keep_start(text, 20, count_characters) == "The engine keeps"
+    assert keep_end(text, 10, count_characters) == "it makes"
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.text(alphabet=st.sampled_from("ab A.!?\n|-`。😀é\u0301 🇩🇪"), max_size=80) | st.text(max_size=60),
+    st.integers(-1, 60),
+    st.sampled_from(COUNTERS),
+    st.sampled_from([*CUTTING, TRUNCATORS["none"]]),
+)
+def test_a_result_fits_and_is_made_of_exact_pieces(text, allowance, count, truncate):
+    """Promises 2 and 5."""
+    result = truncate(text, allowance, count)
+    assert result == "" or count(result) <= allowance
+    if result:
+        spans = locate(text, result)
+        assert pieces(text, spans) == result or ELLIPSIS in text
+    if 0 <= count(text) <= allowance:
+        assert result == text
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.integers(0, 40),
+    st.lists(st.sampled_from(["tea", "alpha.", "beta", "of", "Rust?", "a\n"]), max_size=30),
+)
+def test_more_allowance_never_leaves_most_of_it_unused(allowance, parts):
+    """Promise 11."""
+    text = " ".join(parts)
+    if count_words(text) > allowance > 0:
+        assert count_words(keep_start(text, allowance, count_words)) * 2 >= allowance
+        assert count_words(extractive(text, allowance, count_words)) * 2 >= allowance
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=6))
+def test_pieces_stand_in_source_order(found):
+    text = "One two. Three four. Five."
+    spans = [(a, min(a + n, len(text))) for a, n in found]
+    merged = merge(text, spans)
+    assert list(merged) == sorted(merged)
+    assert pieces(text, spans) == ELLIPSIS.join(text[a:b] for a, b in merged)

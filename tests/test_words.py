@@ -1,0 +1,132 @@
+"""Words and search terms of a text."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.words import bigrams, query_terms, stem, terms, words
+
+
+def matches(query: str, text: str) -> set[str]:
+    return set(query_terms(query)) & set(terms(text))
+
+
+def test_a_word_does_not_match_inside_another():
+    """E47 a."""
+    assert not matches("art", "start the party")
+    assert matches("art", "modern art in Rome")
+    assert not set(words("art")) & set(words("start the party"))
+
+
+@pytest.mark.parametrize("query", ["C++ (beta", "[a-z]+(", "a|b*c?", "\\d{2,", "(((", "$^.*"])
+def test_a_query_is_never_a_regular_expression(query):
+    """E47 b."""
+    query_terms(query)
+    assert query_terms("C++ (beta") == ["c++", "beta"]
+    assert not matches("C++", "the letter C")
+
+
+@pytest.mark.parametrize("query", ["the of and", "", "   ", "what is it?", "don't you", "!?…"])
+def test_a_query_of_stop_words_has_no_terms(query):
+    """E47 c."""
+    assert query_terms(query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("認証", "認証システムはJWTを使う"),
+        ("JWT", "認証システムはJWTを使う"),
+        ("猫", "黒猫が好き"),
+        ("사과", "나는 사과를 좋아한다"),
+        ("ภาษา", "ภาษาไทย"),
+        ("भाषा", "हिन्दी भाषा"),
+        ("CAFÉ", "un cafe\u0301 noir"),
+        ("ＡＰＩ", "the api"),
+        ("straße", "STRASSE"),
+    ],
+)
+def test_every_script_can_be_searched(query, text):
+    """E47 d."""
+    assert matches(query, text)
+
+
+def test_an_unspaced_query_does_not_match_other_text():
+    assert not matches("認証", "証明書を発行する")
+
+
+def test_inflections_share_a_stem():
+    assert matches("decisions about billing", "We decided: bills go out monthly")
+    assert stem("running") == stem("runs")
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("send_handling_auth", "def _send_handling_auth(self):"),
+        ("handling", "def _send_handling_auth(self):"),
+        ("AsyncClient", "use httpx.AsyncClient here"),
+        ("client", "use httpx.AsyncClient here"),
+        ("HTTPServer", "the HTTP server"),
+        ("3.12", "supports Python 3.12"),
+        ("__init__", "def __init__(self)"),
+    ],
+)
+def test_an_identifier_is_found_whole_and_by_its_parts(query, text):
+    assert matches(query, text)
+
+
+def test_versions_are_told_apart():
+    assert "3.12" not in terms("Python 3.13")
+
+
+def test_phrases_are_pairs_of_neighbours():
+    assert bigrams(terms("open the code fence")) == ["open code", "code fenc"]
+    assert bigrams(["one"]) == []
+
+
+def test_long_texts_and_long_words_take_linear_time():
+    """A3, B16: a blob of a million characters neither hangs nor fills the cache."""
+    start = time.perf_counter()
+    for text in ("x" * 10**6, "漢" * 10**5, "a_" * 10**5, "1." * 10**5, "e\u0301" * 10**5, "'" * 10**6):
+        terms(text)
+        words(text)
+    assert time.perf_counter() - start < 10
+    assert all(len(word) <= 100 for word in words("x" * 10**6))
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.text())
+def test_any_text_has_words(text):
+    assert all(words(text))
+    assert all(terms(text))
+    assert set(query_terms(text)) <= set(terms(text))
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(), st.text())
+def test_a_text_is_found_by_its_own_words_inside_of_more_text(text, more):
+    assert set(query_terms(text)) <= set(terms(f"{more}\n{text}\n{more}"))
+
+
+def test_terms_do_not_depend_on_the_hash_seed():
+    code = (
+        "from langchain_context_engine.words import terms; print(terms('The getHTTPResponse 認証 of café'))"
+    )
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(results) == 1
