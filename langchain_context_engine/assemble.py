@@ -46,15 +46,24 @@ class Parts:
     min_score: float | None
     dedupe_threshold: float
     dedupe_rules: Sequence[DedupeRule]
+    dedupe_key: str | None
     packing: Packing
     template_of: Callable[[Any], Template]
 
     def packing_for(self, request: ContextRequest) -> Packing:
-        """Return the packing with the request's own budget, template and number of passages."""
-        layout = replace(self.packing.layout, template=self.template_of(request.template))
-        tokens = self.packing.budget.tokens if request.budget is None else request.budget
+        """Return the packing with the request's own budget, template, question and number of passages.
+
+        Shares are only those of the sources (or kinds) that the request asks for.
+        """
+        layout, budget = self.packing.layout, self.packing.budget
+        asked = request.kinds if layout.group_by == "kind" else request.sources
+        shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
+        tokens = budget.tokens if request.budget is None else request.budget
         return replace(
-            self.packing, layout=layout, budget=replace(self.packing.budget, tokens=tokens), k=request.k
+            self.packing,
+            layout=replace(layout, template=self.template_of(request.template), query=request.query),
+            budget=replace(budget, tokens=tokens, shares=shares),
+            k=request.k,
         )
 
 
@@ -75,7 +84,9 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         ranking = rank(candidates, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
         kept, low = _above(ranking.items, parts.min_score)
     with _timed("dedupe", timings):
-        unique, duplicates = dedupe(kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules)
+        unique, duplicates = dedupe(
+            kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
+        )
     return Ordered(
         items=unique,
         decisions=(*ranking.decisions, *low, *duplicates),

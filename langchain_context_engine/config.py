@@ -58,12 +58,16 @@ class EngineConfig(BaseModel):
         order: "relevance", "edges", "chronological", "stable", or `passages -> passages`.
         dedupe_threshold: Similarity from which two texts are one, 0–100; None: only equal texts are.
         dedupe_rules: What makes two candidates one by identity, `candidate -> hashable or None`.
+        dedupe_key: A metadata key whose text is compared in place of the shown one.
         fusion: How search legs are fused.
         unit_value: How sentences are valued.
         citations: A style's name, or `passages -> markers`.
         group_by: What sections and shares are by: "source" or "kind".
         titles: Group → section title, in the order of sections.
         empty_section: What stands in a named section without passages; "" leaves it out.
+        notes: Kind → what stands after a cut passage of it, in place of the template's note.
+        closing: What stands after everything; its one variable is `{{query}}`, the question.
+        uncounted: Groups whose passages header and footer do not count.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
 
     Raises:
@@ -91,12 +95,16 @@ class EngineConfig(BaseModel):
     order: Any = "relevance"
     dedupe_threshold: float | None = 90.0
     dedupe_rules: tuple[Any, ...] = DEFAULT_RULES
+    dedupe_key: str | None = None
     fusion: Fusion = Fusion()
     unit_value: UnitValue = UnitValue()
     citations: Any = "number"
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
     empty_section: str = ""
+    notes: Mapping[str, str] = {}
+    closing: str = ""
+    uncounted: tuple[str, ...] = ()
     shown_score: Literal["score", "relevance"] = "score"
 
     def __init__(self, **settings: Any) -> None:
@@ -179,6 +187,9 @@ class EngineConfig(BaseModel):
             titles=self.titles,
             empty_section=self.empty_section,
             shown_score=self.shown_score,
+            uncounted=self.uncounted,
+            notes=self.notes,
+            closing=self.closing,
         )
         packing = Packing(
             count=counter,
@@ -199,6 +210,7 @@ class EngineConfig(BaseModel):
             min_score=self.min_score,
             dedupe_threshold=ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
             dedupe_rules=self.dedupe_rules,
+            dedupe_key=self.dedupe_key,
             packing=packing,
             template_of=self.template_of,
         )

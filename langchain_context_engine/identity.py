@@ -1,17 +1,19 @@
 """Rules that say what a candidate is: what makes two candidates one thing, whatever else they are.
 
 A rule is `candidate -> value`: the same value is the same thing, None says nothing. `Versions` is a rule
-that also asks the texts to be somewhat alike, and keeps the newest.
+that also asks the texts to be somewhat alike, and keeps the newest. `AcrossKinds` joins only what is of
+different kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.clock import read_instant
+from langchain_context_engine.metadata import read_list
 from langchain_context_engine.types import Candidate
 
 DedupeRule = Callable[[Candidate], Hashable | None]
@@ -79,6 +81,38 @@ class Versions:
         if not isinstance(values, tuple):
             return None
         return (*(_hashable(candidate.metadata.get(name)) for name in self.within), *values)
+
+
+@dataclass(frozen=True, slots=True)
+class AcrossKinds:
+    """A rule: candidates of different kinds that share a value are one thing; two of one kind never are.
+
+    Attributes:
+        keys: Kind → the metadata key whose value, or any of whose values, is compared. Other kinds say
+            nothing.
+
+    Example:
+        >>> rule = AcrossKinds({"code": "file_path", "commit": "files_changed"})
+        >>> rule(Candidate(id="a", kind="commit", metadata={"files_changed": "a.py, b.py"}))
+        ('a.py', 'b.py')
+    """
+
+    keys: Mapping[str, str]
+
+    def __call__(self, candidate: Candidate) -> tuple[Hashable, ...] | None:
+        """Return the values, or None."""
+        stated = candidate.metadata.get(self.keys.get(candidate.kind, ""))
+        values = read_list(stated if isinstance(stated, (str, list, tuple)) else [stated])
+        return tuple(map(_hashable, values)) or None
+
+    def own(self, candidate: Candidate) -> list[Hashable]:
+        """Return what a candidate is found by."""
+        return [(candidate.kind, value) for value in self(candidate) or ()]
+
+    def others(self, candidate: Candidate) -> list[Hashable]:
+        """Return by what those of other kinds that are the same thing are found."""
+        kinds = [kind for kind in self.keys if kind != candidate.kind]
+        return [(kind, value) for value in self(candidate) or () for kind in kinds]
 
 
 DEFAULT_RULES: tuple[DedupeRule, ...] = (

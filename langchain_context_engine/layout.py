@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.citations import CITATION_STYLES
+from langchain_context_engine.errors import TemplateError
+from langchain_context_engine.template_parts import slot_names
 from langchain_context_engine.templates import (
     Template,
     fill,
@@ -15,7 +17,7 @@ from langchain_context_engine.templates import (
     passage_block,
     passage_values,
 )
-from langchain_context_engine.types import Key, Passage, Ranked, Section
+from langchain_context_engine.types import Candidate, Key, Passage, Ranked, Section
 
 Markers = Callable[[Sequence[Passage]], Sequence[str]]
 """Gives each passage its citation marker; the passages come in text order."""
@@ -40,6 +42,13 @@ class Layout:
             follow under their own name.
         empty_section: What stands in a named section without passages; "" leaves the section out.
         shown_score: What `{{score}}` shows: the `score` that sorts, or the source's own `relevance`.
+        uncounted: Groups whose passages header and footer do not count.
+        notes: Kind → what stands after a cut passage of it, in place of the template's note.
+        closing: What stands after the footer; its one variable is `query`.
+        query: The question.
+
+    Raises:
+        TemplateError: A note or the closing names a variable that it does not have.
     """
 
     template: Template
@@ -49,10 +58,26 @@ class Layout:
     titles: Mapping[str, str] = field(default_factory=dict)
     empty_section: str = ""
     shown_score: str = "score"
+    uncounted: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    closing: str = ""
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        for note in self.notes.values():
+            replace(self.template, note=note)
+        for name in slot_names(self.closing):
+            if name != "query":
+                raise TemplateError(f"closing has no variable {name!r}; known: query")
 
     def shown(self, ranked: Ranked) -> float:
         """Return what `{{score}}` shows."""
         return ranked.candidate.relevance if self.shown_score == "relevance" else ranked.score
+
+    def template_of(self, candidate: Candidate) -> Template:
+        """Return the template of a candidate's passage: the note is that of its kind."""
+        note = self.notes.get(candidate.kind)
+        return self.template if note is None else replace(self.template, note=note)
 
     def group(self, passage: Any) -> str:
         """Return the group of a passage, a ranked or a plain candidate."""
@@ -92,10 +117,14 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
     rendered = [_block(passage, layout, blocks) for passage in cited]
     body, sections = _body(groups, cited, rendered, layout)
-    frame = {"count": str(len(cited)), "sources": str(len({layout.group(p) for p in cited}))}
-    header, footer = fill_frame(layout.template, frame, rendered)
-    text = header + body + footer
+    header, footer = fill_frame(layout.template, _frame_values(cited, layout), rendered)
+    text = header + body + footer + fill(layout.closing, {"query": layout.query})
     return Written(text=text, passages=tuple(cited), blocks=tuple(rendered), sections=sections)
+
+
+def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:
+    counted = [group for p in passages if (group := layout.group(p)) not in layout.uncounted]
+    return {"count": str(len(counted)), "sources": str(len(set(counted)))}
 
 
 def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Passage]]:
@@ -114,7 +143,7 @@ def _block(passage: Passage, layout: Layout, blocks: Blocks) -> str:
         candidate = passage.ranked.candidate
         start = passage.spans[0][0] if passage.spans else 0
         blocks[known] = passage_block(
-            layout.template,
+            layout.template_of(candidate),
             passage_values(
                 candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
             ),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
+from langchain_context_engine.metadata import read_list
 from langchain_context_engine.types import Candidate
 
 WORD = re.compile(r"\w+")
@@ -18,20 +17,8 @@ def links_of(candidate: Candidate) -> tuple[str, ...]:
         >>> links_of(Candidate(id="a", metadata={"links": "b, c"}))
         ('b', 'c')
     """
-    links = candidate.metadata.get("links")
-    if isinstance(links, str):
-        links = _read_links(links)
-    if not isinstance(links, (list, tuple)):
-        return ()
-    return tuple(dict.fromkeys(str(link) for link in links if link not in {None, "", candidate.id}))
-
-
-def _read_links(text: str) -> list[Any]:
-    try:
-        read = json.loads(text)
-    except ValueError:
-        read = None
-    return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
+    links = read_list(candidate.metadata.get("links"))
+    return tuple(dict.fromkeys(str(link) for link in links if link != candidate.id))
 
 
 def candidate_names(candidate: Candidate) -> list[tuple[str, ...]]:

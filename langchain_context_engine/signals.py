@@ -163,6 +163,29 @@ class Lookup:
         return self.default
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForKinds:
+    """A signal that counts for some kinds alone; all others get one neutral value.
+
+    Attributes:
+        signal: The signal.
+        kinds: For whom it counts.
+        others: What everyone else gets, 0–1.
+    """
+
+    signal: Signal
+    kinds: tuple[str, ...]
+    others: float = MISSING
+
+    def __call__(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[float]:
+        """Return one value for each candidate."""
+        values = self.signal(candidates, request)
+        return [
+            value if candidate.kind in self.kinds else self.others
+            for candidate, value in zip(candidates, values, strict=True)
+        ]
+
+
 def usage(candidates: Sequence[Candidate], request: ContextRequest) -> list[float]:
     """Return how often a candidate was used: min(1, uses/10), moved by feedback.
 

@@ -15,7 +15,7 @@ LAYERS = {
     "parts": (
         "where filters tokens token_backends token_vocabulary words sentences boundaries signals fusion latest truncate"
         " units templates template_parts template_values containment fences citations compact layout orders"
-        " budget identity shingles similarity wire codec telemetry bootstrap metrics highlights trigrams result_cache"
+        " budget identity metadata shingles similarity wire codec telemetry bootstrap metrics highlights trigrams result_cache"
     ),
     "stages": "stages assemble",
     "stores": (

@@ -113,6 +113,11 @@ class CollectionHandle:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
         return list(self._call("get", where=where, include=[])["ids"])
 
+    def metadata(self, where: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+        """Return id → metadata of all records that a `where` lets through, in the collection's order."""
+        answer = self._call("get", where=where, include=["metadatas"])
+        return dict(zip(answer["ids"], (found or {} for found in answer["metadatas"]), strict=True))
+
     def id_at(self, place: int) -> str:
         """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
         return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
