@@ -272,7 +272,10 @@ def test_two_functions_of_one_file_are_not_versions():
 def test_the_newest_version_is_kept_within_one_workspace_only():
     def kept(*workspaces: str) -> list[str]:
         texts = [SYNC, SYNC.replace("parts", "chunks")]
-        rows = [(t, f"202{i}", {**GET, "workspace": w}) for i, (t, w) in enumerate(zip(texts, workspaces))]
+        rows = [
+            (t, f"202{i}", {**GET, "workspace": w})
+            for i, (t, w) in enumerate(zip(texts, workspaces, strict=True))
+        ]
         return kept_ids(versions(*rows), rules=DEFAULT_RULES)
 
     assert kept("a", "a") == ["1"]
