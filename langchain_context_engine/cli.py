@@ -26,6 +26,8 @@ from langchain_context_engine.commands.explain import explain
 from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of, one_line
 from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
+from langchain_context_engine.commands.mcp import mcp
+from langchain_context_engine.commands.serve import serve
 from langchain_context_engine.errors import ContextEngineError
 
 app = typer.Typer(
@@ -35,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (demo, index, ask, explain, inspect, evaluate, doctor):
+for _command in (demo, index, ask, explain, inspect, evaluate, serve, mcp, doctor):
     app.command()(_command)
 
 

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from langchain_context_engine.types import Context
 
 _SCOPE = "langchain_context_engine"
-_PHASES = {
+PHASES = {
     "search": ("collect", "expand"),
     "scoring": ("rank", "dedupe"),
     "optimisation": ("pack", "render"),
 }
+"""What stages belong together in the figures."""
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def record_context(context: Context) -> None:
     stages = {name: milliseconds for name, milliseconds in timings.items() if name != "total"}
     total = timings.get("total", sum(stages.values()))
     _histogram("assembly.duration", "s").record(total / 1000, {"status": str(context.status)})
-    for phase, names in _PHASES.items():
+    for phase, names in PHASES.items():
         # An answer from a cache went through no phase, and must not make them look fast.
         if not stages.keys().isdisjoint(names):
             _histogram(f"{phase}.duration", "s").record(sum(stages.get(n, 0.0) for n in names) / 1000)

@@ -25,7 +25,7 @@ LAYERS = {
     "engine": "config asking engine",
     "beside the engine": "explain traces demo questions report evaluate tune designs what_if",
     "faces": (
-        "calls events retriever runnable tool middleware pytest_plugin inspect_command server mcp_server"
+        "calls events retriever runnable tool middleware pytest_plugin inspect_command server server_bodies mcp_server"
         " commands cli __init__"
     ),
 }

@@ -6,8 +6,29 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "memory": ("CacheConfig", "ContextOptions", "ContextTemplate", "MemoryEngine", "RankingOptions"),
-    "plan": ("ContextAssembler", "ContextDeclaration", "ContextPlan", "Pack"),
+    "memory": ("MemoryEngine",),
+    "memory_options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
+    "memory_rankers": ("CustomRanker",),
+    "memory_templates": ("ContextTemplate",),
+    "plan": (
+        "ContextAssembler",
+        "ContextDeclaration",
+        "ContextPack",
+        "ContextPackBlock",
+        "ContextPlan",
+        "ContextPolicySpec",
+        "ContextRetrieverRequest",
+        "Pack",
+        "PlanResult",
+    ),
+    "prime": (
+        "ContextItem",
+        "ContextMetrics",
+        "ContextStats",
+        "PrimeContext",
+        "PrimeContextService",
+        "PrimeSettings",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -1,0 +1,190 @@
+"""Files in a Chroma collection, found without vectors and shown by the excerpt that the question asks for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.filters import (
+    HIDDEN,
+    NOTHING,
+    Not,
+    all_of,
+    matches,
+    passes,
+    read_scope,
+    read_where,
+)
+from langchain_context_engine.highlights import mark_matches
+from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.sources.collection import CollectionHandle
+from langchain_context_engine.sources.finders import Finder, Hit, Searched
+from langchain_context_engine.sources.records import to_candidate
+from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.truncate import Extractive, keep_start
+from langchain_context_engine.types import Candidate
+from langchain_context_engine.words import query_terms
+
+EXCERPT_CHARACTERS = 500
+"""Length of the excerpt that stands for a longer file."""
+
+_FIRST_READING_SECONDS = 1.5
+_FIELDS = ("documents", "metadatas")
+
+
+class FileSource:
+    """A collection of files that one finder searches. No embeddings are needed.
+
+    What is offered of a file is an excerpt: the sentences that answer the question best, else its
+    beginning, at most `excerpt_characters` long. Where words of the question stand in it, metadata
+    `excerpt` is the excerpt with `<<<` and `>>>` around them, and `search_rank` is the finder's measure.
+
+    Args:
+        collection: A chromadb Collection of any synchronous client, or a `langchain_chroma.Chroma`.
+        find: The finder: `full_text`, `by_keywords`, `Fuzzy()`, `RecentlyAccessed()`, …
+        name: How people know the source.
+        limit: The most that it offers, whatever a request allows.
+        kind: The kind of records that name none.
+        kind_always: The kind of all, whatever they name; "" leaves them their own.
+        without_kinds: Records of these kinds are not offered.
+        excerpt_characters: None offers whole texts.
+        is_pinned: What it finds is packed before everything else.
+
+    Raises:
+        ConfigError: An argument is of the wrong type.
+    """
+
+    def __init__(
+        self,
+        collection: Any,
+        find: Finder,
+        *,
+        name: str,
+        limit: int = 10,
+        kind: str = "file",
+        kind_always: str = "",
+        without_kinds: Sequence[str] = (),
+        excerpt_characters: int | None = EXCERPT_CHARACTERS,
+        is_pinned: bool = False,
+        shared: SharedResources | None = None,
+    ) -> None:
+        if not callable(find):
+            msg = f"find must be a finder such as full_text, got {type(find).__name__}"
+            raise ConfigError(msg)
+        if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+            msg = f"limit must be a whole number of 0 or more, got {limit!r}"
+            raise ConfigError(msg)
+        self._handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self.find = find
+        self.name = name
+        self.limit = limit
+        self.kind = kind
+        self.kind_always = kind_always
+        self.without_kinds = frozenset(without_kinds)
+        self.excerpt_characters = excerpt_characters
+        self.is_pinned = is_pinned
+        self._shared = shared or SharedResources()
+
+    @property
+    def collection_name(self) -> str:
+        """The collection's name: the `source` of every candidate."""
+        return self._handle.name
+
+    def share(self, shared: SharedResources) -> FileSource:
+        """Return a copy that uses what the sources of an engine share."""
+        bound = copy.copy(self)
+        bound._shared = shared  # noqa: SLF001 - a copy of this very class
+        shared.lexical.register(self._handle)
+        return bound
+
+    def prepare(self) -> None:
+        """Read the collection into the index now, rather than with the first question.
+
+        Raises:
+            SourceError: The collection could not be read.
+        """
+        self._shared.lexical.sync(self._handle)
+        self.fetch(ContextRequest(query="prepare", limit=1))
+
+    def fetch(self, request: ContextRequest) -> list[Candidate]:
+        """Return what the finder finds after `offset`, best first, at most `limit` of both.
+
+        Raises:
+            SourceError: The collection could not be read, or its first reading is not done.
+        """
+        # What is pinned must come in: only the scope and exclusions keep it out.
+        where = read_where({} if self.is_pinned else request.where)
+        wanted = all_of(Not(HIDDEN), read_scope(request.scope), where)
+        limit = self.limit if request.limit is None else min(self.limit, request.limit)
+        if limit == 0 or wanted == NOTHING or request.kinds == ():
+            return []
+        shelf = self._shared.lexical.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
+        if shelf is None:
+            msg = f"collection {self._handle.name!r} is still being read for the first time; ask again"
+            raise SourceError(msg)
+
+        def admits(id_: str, metadata: Mapping[str, Any]) -> bool:
+            found = self._candidate(id_, {"metadatas": metadata})
+            return (
+                matches(metadata, wanted) and found.kind not in self.without_kinds and passes(found, request)
+            )
+
+        searched = Searched(
+            handle=self._handle, index=self._shared.lexical, shelf=shelf, wanted=wanted, admits=admits
+        )
+        hits = self.find(searched, request, request.offset + limit)[request.offset :]
+        records = self._handle.read([hit.id for hit in hits], _FIELDS)
+        self._shared.lexical.heal(shelf, [hit.id for hit in hits], records)
+        asked = query_terms(request.query)
+        return [
+            self._shown(hit, records[hit.id], request.query, asked)
+            for hit in hits
+            if hit.id in records and admits(hit.id, records[hit.id].get("metadatas") or {})
+        ]
+
+    def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
+        """Return the whole texts of these ids in their order; the missing and the out of scope are left out.
+
+        Raises:
+            SourceError: The collection could not be read.
+        """
+        scope = all_of(Not(HIDDEN), read_scope(request.scope))
+        if not ids or scope == NOTHING:
+            return []
+        records = self._handle.read(ids, _FIELDS)
+        return [
+            self._candidate(id_, records[id_])
+            for id_ in dict.fromkeys(ids)
+            if id_ in records and matches(records[id_].get("metadatas") or {}, scope)
+        ]
+
+    def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:
+        found = to_candidate(id_, record, source=self._handle.name, kind=self.kind, is_pinned=self.is_pinned)
+        return replace(found, kind=self.kind_always) if self.kind_always else found
+
+    def _shown(self, hit: Hit, record: Mapping[str, Any], query: str, asked: Sequence[str]) -> Candidate:
+        """Return a hit with the excerpt that is shown of it."""
+        found = self._candidate(hit.id, record)
+        text = self._excerpt(found.text, query, asked)
+        marked = mark_matches(text, asked)
+        told: dict[str, Any] = {} if hit.rank is None else {"search_rank": hit.rank}
+        if marked != text:
+            told["excerpt"] = marked
+        return replace(
+            found,
+            text=text,
+            relevance=hit.relevance,
+            claims=hit.claims,
+            metadata={**found.metadata, **told},
+        )
+
+    def _excerpt(self, text: str, query: str, asked: Sequence[str]) -> str:
+        longest = self.excerpt_characters
+        if longest is None or len(text) <= longest:
+            return text
+        extract = Extractive(query)(text, longest, len)
+        is_answer = mark_matches(extract, asked) != extract
+        return extract if is_answer else keep_start(text, longest, len)
