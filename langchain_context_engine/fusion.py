@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from langchain_context_engine.links import WORD, candidate_names, links_of
+from langchain_context_engine.links import Name, NamedIn, Words, links_of, names_of
 from langchain_context_engine.types import Candidate, Key
 
 
@@ -99,32 +99,27 @@ def _neighbours(
 
 def _namers(candidates: Sequence[Candidate], relevance: Sequence[float], naming: int) -> dict[int, int]:
     """Return, for each candidate that a top passage links to or names verbatim, the best such passage."""
-    by_first_word: dict[str, list[tuple[tuple[str, ...], int]]] = {}
+    by_start: dict[Words, list[tuple[Name, int]]] = {}
     for i, candidate in enumerate(candidates):
-        for name in candidate_names(candidate):
-            by_first_word.setdefault(name[0], []).append((name, i))
+        for name in names_of(candidate.metadata):
+            by_start.setdefault(name.start, []).append((name, i))
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
     named: dict[int, int] = {}
     for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
         passage = candidates[namer]
-        linked = [place.get((passage.source, link)) for link in links_of(passage)]
-        for i in (*linked, *_named_in(passage.text, by_first_word)):
-            if i is not None and i != namer:
+        linked = [key for link in links_of(passage) if (key := (passage.source, link)) in place]
+        for i in (*(place[key] for key in linked), *_named_in(passage.text, by_start)):
+            if i != namer:
                 named.setdefault(i, namer)
     return named
 
 
-def _named_in(text: str, by_first_word: Mapping[str, Sequence[tuple[tuple[str, ...], int]]]) -> list[int]:
-    if not by_first_word:
+def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[int]:
+    if not by_start:
         return []
-    words = WORD.findall(text)
-    return [
-        i
-        for start, word in enumerate(words)
-        if word in by_first_word
-        for name, i in by_first_word[word]
-        if tuple(words[start : start + len(name)]) == name
-    ]
+    named = NamedIn(text)
+    possible = [by_start[start] for start in named.starts() if start in by_start]
+    return [i for names in possible for name, i in names if named.has(name)]
 
 
 def _raised(

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import bisect
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.links import candidate_names
+from langchain_context_engine.links import Name, NamedIn, names_of
 from langchain_context_engine.sources.records import position_of
-from langchain_context_engine.types import Candidate
 
 Admits = Callable[[str, Mapping[str, Any]], bool]
 """(id, metadata) → whether a request may see the record."""
 
-_WORD = re.compile(r"\w+")
 _SHORTEST_NAME = 4
-_LONGEST_NAME = 8
 _MOST_NAMESAKES = 20
 """A name that more records bear tells none of them apart."""
 
@@ -40,7 +36,7 @@ class Catalogue:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.ids: dict[int, str] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._names: dict[str, dict[Name, tuple[str, ...]]] = {}
         self._groups: dict[tuple[str, str], dict[str, list[tuple[float, str]]]] = {}
 
     def put(self, id_: str, entry: Entry) -> None:
@@ -48,8 +44,9 @@ class Catalogue:
         self.remove(id_)
         self.entries[id_] = entry
         self.ids[entry.row] = id_
-        for name in _names_of(entry.metadata):
-            self._names[name] = (*self._names.get(name, ()), id_)
+        for name in _telling_names(entry.metadata):
+            namesakes = self._names.setdefault(name.words[0], {})
+            namesakes[name] = (*namesakes.get(name, ()), id_)
         for sequence, groups in self._groups.items():
             place = position_of(entry.metadata, sequence)
             if place:
@@ -61,12 +58,11 @@ class Catalogue:
         if entry is None:
             return None
         self.ids.pop(entry.row, None)
-        for name in _names_of(entry.metadata):
-            left = tuple(other for other in self._names.get(name, ()) if other != id_)
+        for name in _telling_names(entry.metadata):
+            namesakes = self._names.get(name.words[0], {})
+            left = tuple(other for other in namesakes.pop(name, ()) if other != id_)
             if left:
-                self._names[name] = left
-            else:
-                self._names.pop(name, None)
+                namesakes[name] = left
         for sequence, groups in self._groups.items():
             place = position_of(entry.metadata, sequence)
             if place:
@@ -77,12 +73,11 @@ class Catalogue:
         """Return the ids whose title, or path and symbol, stands verbatim in the text, in text order."""
         if not self._names:
             return []
-        words = _WORD.findall(text)
+        named = NamedIn(text)
         found: dict[str, None] = {}
-        for start in range(len(words)):
-            for end in range(start + 1, min(start + _LONGEST_NAME, len(words)) + 1):
-                namesakes = self._names.get(tuple(words[start:end]), ())
-                if len(namesakes) <= _MOST_NAMESAKES:
+        for word in dict.fromkeys(named.words):
+            for name, namesakes in tuple(self._names.get(word, {}).items()):
+                if len(namesakes) <= _MOST_NAMESAKES and named.has(name):
                     found.update(dict.fromkeys(namesakes))
         return list(found)
 
@@ -116,8 +111,8 @@ class Catalogue:
         return groups
 
 
-def _names_of(metadata: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    if not (metadata.get("title") or metadata.get("symbol")):
-        return []
-    names = candidate_names(Candidate(id="", metadata=metadata))
-    return [name for name in names if len(name) > 1 or len(name[0]) >= _SHORTEST_NAME]
+def _telling_names(metadata: Mapping[str, Any]) -> list[Name]:
+    """Return the names that tell a record apart: a single short word does not."""
+    return [
+        name for name in names_of(metadata) if len(name.words) > 1 or len(name.words[0]) >= _SHORTEST_NAME
+    ]
