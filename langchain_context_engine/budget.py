@@ -82,5 +82,27 @@ def split_tokens(tokens: int, weights: Mapping[str, float]) -> dict[str, int]:
     return shares
 
 
+def share_out(tokens: int, weights: Mapping[str, float], needs: Mapping[str, int]) -> dict[str, int]:
+    """Return whole-token shares by weight, none above its need; what one does not need goes to the others.
+
+    Example:
+        >>> share_out(100, {"a": 1, "b": 1, "c": 2}, {"a": 10, "b": 90, "c": 90})
+        {'a': 10, 'b': 30, 'c': 60}
+    """
+    open_weights, left = dict(weights), tokens
+    settled: dict[str, int] = {}
+    while open_weights:
+        shares = split_tokens(left, open_weights)
+        sated = [name for name in open_weights if needs[name] <= shares[name]]
+        if not sated:
+            settled |= shares
+            break
+        for name in sated:
+            settled[name] = needs[name]
+            left -= needs[name]
+            del open_weights[name]
+    return {name: settled[name] for name in weights}
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -5,6 +5,7 @@ ContextEngineError
 ├── ConfigError (also ValueError)     a setting or an argument is wrong
 │   ├── UnknownNameError              no part of that name; the nearest is suggested
 │   ├── TemplateError                 a template that could never render
+│   ├── BudgetError                   what may not be cut does not fit the budget
 │   └── ScopeError                    a request without the scope the engine demands
 ├── EmbeddingError                    a vector could not be made, or is unusable
 ├── SourceError                       one source could not answer
@@ -54,6 +55,10 @@ class UnknownNameError(ConfigError):
 
 class TemplateError(ConfigError):
     """A template names a variable that does not exist, or is not well formed."""
+
+
+class BudgetError(ConfigError):
+    """What may not be cut, a user's new message for example, does not fit the budget."""
 
 
 class ScopeError(ConfigError):

@@ -40,6 +40,9 @@ Known: circle, square.
         except (KeyError, TypeError):
             raise UnknownNameError(self.kind, name, self._items) from None
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._items
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
 

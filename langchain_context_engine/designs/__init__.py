@@ -29,6 +29,8 @@ _HOMES = {
         "PrimeContextService",
         "PrimeSettings",
     ),
+    "workspace": ("ContextHints", "TokenBudget", "User", "WorkspaceContextBuilder", "WorkspaceRequest"),
+    "learning": ("FormattedContext", "InvalidContextTypeError", "LearningMemoryAssembler", "Searcher"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from langchain_core.stores import ByteStore
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from langchain_context_engine.clock import read_instant
+from langchain_context_engine.designs.checked import Checked
 from langchain_context_engine.errors import ConfigError
 
 WORKSPACE_KEY = "workspace_id"
@@ -19,31 +20,7 @@ DEEPEST = 10
 """The most links that a context may follow, however many were asked for."""
 
 
-class _Options(BaseModel):
-    """Settings that are checked, frozen, and refuse unknown names."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
-
-    @classmethod
-    def read(cls, given: object, more: Mapping[str, Any]) -> Self:
-        """Return the options of a mapping or an options object, with further ones on top; None is not given.
-
-        Raises:
-            ConfigError: A name is unknown or a value wrong; the message names it.
-        """
-        if isinstance(given, BaseModel):
-            given = {name: getattr(given, name) for name in given.model_fields_set}
-        if given is not None and not isinstance(given, Mapping):
-            raise ConfigError(f"options are a mapping or {cls.__name__}, got {type(given).__name__}")
-        values = {**(given or {}), **more}
-        try:
-            return cls(**{name: value for name, value in values.items() if value is not None})
-        except ValidationError as error:
-            told = (f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-            raise ConfigError("; ".join(told)) from None
-
-
-class SearchOptions(_Options):
+class SearchOptions(Checked):
     """What narrows a search.
 
     Attributes:
@@ -56,6 +33,7 @@ class SearchOptions(_Options):
         include_relationships: Follow the memories' links.
         relationship_depth: How many links in a row; below 1 is 1, above 10 is 10.
         ranker: A ranker's name, a function, or `RankingOptions`; None is "default".
+        now: The instant from which recency counts; None is the clock's.
     """
 
     limit: int = Field(default=10, ge=0, strict=True)
@@ -67,13 +45,14 @@ class SearchOptions(_Options):
     include_relationships: bool = False
     relationship_depth: int = 1
     ranker: Any = None
+    now: Any = None
 
     @field_validator("memory_types", mode="before")
     @classmethod
     def _read_types(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
 
-    @field_validator("date_from", "date_to")
+    @field_validator("date_from", "date_to", "now")
     @classmethod
     def _check_date(cls, value: Any) -> Any:
         if value is not None and read_instant(value) is None:
@@ -85,6 +64,20 @@ class SearchOptions(_Options):
     def _clamp_depth(cls, value: int) -> int:
         return min(DEEPEST, max(1, value))
 
+    @classmethod
+    def read(cls, given: object, more: Mapping[str, Any]) -> Self:
+        """Return the options of a mapping or an options object, with further ones on top; None is not given.
+
+        Raises:
+            ConfigError: A name is unknown or a value wrong; the message names it.
+        """
+        if isinstance(given, SearchOptions):
+            given = {name: getattr(given, name) for name in given.model_fields_set}
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError(f"options are a mapping or {cls.__name__}, got {type(given).__name__}")
+        values = {**(given or {}), **more}
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
     def as_request(self) -> dict[str, Any]:
         """Return the same as fields of a `ContextRequest`."""
         return {
@@ -94,6 +87,7 @@ class SearchOptions(_Options):
             "until": self.date_to,
             "min_confidence": self.min_confidence,
             "conversation_id": self.conversation_id,
+            "now": self.now,
             "depth": self.relationship_depth if self.include_relationships else 0,
         }
 

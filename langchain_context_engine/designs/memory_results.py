@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from langchain_context_engine.links import links_of
 from langchain_context_engine.signals import MISSING, clamp, read_number
-from langchain_context_engine.stages.expand import links_of
 from langchain_context_engine.types import Candidate, Context, Key, Ranked, Reason, Verdict
 
 
