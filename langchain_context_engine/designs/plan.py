@@ -112,9 +112,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         count_messages: CountMessages | None = None,
         tools: Sequence[Any] = (),
     ) -> None:
-        declaration = ContextDeclaration.model_validate(
-            {"name": name, "messages": messages, "policy": policy}
-        )
+        declared: dict[str, Any] = {"name": name, "messages": messages, "policy": policy}
+        declaration = ContextDeclaration(**declared)
         self.name = name
         self.setup: Setup = set_up(
             declaration,
