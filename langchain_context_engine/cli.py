@@ -65,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What stands after `context-engine`; None is the process's own.
 
     Example:
-        >>> main(["--help"]) == 0
-        True
+        >>> main(["ask", ""])  # an empty question: one line on standard error
+        2
     """
     _prepare()
     try:

@@ -11,11 +11,12 @@ PACKAGE = "langchain_context_engine"
 
 # Lowest first; a name is a module, or a folder with all that is in it.
 LAYERS = {
-    "values": "errors clock freeze registry request types settings redact",
+    "values": "errors clock freeze registry request types verdicts metadata settings redact",
     "parts": (
-        "where filters tokens token_backends token_vocabulary words sentences boundaries signals fusion latest truncate"
-        " units templates template_parts template_values containment fences citations compact layout orders"
-        " budget identity metadata shingles similarity wire codec telemetry bootstrap metrics highlights trigrams result_cache"
+        "where filters calls links highlights trigrams tokens token_backends token_vocabulary words sentences"
+        " boundaries signals fusion latest truncate units templates template_parts template_values containment"
+        " fences citations compact layout orders budget identity shingles similarity wire codec telemetry"
+        " bootstrap metrics result_cache"
     ),
     "stages": "stages assemble",
     "stores": (
@@ -23,10 +24,10 @@ LAYERS = {
         " journal_writer ingest"
     ),
     "engine": "config asking engine",
-    "beside the engine": "explain traces demo questions report evaluate tune designs what_if",
+    "beside the engine": "explain traces whatif demo questions report evaluate tune tuning designs",
     "faces": (
-        "calls events retriever runnable tool middleware pytest_plugin inspect_command server server_bodies mcp_server"
-        " commands cli __init__"
+        "events retriever runnable tool middleware pytest_plugin inspect_command server server_bodies"
+        " mcp_server commands cli __init__"
     ),
 }
 LAYER_OF = {name: number for number, names in enumerate(LAYERS.values()) for name in names.split()}
