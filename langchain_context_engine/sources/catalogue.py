@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.links import Name, NamedIn, names_of
+from langchain_context_engine.links import Name, NamedIn, Words, names_of
 from langchain_context_engine.sources.records import position_of
 
 Admits = Callable[[str, Mapping[str, Any]], bool]
@@ -36,7 +36,7 @@ class Catalogue:
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
         self.ids: dict[int, str] = {}
-        self._names: dict[str, dict[Name, tuple[str, ...]]] = {}
+        self._names: dict[Words, dict[Name, tuple[str, ...]]] = {}
         self._groups: dict[tuple[str, str], dict[str, list[tuple[float, str]]]] = {}
 
     def put(self, id_: str, entry: Entry) -> None:
@@ -45,7 +45,7 @@ class Catalogue:
         self.entries[id_] = entry
         self.ids[entry.row] = id_
         for name in _telling_names(entry.metadata):
-            namesakes = self._names.setdefault(name.words[0], {})
+            namesakes = self._names.setdefault(name.start, {})
             namesakes[name] = (*namesakes.get(name, ()), id_)
         for sequence, groups in self._groups.items():
             place = position_of(entry.metadata, sequence)
@@ -59,7 +59,7 @@ class Catalogue:
             return None
         self.ids.pop(entry.row, None)
         for name in _telling_names(entry.metadata):
-            namesakes = self._names.get(name.words[0], {})
+            namesakes = self._names.get(name.start, {})
             left = tuple(other for other in namesakes.pop(name, ()) if other != id_)
             if left:
                 namesakes[name] = left
@@ -75,8 +75,8 @@ class Catalogue:
             return []
         named = NamedIn(text)
         found: dict[str, None] = {}
-        for word in dict.fromkeys(named.words):
-            for name, namesakes in tuple(self._names.get(word, {}).items()):
+        for start in named.starts():
+            for name, namesakes in tuple(self._names.get(start, {}).items()):
                 if len(namesakes) <= _MOST_NAMESAKES and named.has(name):
                     found.update(dict.fromkeys(namesakes))
         return list(found)
