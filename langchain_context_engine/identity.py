@@ -64,6 +64,8 @@ class Versions:
         names: Metadata keys; a candidate that lacks one of them says nothing.
         within: Metadata keys that must agree as well; lacking one is a value like any other.
         margin: How much less alike than the threshold the texts may be, 0–100.
+        tells_apart: Different values of `names` are different things, however near their texts: the
+            functions `put` and `patch` may differ by their names alone. Only equal texts are then one.
 
     Example:
         >>> rule = Versions(("symbol",), within=("path",))
@@ -74,13 +76,18 @@ class Versions:
     names: tuple[str, ...]
     within: tuple[str, ...] = ("workspace",)
     margin: float = 15.0
+    tells_apart: bool = False
 
     def __call__(self, candidate: Candidate) -> Hashable | None:
         """Return the values, or None."""
-        values = SameMetadata(self.names)(candidate)
+        values = self.name(candidate)
         if not isinstance(values, tuple):
             return None
         return (*(_hashable(candidate.metadata.get(name)) for name in self.within), *values)
+
+    def name(self, candidate: Candidate) -> Hashable | None:
+        """Return the values of `names` alone, or None."""
+        return SameMetadata(self.names)(candidate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +123,7 @@ class AcrossKinds:
 
 
 DEFAULT_RULES: tuple[DedupeRule, ...] = (
-    Versions(("symbol",), within=("workspace", "path")),
+    Versions(("symbol",), within=("workspace", "path"), tells_apart=True),
     Versions(("derived_from",)),
 )
 """Versions of one function, and notes of one origin that say the same."""

@@ -104,7 +104,7 @@ def _sequences(tokens: Sequence[str], margin: float) -> Iterator[Sequence[str]]:
 
 @lru_cache(maxsize=4096)
 def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
-    """Return the longest run of which a text has one more than edits that leave it alike enough.
+    """Return the longest run of which a text has four, and one more than edits that leave it alike enough.
 
     Within a short text each inserted or deleted character may be an edit of its own. In a long one
     without spaces, edits are taken for substitutions, which are two; of words, most edits change more
@@ -119,7 +119,7 @@ def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
         share, longest = dissimilar, _LONGEST_RUN_UNSPACED
     else:
         share, longest = 2 * dissimilar, _LONGEST_RUN_SHORT
-    return next((n for n in range(longest, 1, -1) if count // n >= count * share + 1), 1)
+    return next((n for n in range(longest, 1, -1) if count // n >= max(4, count * share + 1)), 1)
 
 
 @lru_cache(maxsize=4096)

@@ -61,8 +61,7 @@ def dedupe(
     for rule in rules:
         if isinstance(rule, Versions):
             losses |= _older_versions(items, wordings, rule, threshold, without=losses)
-    identities = [rule for rule in rules if not isinstance(rule, Versions)]
-    losses |= _repeated(items, wordings, threshold, identities, without=losses)
+    losses |= _repeated(items, wordings, threshold, rules, without=losses)
     return _outcome(items, losses)
 
 
@@ -94,7 +93,7 @@ def _older_versions(
         thing = rule(item.candidate)
         if thing is not None and number not in without and wordings[number].folded:
             groups.setdefault(thing, []).append(number)
-    least = (_ONLY_EQUAL if threshold is None else threshold) - rule.margin
+    least = _ONLY_EQUAL if threshold is None else threshold - rule.margin
     losses: dict[int, _Loss] = {}
     for group in groups.values():
         newest_first = sorted(group, key=lambda number: _newness(items[number]), reverse=True)
@@ -121,6 +120,8 @@ def _repeated(
     without: Collection[int],
 ) -> dict[int, _Loss]:
     losses: dict[int, _Loss] = {}
+    identities = [rule for rule in rules if not isinstance(rule, Versions)]
+    namings = [rule.name for rule in rules if isinstance(rule, Versions) and rule.tells_apart]
     same_thing: dict[_Mark, int] = {}
     same_text: dict[str, int] = {}
     index = None if threshold is None else ShingleIndex(threshold)
@@ -128,16 +129,18 @@ def _repeated(
         if number in without:
             continue
         wording = wordings[number]
-        sought, own = _identity(items[number].candidate, rules)
+        sought, own = _identity(items[number].candidate, identities)
         named = next(((mark[0], same_thing[mark]) for mark in sought if mark in same_thing), None)
         if named:
-            losses[number] = _Loss(named[1], {"rule": _name(rules[named[0]])})
+            losses[number] = _Loss(named[1], {"rule": _name(identities[named[0]])})
         elif wording.folded in same_text:
             losses[number] = _Loss(same_text[wording.folded], {"similarity": 100.0, "threshold": threshold})
         elif (
             index is not None
             and threshold is not None
-            and (found := _most_alike(wordings, index.candidates(wording.tokens), number, threshold))
+            and (others := index.candidates(wording.tokens))
+            and (others := _not_told_apart(items, others, number, namings))
+            and (found := _most_alike(wordings, others, number, threshold))
         ):
             losses[number] = _Loss(found[0], {"similarity": found[1], "threshold": threshold})
         else:
@@ -161,6 +164,20 @@ def _identity(candidate: Candidate, rules: Sequence[DedupeRule]) -> tuple[list[_
             sought.append((i, value))
             own.append((i, value))
     return sought, own
+
+
+def _not_told_apart(
+    items: Sequence[Ranked], others: Sequence[int], number: int, namings: Sequence[DedupeRule]
+) -> list[int]:
+    names = [naming(items[number].candidate) for naming in namings]
+    return [
+        other
+        for other in others
+        if all(
+            name is None or naming(items[other].candidate) in {None, name}
+            for name, naming in zip(names, namings, strict=True)
+        )
+    ]
 
 
 def _most_alike(

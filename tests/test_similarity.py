@@ -1,0 +1,112 @@
+"""Which texts are near, and which look alike but say different things."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.dedupe_builders import ASYNC, BANNER, SYNC, are_duplicates
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("alpha", "alpha beta gamma delta epsilon"),
+        ("We use Stripe.", "We use Stripe. Invoices go out monthly, and refunds take five days."),
+    ],
+)
+def test_a_part_is_not_a_duplicate_of_its_whole(texts):
+    """D34."""
+    assert not are_duplicates(*texts)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Bees dance.", "Tax is due."),
+        ("Our cat likes tuna\nand naps.", "Ship v2\non Friday!"),
+        ("import os", "x: int = 5"),
+    ],
+)
+def test_a_shared_banner_does_not_make_duplicates(a, b):
+    """D32."""
+    assert not are_duplicates(BANNER * 2 + a, BANNER * 2 + b)
+
+
+def test_texts_under_a_banner_are_duplicates_if_what_follows_is_alike():
+    assert are_duplicates(BANNER + "Bees dance in the hive.", BANNER + "Bees dance in their hive.")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Support Python 3.12", "Support Python 3.13"),
+        ("Release 2 of the client library is out now", "Release 2.1 of the client library is out now"),
+        ("Move 3 servers to room 5 on Friday evening", "Move 5 servers to room 3 on Friday evening"),
+        ("Fix the memory leak in the connection pool", 'Revert "Fix the memory leak in the connection pool"'),
+        ("We will ship the new billing page this week", "We will not ship the new billing page this week"),
+        (
+            "The invoice of March can be paid by credit card",
+            "The invoice of March can't be paid by credit card",
+        ),
+        (
+            "Please enable the nightly backup of all servers",
+            "Please disable the nightly backup of all servers",
+        ),
+        ("This request is authorized by the team leader", "This request is unauthorized by the team leader"),
+        (
+            "The weekly meeting of the team is on Monday at noon",
+            "The weekly meeting of the team is on Friday at noon",
+        ),
+        ("Add support for the old configuration format", "Drop support for the old configuration format"),
+        ("Coffee with milk is served in the canteen", "Coffee without milk is served in the canteen"),
+        ("A woman is playing the flute in the garden", "A man is playing the flute in the garden"),
+        ("Turn left behind the old church and walk on", "Turn right behind the old church and walk on"),
+        ("Sales increased in all regions during the year", "Sales decreased in all regions during the year"),
+    ],
+)
+def test_one_word_or_number_can_make_another_statement(a, b):
+    assert not are_duplicates(a, b)
+    assert not are_duplicates(b, a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (SYNC, ASYNC),
+        (SYNC, SYNC.replace("SyncByteStream", "AsyncByteStream")),
+        (ASYNC.replace("aclose", "close"), ASYNC),
+        (
+            "Client closes the pool of connections when done",
+            "AsyncClient closes the pool of connections when done",
+        ),
+    ],
+)
+def test_an_asynchronous_twin_is_not_a_duplicate(a, b):
+    assert not are_duplicates(a, b)
+    assert not are_duplicates(a, b, threshold=60)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The cat sat on the mat by the door.", "The cat sat on a mat by the door"),
+        ("Use `parse_url()` instead of `urlparse()`.", "use parse_url() instead of urlparse"),
+        (
+            "We decided to use Stripe for billing in Europe.",
+            "We decided to use Stripe for billing across Europe.",
+        ),
+        ("Adds a test for the redirect of the login page", "Added a test for the redirect of the login page"),
+        ("organization", "organizations"),
+        ("認証システムはJWTを使うことに決めました", "認証システムはJWTを使うことに決めました。"),
+        (SYNC, SYNC.replace("bytes:", "bytes | None:")),
+        (SYNC, SYNC.replace("self.close()", "self.close()  # noqa: E501")),
+    ],
+)
+def test_small_edits_make_duplicates(a, b):
+    assert are_duplicates(a, b)
+    assert are_duplicates(b, a)
+
+
+def test_a_program_that_swaps_a_number_or_turns_a_condition_round_is_another():
+    assert not are_duplicates("def f(x):\n    return g(x, 30)\n", "def f(x):\n    return g(x, 60)\n")
+    assert not are_duplicates("if is_open(x):\n    close_it(x)\n", "if not is_open(x):\n    close_it(x)\n")
