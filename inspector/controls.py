@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -30,38 +29,36 @@ def forget(knobs: Knobs) -> None:
         st.session_state.pop(name, None)
 
 
-def draw(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+def draw(context: Context, recorded: Knobs) -> None:
     """Draw every knob. A number that is 0 in the recorded weights is folded away.
 
     Args:
         context: The trace.
         recorded: The knobs as the trace has them, their defaults.
-        on_change: Called after a knob was turned.
     """
-    presets(recorded, on_change)
+    presets(recorded)
     with st.expander("Weights", expanded=True):
-        weights(context, recorded, on_change)
+        weights(context, recorded)
     with st.expander("Budget and caps", expanded=True):
-        budgets(context, recorded, on_change)
+        budgets(context, recorded)
     with st.expander("Selection, order and form", expanded=True):
-        forms(recorded, on_change)
+        forms(recorded)
 
 
-def presets(recorded: Knobs, on_change: Callable[[], None]) -> None:
+def presets(recorded: Knobs) -> None:
     """Draw the settings to start from."""
 
     def take() -> None:
         name = str(st.session_state.get("preset"))
         if name in PRESETS:
             turn_to(PRESETS[name](recorded))
-            on_change()
 
     st.selectbox(
         "Start from", list(PRESETS), index=None, key="preset", on_change=take, placeholder="a preset"
     )
 
 
-def weights(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+def weights(context: Context, recorded: Knobs) -> None:
     """Draw one slider a signal, those without a weight folded."""
     if context.settings.get("weights") is None:
         st.caption(
@@ -69,35 +66,42 @@ def weights(context: Context, recorded: Knobs, on_change: Callable[[], None]) ->
             "for the latest. A turned weight replaces them."
         )
     names = [name for name in recorded if name.startswith(WEIGHT)]
-    used = [name for name in names if recorded[name] > 0 or st.session_state.get(name, 0.0) > 0]
+    # One that the address names must be drawn to be read and validated.
+    used = [
+        name
+        for name in names
+        if recorded[name] > 0 or st.session_state.get(name, 0.0) > 0 or name in st.query_params
+    ]
     for name in used:
-        slider(name, name.removeprefix(WEIGHT), recorded, 1.0, on_change, step=0.01)
-    with st.popover("More signals"):
+        slider(name, name.removeprefix(WEIGHT), recorded, 1.0, step=0.01)
+    more = st.popover("More signals", key="more-signals", on_change="rerun")
+    if more.open:
         for name in names:
             if name not in used:
-                slider(name, name.removeprefix(WEIGHT), recorded, 1.0, on_change, step=0.01)
+                with more:
+                    slider(name, name.removeprefix(WEIGHT), recorded, 1.0, step=0.01)
 
 
-def budgets(context: Context, recorded: Knobs, on_change: Callable[[], None]) -> None:
+def budgets(context: Context, recorded: Knobs) -> None:
     """Draw budget, reserve, caps, shares."""
-    slider("budget", "Budget, tokens", recorded, largest_budget(context), on_change)
-    slider("k", "Most passages (0: as many as fit)", recorded, max(50, recorded["k"]), on_change)
-    slider("item_cap", "One passage may take, %", recorded, FULL, on_change, least=1)
-    slider("source_cap", "One source may take, %", recorded, FULL, on_change, least=1)
+    slider("budget", "Budget, tokens", recorded, largest_budget(context))
+    slider("k", "Most passages (0: as many as fit)", recorded, max(50, recorded["k"]))
+    slider("item_cap", "One passage may take, %", recorded, FULL, least=1)
+    slider("source_cap", "One source may take, %", recorded, FULL, least=1)
     with st.popover("Shares and reserve"):
-        slider("reserve", "Kept free, tokens", recorded, largest_budget(context), on_change)
+        slider("reserve", "Kept free, tokens", recorded, largest_budget(context))
         st.caption("Shares by weight; a group with 0 takes from what the others leave.")
         for name in recorded:
             if name.startswith(SHARE):
                 most = max(5.0, recorded[name])
-                slider(name, name.removeprefix(SHARE), recorded, most, on_change, step=0.25)
+                slider(name, name.removeprefix(SHARE), recorded, most, step=0.25)
 
 
-def forms(recorded: Knobs, on_change: Callable[[], None]) -> None:
+def forms(recorded: Knobs) -> None:
     """Draw thresholds and choices."""
     least = min(50, recorded["threshold"])
-    slider("threshold", "Duplicates from, % alike (100: equal)", recorded, FULL, on_change, least=least)
-    slider("min_score", "Least score", recorded, 1.0, on_change, step=0.01)
+    slider("threshold", "Duplicates from, % alike (100: equal)", recorded, FULL, least=least)
+    slider("min_score", "Least score", recorded, 1.0, step=0.01)
     for name, label in (
         ("selection", "Selection"),
         ("order", "Order in the text"),
@@ -111,7 +115,6 @@ def forms(recorded: Knobs, on_change: Callable[[], None]) -> None:
             index=options.index(recorded[name]),
             key=name,
             bind="query-params",
-            on_change=on_change,
         )
 
 
@@ -120,7 +123,6 @@ def slider(
     label: str,
     recorded: Knobs,
     most: float,
-    on_change: Callable[[], None],
     *,
     least: float = 0,
     step: float = 1,
@@ -135,7 +137,6 @@ def slider(
         kind(step),
         key=name,
         bind="query-params",
-        on_change=on_change,
     )
 
 

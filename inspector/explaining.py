@@ -26,9 +26,7 @@ _FOLDED = 320
 
 def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: dict[str, str]) -> None:
     """Draw the candidate that is looked at: its fate, score, text, and what would admit it."""
-    asked = state.take_from_address("candidate", found)
-    if asked:
-        st.session_state["candidate"] = asked[0]
+    state.seed("candidate", names[0], found.__contains__)
     if st.session_state.get("candidate") not in found:
         st.session_state["candidate"] = names[0]
     walk(names)
@@ -37,9 +35,10 @@ def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: 
         names,
         format_func=lambda option: label_of(found[option]) if option in found else option,
         key="candidate",
+        persist_state="session",
         label_visibility="collapsed",
     )
-    state.write_to_address("candidate", [name])
+    state.publish("candidate", name)
     row = found[name]
     st.badge(fate_of(row.verdict, row.reason), color="green" if row.verdict is Verdict.KEPT else "red")
     if row.title:

@@ -26,9 +26,11 @@ __all__ = [
     "current",
     "known_names",
     "open_named",
+    "publish",
     "ranked_of",
     "remember",
     "rows_of",
+    "seed",
     "settings",
     "take_from_address",
     "write_to_address",
@@ -70,11 +72,28 @@ def follow_address() -> None:
     session["written"] = name
 
 
-def take_from_address(key: str, options: Collection[str]) -> list[str]:
-    """Return what the address says for a key where a person changed it, of what can be chosen; else nothing.
+def seed(
+    key: str, default: Any, is_known: Callable[[str], bool], *, read: Callable[[str], Any] = str
+) -> None:
+    """Give a widget the value that a person's address has for it, else leave it, else the default.
 
-    Streamlit's own binding would put labels, and so texts of records, into the address.
+    Call it before the widget, and `publish` after. Streamlit's own binding would put labels, and so texts
+    of records, into the address, and would not let a button change the page.
     """
+    asked = st.query_params.get_all(key)
+    if asked and asked != st.session_state.get(f"written-{key}") and is_known(asked[0]):
+        st.session_state[key] = read(asked[0])
+    if st.session_state.get(key) is None:
+        st.session_state[key] = default
+
+
+def publish(key: str, value: Any, default: Any = None) -> None:
+    """Write a widget's value into the address; a default is left out."""
+    write_to_address(key, [] if value is None or value == default else [str(value)])
+
+
+def take_from_address(key: str, options: Collection[str]) -> list[str]:
+    """Return what a person's address says for a key, of what can be chosen; nothing where we wrote it."""
     asked = st.query_params.get_all(key)
     if not asked or asked == st.session_state.get(f"written-{key}"):
         return []
@@ -83,8 +102,10 @@ def take_from_address(key: str, options: Collection[str]) -> list[str]:
 
 def write_to_address(key: str, values: list[str]) -> None:
     """Write what is chosen for a key into the address."""
-    if st.query_params.get_all(key) != values:
+    if values and st.query_params.get_all(key) != values:
         st.query_params[key] = values
+    elif not values and key in st.query_params:
+        del st.query_params[key]
     st.session_state[f"written-{key}"] = values
 
 

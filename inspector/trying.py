@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.tuning import Knobs, as_json
-from langchain_context_engine import Context, diff
+from langchain_context_engine import Context, Diff
 
 __all__ = ["Try", "added", "try_table", "undone"]
 
@@ -22,11 +22,13 @@ class Try:
         knobs: Every knob, to turn back to.
         changed: The settings for a replay.
         context: What they gave.
+        difference: From what was recorded to that, worked out once.
     """
 
     knobs: Knobs
     changed: Mapping[str, Any]
     context: Context
+    difference: Diff
 
     @property
     def told(self) -> str:
@@ -54,19 +56,18 @@ def undone(tries: Sequence[Try]) -> tuple[Try, ...]:
 
 
 def try_table(tries: Sequence[Try]) -> list[dict[str, Any]]:
-    """Return one row a try, the latest first, each compared with the first."""
+    """Return one row a try, the latest first, each compared with what was recorded."""
     table = []
     for number, one in reversed(list(enumerate(tries))):
-        difference = diff(tries[0].context, one.context)
         table.append(
             {
                 "try": number,
                 "changed": one.told,
                 "tokens": one.context.tokens,
                 "passages": len(one.context.passages),
-                "entered": len(difference.entered),
-                "left": len(difference.left),
-                "shared": difference.overlap,
+                "entered": len(one.difference.entered),
+                "left": len(one.difference.left),
+                "shared": one.difference.overlap,
             }
         )
     return table

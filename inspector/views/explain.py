@@ -16,6 +16,7 @@ from langchain_context_engine.explain import Row
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 ACCENT = "#4c7be0"
 CANDIDATE_WIDTH = 300
+LONGEST_SEARCH = 200
 
 
 def show() -> None:
@@ -31,15 +32,16 @@ def show() -> None:
             "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
             "left out are not known here, and Tune cannot replay it."
         )
+    state.seed("section", SECTIONS[0], SECTIONS.__contains__)
     section = st.segmented_control(
         "Section",
         SECTIONS,
-        default=SECTIONS[0],
         required=True,
         key="section",
-        bind="query-params",
+        persist_state="session",
         label_visibility="collapsed",
     )
+    state.publish("section", section, SECTIONS[0])
     if section == "Budget":
         budget(opened)
     elif section == "Duplicates":
@@ -64,16 +66,18 @@ def candidates(opened: Opened, rows: list[Row]) -> None:
     left, right = st.columns([66, 34], gap="medium")
     with left:
         narrow, search = st.columns([3, 2], vertical_alignment="bottom")
-        narrow.segmented_control(
-            "Show", SHOWN, default=SHOWN[0], required=True, key="shown", bind="query-params"
-        )
+        state.seed("shown", SHOWN[0], SHOWN.__contains__)
+        state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
+        narrow.segmented_control("Show", SHOWN, required=True, key="shown", persist_state="session")
         search.text_input(
             "Why is this not here?",
             key="find",
-            bind="query-params",
+            max_chars=LONGEST_SEARCH,
             placeholder="words of it, its id or source",
             live="300ms",
         )
+        state.publish("shown", st.session_state["shown"], SHOWN[0])
+        state.publish("find", st.session_state["find"], "")
         ranked(opened, filter_rows(rows, st.session_state["shown"], st.session_state["find"] or ""), colours)
     with right:
         explaining.candidate(opened, found, names, colours)

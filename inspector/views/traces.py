@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -11,7 +13,9 @@ from langchain_context_engine.journal import TraceRow
 
 PAGE_SIZE = 50
 EVERY = "2s"
-STATUSES = ("ok", "partial", "empty")
+ANY = "any"
+STATUSES = (ANY, "ok", "partial", "empty")
+LONGEST_SEARCH = 200
 
 
 def show() -> None:
@@ -32,27 +36,34 @@ def show() -> None:
 def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
     search, status, live = st.columns([5, 3, 2], vertical_alignment="bottom")
+    state.seed("q", "", lambda text: len(text) <= LONGEST_SEARCH)
+    state.seed("status", ANY, STATUSES.__contains__)
     search.text_input(
         "Search",
         key="q",
-        bind="query-params",
+        max_chars=LONGEST_SEARCH,
         placeholder="a word of the question, or a source",
         live="300ms",
     )
-    status.segmented_control("Status", STATUSES, key="status", bind="query-params")
+    status.segmented_control("Status", STATUSES, key="status", required=True)
+    state.publish("q", st.session_state["q"], "")
+    state.publish("status", st.session_state["status"], ANY)
     live.toggle("Live tail", key="live", help=f"Looks for new questions every {EVERY}.")
     st.fragment(listing, run_every=EVERY if st.session_state["live"] else None)(total)
 
 
 def listing(total: int) -> None:
     """Draw one page of the table; choosing a row opens it."""
-    conditions = {"search": st.session_state["q"] or "", "status": st.session_state["status"]}
+    status = st.session_state["status"]
+    wanted = None if status == ANY else status
+    conditions: dict[str, Any] = {"search": st.session_state["q"] or "", "status": wanted}
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
             return
         found = journal.count(**conditions)
         pages = max(1, -(-found // PAGE_SIZE))
-        page = min(st.session_state.get("page", 1), pages)
+        state.seed("page", 1, str.isdecimal, read=int)
+        page = st.session_state["page"] = max(1, min(st.session_state["page"], pages))
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **conditions)
     st.caption(f"{found:,} of {total:,} questions. Choose a row to see why its context is as it is.")
     if not traces:
@@ -60,7 +71,8 @@ def listing(total: int) -> None:
         return
     table(traces)
     if pages > 1:
-        st.pagination(pages, key="page", bind="query-params")
+        st.pagination(pages, key="page")
+        state.publish("page", page, 1)
 
 
 def table(traces: list[TraceRow]) -> None:

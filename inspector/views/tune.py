@@ -30,7 +30,7 @@ def bench(opened: Opened) -> None:
     recorded = tuning.recorded(opened.context)
     left, right = st.columns([28, 72], gap="large")
     with left:
-        controls.draw(opened.context, recorded, lambda: None)
+        controls.draw(opened.context, recorded)
         st.caption(
             f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
             "filters. They need a new question (Collections page)."
@@ -39,20 +39,22 @@ def bench(opened: Opened) -> None:
         knobs = controls.turned(recorded)
         changed = tuning.changes(opened.context, knobs)
         context, rows = state.replayed(opened, changed)
-        remember(opened, Try(knobs, changed, context), recorded)
         before = Opened(opened.name, state.replayed(opened, {})[0])
+        difference = diff(before.context, context)
+        remember(before, Try(knobs, changed, context, difference), recorded)
         if before.context.text != opened.context.text:
             st.caption(
                 "Another version of the engine recorded this trace; before is what this version builds of it."
             )
-        result(before, context, rows)
+        result(before, context, rows, difference)
         history(opened, recorded)
         copy(changed)
 
 
 def remember(opened: Opened, one: Try, recorded: tuning.Knobs) -> None:
-    """Add what is tried now to the history of this trace."""
-    tries = tries_of(opened) or (Try(recorded, {}, state.replayed(opened, {})[0]),)
+    """Add what is tried now to the history of this trace, which begins with what was recorded."""
+    first = opened.context
+    tries = tries_of(opened) or (Try(recorded, {}, first, diff(first, first)),)
     st.session_state["tries"][opened.name] = added(tries, one)
 
 
@@ -62,24 +64,31 @@ def tries_of(opened: Opened) -> tuple[Try, ...]:
     return tries
 
 
-def result(opened: Opened, context: Context, rows: list[Row]) -> None:
+def result(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
     """Draw before and after: figures, ranks, texts."""
     before = state.replayed(opened, {})[1]
-    difference = diff(opened.context, context)
     figures(opened, context, rows, difference)
     st.text(told(difference))
-    ranks, texts = st.tabs(["Candidates, before and after", "Text, before and after"])
-    with ranks:
-        table(before, rows, difference)
-    with texts:
-        one, other = st.columns(2)
-        one.caption("Before")
-        one.code(opened.context.text or "(empty)", language=None, wrap_lines=True, height=420)
-        other.caption("After")
-        other.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
-        if difference.lines:
-            st.caption("The difference")
-            st.code("\n".join(difference.lines), language="diff", wrap_lines=True)
+    # Only what is looked at is drawn, so that a turned knob is answered at once.
+    ranks, texts = st.tabs(
+        ["Candidates, before and after", "Text, before and after"], key="view", on_change="rerun"
+    )
+    if ranks.open:
+        with ranks:
+            table(before, rows, difference)
+    if texts.open:
+        with texts:
+            both_texts(opened.context, context, difference)
+
+
+def both_texts(old: Context, new: Context, difference: Diff) -> None:
+    """Draw the text before and after, and their difference."""
+    for column, name, context in zip(st.columns(2), ("Before", "After"), (old, new), strict=True):
+        column.caption(name)
+        column.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
+    if difference.lines:
+        st.caption("The difference")
+        st.code("\n".join(difference.lines), language="diff", wrap_lines=True)
 
 
 def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
@@ -180,8 +189,9 @@ def history(opened: Opened, recorded: tuning.Knobs) -> None:
 
 def copy(changed: dict[str, object]) -> None:
     """Draw the settings to take away."""
-    with st.expander("Copy these settings"):
-        python, data = st.columns(2)
+    settings = st.expander("Copy these settings", key="copy", on_change="rerun")
+    if settings.open:
+        python, data = settings.columns(2)
         python.code(tuning.as_python(changed), language="python")
         data.code(tuning.as_json(changed), language="json")
 

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.trying import Try, added, try_table, undone
 from inspector.tuning import PRESETS, as_json, as_python, changes, largest_budget, recorded, turned_by
-from langchain_context_engine import Budget, ContextEngine, replay
+from langchain_context_engine import Budget, ContextEngine, diff, replay
 from tests.builders import ListSource
 from tests.inspector.builders import a_context, a_shared_context
 
@@ -86,10 +86,9 @@ def test_the_budget_can_be_turned_to_where_everything_fits():
 def test_tries_are_kept_in_order_without_repeats_and_undone_to_the_first():
     context = a_context()
     knobs = recorded(context)
-    first, second = (
-        Try(knobs, {}, context),
-        Try({**knobs, "budget": 60}, {"budget": 60}, replay(context, budget=60)),
-    )
+    smaller = replay(context, budget=60)
+    first = Try(knobs, {}, context, diff(context, context))
+    second = Try({**knobs, "budget": 60}, {"budget": 60}, smaller, diff(context, smaller))
     tries = added(added(added((), first), second), second)
     assert [one.told for one in tries] == ["as recorded", "budget: 60"]
     assert [row["try"] for row in try_table(tries)] == [1, 0]
