@@ -177,11 +177,12 @@ class _Endpoints:
     async def _answer(
         self, request: Request, respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]]
     ) -> Response:
+        if not self._is_meant(request):
+            return _misdirected()
         scope = self.callers.scope_of(request.headers.get("authorization", ""))
         if scope is None:
-            return _error(
-                401, "unauthorized", "a valid bearer token is needed", {"WWW-Authenticate": "Bearer"}
-            )
+            needed = {"WWW-Authenticate": "Bearer"}
+            return _error(401, "unauthorized", "a valid bearer token is needed", needed)
         try:
             return await respond(await self._body(request), scope)
         except BodyError as error:

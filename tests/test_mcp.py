@@ -1,0 +1,132 @@
+"""The MCP server, by a real client in this process (FEATURES B13)."""
+
+from __future__ import annotations
+
+import pytest
+from mcp import Client
+
+from langchain_context_engine import ChromaSource, ConfigError, ContextEngine
+from langchain_context_engine.mcp_server import create_mcp_server
+from tests.builders import FailingSource, WordEmbeddings, a_collection
+
+RECORDS = [
+    {"id": "a", "text": "Invoices are sent monthly.", "path": "docs/billing.md", "user_id": "ann"},
+    {"id": "b", "text": "Invoices of Bob are secret.", "path": "docs/bob.md", "user_id": "bob"},
+    {"id": "c", "text": "def send_invoices(): ...", "path": "src/send.py", "user_id": "ann", "kind": "code"},
+]
+
+
+def an_engine(**settings):
+    embeddings = WordEmbeddings()
+    source = ChromaSource(a_collection(RECORDS, embeddings=embeddings), embeddings=embeddings, name="notes")
+    return ContextEngine([source], **settings)
+
+
+def a_client(engine=None, **bound):
+    return Client(create_mcp_server(engine or an_engine(), **{"scope": {"user_id": "ann"}, **bound}))
+
+
+async def call(client, tool, **arguments):
+    return await client.call_tool(tool, arguments)
+
+
+def text_of(result):
+    return "\n".join(block.text for block in result.content)
+
+
+async def test_the_tools_are_told_without_any_way_to_widen_the_scope():
+    """B13."""
+    async with a_client() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    assert set(tools) == {"get_context", "explain_candidate"}
+    assert set(tools["get_context"].input_schema["properties"]) == {"query", "max_tokens", "kinds"}
+    assert set(tools["explain_candidate"].input_schema["properties"]) == {"candidate", "context_id"}
+
+
+async def test_a_context_is_given_with_its_citations():
+    """B13."""
+    engine = an_engine()
+    async with a_client(engine) as client:
+        answer = (await call(client, "get_context", query="when are invoices sent?")).structured_content
+    assert answer["text"] == engine.build("when are invoices sent?", scope={"user_id": "ann"}).text
+    assert answer["status"] == "ok"
+    assert answer["citations"][0]["marker"] in answer["text"]
+    assert {c["source"] for c in answer["citations"]} == {"docs/billing.md", "src/send.py"}
+    assert "Bob" not in str(answer)
+
+
+async def test_the_budget_and_the_kinds_are_the_models_choice():
+    """B13."""
+    async with a_client() as client:
+        small = (await call(client, "get_context", query="invoices", max_tokens=9)).structured_content
+        code = (await call(client, "get_context", query="invoices", kinds=["code"])).structured_content
+    assert small["tokens"] <= 9
+    assert [c["kind"] for c in code["citations"]] == ["code"]
+
+
+async def test_what_was_bound_is_narrowed_and_never_widened():
+    """B13."""
+    async with a_client(kinds=("code",)) as client:
+        other = (await call(client, "get_context", query="invoices", kinds=["note"])).structured_content
+        both = (
+            await call(client, "get_context", query="invoices", kinds=["note", "code"])
+        ).structured_content
+    assert other["text"] == ""
+    assert [c["kind"] for c in both["citations"]] == ["code"]
+
+
+@pytest.mark.parametrize("named", ["[1]", "1", "a", "docs/billing.md"])
+async def test_a_candidate_is_explained_by_marker_id_or_path(named):
+    """B13."""
+    async with a_client() as client:
+        given = (
+            await call(client, "get_context", query="when are invoices sent monthly?")
+        ).structured_content
+        latest = text_of(await call(client, "explain_candidate", candidate=named))
+        by_id = text_of(
+            await call(client, "explain_candidate", candidate=named, context_id=given["context_id"])
+        )
+    assert latest == by_id
+    assert "/a is in, whole" in latest
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"candidate": "b"}, {"candidate": "zzz"}, {"candidate": "a", "context_id": "x"}]
+)
+async def test_what_is_out_of_scope_looks_like_what_there_is_not(arguments):
+    """B13, promise 4."""
+    async with a_client() as client:
+        await call(client, "get_context", query="invoices")
+        result = await call(client, "explain_candidate", **arguments)
+    assert result.is_error
+    assert "no such" in text_of(result)
+    assert "Bob" not in text_of(result)
+
+
+async def test_before_any_context_there_is_nothing_to_explain():
+    async with a_client() as client:
+        assert (await call(client, "explain_candidate", candidate="a")).is_error
+
+
+@pytest.mark.parametrize(
+    "arguments", [{}, {"query": 7}, {"query": "x" * 20_001}, {"query": "x", "max_tokens": -1}]
+)
+async def test_arguments_are_checked(arguments):
+    async with a_client() as client:
+        assert (await call(client, "get_context", **arguments)).is_error
+
+
+async def test_an_error_says_nothing_about_the_inside():
+    failing = ContextEngine([FailingSource(RuntimeError("cannot open /srv/secret.db"))])
+    async with a_client(failing, scope={}) as client:
+        result = await call(client, "get_context", query="invoices")
+    assert result.is_error
+    assert "secret" not in text_of(result)
+    assert "no source" in text_of(result)
+
+
+def test_a_wrong_binding_is_refused_while_building():
+    with pytest.raises(TypeError, match="scop"):
+        create_mcp_server(an_engine(), scop={})
+    with pytest.raises(ConfigError):
+        create_mcp_server(an_engine(), budget=-1)

@@ -1,0 +1,257 @@
+"""The HTTP server: the document's two routes, validated, bounded, scoped by the server alone."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import pytest
+from starlette.testclient import TestClient
+
+from langchain_context_engine import ConfigError, ContextEngine
+from langchain_context_engine.designs import PrimeContextService
+from langchain_context_engine.server import LOOPBACK_HOSTS, create_app, serve
+from tests.builders import FailingSource, ListSource, a_candidate
+from tests.designs.prime_builders import a_service
+
+MESSAGE = {"threadId": "t1", "message": "When are invoices sent?"}
+
+
+@pytest.fixture
+def service(tmp_path):
+    service = a_service(journal=tmp_path / "journal.db")
+    yield service
+    service.close()
+
+
+@pytest.fixture
+def caller(service):
+    return TestClient(create_app(service, scope={"user_id": "ann"}))
+
+
+def test_build_answers_data_and_meta_with_the_documents_names(caller):
+    """C12."""
+    answer = caller.post("/build", json=MESSAGE)
+    assert answer.status_code == 200
+    data, meta = answer.json()["data"], answer.json()["meta"]
+    assert set(answer.json()) == {"data", "meta"}
+    assert meta == {
+        "tokenUsage": data["totalTokens"],
+        "sourceCount": len(data["items"]),
+        "citationCount": len(data["citations"]),
+    }
+    assert set(data) == {"text", "status", "totalTokens", "items", "citations", "stats"}
+    assert set(data["stats"]) == {"explicitCount", "searchCount", "historyCount", "excludedCount"}
+    item = next(item for item in data["items"] if item["id"] == "billing")
+    assert set(item) == {"id", "type", "content", "excerpt", "source", "relevance", "tokens", "metadata"}
+    assert set(item["metadata"]) == {"path", "createdAt", "matchedKeywords", "searchRank"}
+    citation = next(c for c in data["citations"] if c["source"] == "docs/billing.md")
+    assert set(citation) == {"id", "source", "type", "path", "excerpt", "relevance", "usedInResponse"}
+    assert citation["id"] in data["text"]
+
+
+def test_build_takes_references_history_and_a_budget(caller):
+    """C12."""
+    body = {
+        **MESSAGE,
+        "references": ["docs/refunds.md"],
+        "history": [{"role": "user", "content": "Hello"}],
+        "maxTokens": 560,
+    }
+    data = caller.post("/build", json=body).json()["data"]
+    assert data["stats"]["explicitCount"] == 1
+    assert data["totalTokens"] <= 60
+    assert "reference" in {item["type"] for item in data["items"]}
+
+
+def test_feedback_is_felt_in_the_next_build(caller):
+    """C12, C11."""
+
+    def relevance():
+        items = caller.post("/build", json=MESSAGE).json()["data"]["items"]
+        return next(item["relevance"] for item in items if item["id"] == "billing")
+
+    before = relevance()
+    answer = caller.post("/feedback", json={"contextItemId": "billing", "useful": True})
+    assert (answer.status_code, answer.json()) == (200, {"success": True})
+    assert relevance() == pytest.approx(before + 0.05)
+
+
+def test_health_says_nothing_about_what_is_served(caller):
+    assert caller.get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        "message",
+        {"message": ""},
+        {"message": "  "},
+        {"message": 7},
+        {"message": "x" * 20_001},
+        {**MESSAGE, "threadId": 7},
+        {**MESSAGE, "threadId": "x" * 513},
+        {**MESSAGE, "references": "a"},
+        {**MESSAGE, "references": ["a"] * 51},
+        {**MESSAGE, "references": [None]},
+        {**MESSAGE, "history": [{"role": "user"}]},
+        {**MESSAGE, "history": [{"role": "root", "content": "x"}]},
+        {**MESSAGE, "history": [{"role": [], "content": "x"}]},
+        {**MESSAGE, "maxTokens": -1},
+        {**MESSAGE, "maxTokens": True},
+        {**MESSAGE, "maxTokens": 1e9},
+        {**MESSAGE, "maxTokens": 10**9},
+        {**MESSAGE, "userId": "bob"},
+        {**MESSAGE, "scope": {"user_id": "bob"}},
+        {**MESSAGE, "where": {}},
+    ],
+)
+def test_a_body_that_is_wrong_is_refused_with_what_is_wrong(caller, body):
+    """C12."""
+    answer = caller.post("/build", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "invalid_request"
+    assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("useful", [None, 1, 0, "true", []])
+def test_useful_is_true_or_false(caller, useful):
+    """C12."""
+    assert caller.post("/feedback", json={"contextItemId": "billing", "useful": useful}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "raw", [b"", b"null", b"{", b"\xff\xfe", b"[" * 100_000, b'{"message": ' + b"9" * 9000 + b"}"]
+)
+def test_what_is_no_json_is_refused(caller, raw):
+    answer = caller.post("/build", content=raw, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+
+
+def test_a_body_too_large_is_not_read_to_its_end(caller):
+    read = []
+
+    def body():
+        for n in range(1000):
+            read.append(n)
+            yield b" " * 10_000
+
+    answer = caller.post("/build", content=body(), headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+def test_a_form_that_a_web_page_sends_is_refused(caller):
+    answer = caller.post("/build", content=json.dumps(MESSAGE), headers={"content-type": "text/plain"})
+    assert answer.status_code == 415
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/build", 405), ("POST", "/nothing", 404), ("PUT", "/health", 405)]
+)
+def test_errors_of_routing_are_json_too(caller, method, path, status):
+    answer = caller.request(method, path)
+    assert answer.status_code == status
+    assert answer.json()["error"]["code"]
+
+
+def test_a_caller_sees_its_own_scope_and_nobody_elses(service):
+    """C12: the scope is the server's setting of the caller."""
+    app = create_app(service, tokens={"token-a": {"user_id": "ann"}, "token-b": {"user_id": "bob"}})
+    caller = TestClient(app)
+
+    def ask(token):
+        return caller.post("/build", json=MESSAGE, headers={"authorization": f"Bearer {token}"})
+
+    assert ask("token-a").json()["meta"]["sourceCount"] > 0
+    assert ask("token-b").json()["meta"]["sourceCount"] == 0
+    feedback = {"contextItemId": "billing", "useful": False}
+    assert (
+        caller.post("/feedback", json=feedback, headers={"authorization": "Bearer token-b"}).status_code
+        == 404
+    )
+    assert (
+        caller.post("/feedback", json=feedback, headers={"authorization": "bearer token-a"}).status_code
+        == 200
+    )
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "token-a",
+        "Bearer",
+        "Bearer ",
+        "Bearer token-",
+        "Bearer token-aa",
+        "Basic token-a",
+        "Bearer \xe9",
+    ],
+)
+def test_without_a_known_token_nothing_is_answered(service, header):
+    caller = TestClient(create_app(service, tokens={"token-a": {"user_id": "ann"}}))
+    headers = {} if header is None else {"authorization": header.encode("latin-1")}
+    for path in ("/build", "/feedback"):
+        answer = caller.post(path, json=MESSAGE, headers=headers)
+        assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+    assert caller.get("/health").status_code == 200
+
+
+def test_the_servers_scope_holds_over_that_of_a_token(service):
+    app = create_app(service, scope={"user_id": "bob"}, tokens={"t": {"user_id": "ann"}})
+    answer = TestClient(app).post("/build", json=MESSAGE, headers={"authorization": "Bearer t"})
+    assert answer.json()["meta"]["sourceCount"] == 0
+
+
+@pytest.mark.parametrize("wrong", [{}, {"tokens": {"t": {}}}, {"tokens": {" ": {"user_id": "ann"}}}])
+def test_a_server_that_could_not_answer_anybody_is_refused_while_building(service, wrong):
+    with pytest.raises(ConfigError):
+        create_app(service, **wrong)
+
+
+def test_by_another_name_than_its_own_it_does_not_answer(service):
+    """A web page whose name was pointed at this machine (DNS rebinding)."""
+    app = create_app(service, scope={"user_id": "ann"}, allowed_hosts=LOOPBACK_HOSTS)
+    for name, status in (("localhost:1", 200), ("127.0.0.1", 200), ("[::1]:9", 200), ("evil.example", 421)):
+        assert TestClient(app, base_url=f"http://{name}").get("/health").status_code == status
+        assert TestClient(app, base_url=f"http://{name}").post("/build", json=MESSAGE).status_code == status
+
+
+def test_listening_beyond_this_machine_needs_a_token(service):
+    with pytest.raises(ConfigError, match="token"):
+        serve(service, host="0.0.0.0", scope={"user_id": "ann"})
+
+
+def test_an_error_says_nothing_about_the_inside(caplog):
+    """C12: errors without internals."""
+    failing = FailingSource(RuntimeError("cannot open /srv/secret.db with sk-test-key"))
+    caller = TestClient(create_app(PrimeContextService.over(ContextEngine([failing]))))
+    with caplog.at_level(logging.DEBUG):
+        answer = caller.post("/build", json=MESSAGE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+    assert "secret" not in answer.text + caplog.text
+    working = ListSource([a_candidate(text="invoices", relevance=0.5)])
+    partial = PrimeContextService.over(ContextEngine([failing, working]))
+    answer = TestClient(create_app(partial)).post("/build", json=MESSAGE)
+    assert answer.json()["data"]["status"] == "partial"
+    assert "secret" not in answer.text
+
+
+def test_a_crash_is_a_json_error_without_its_message(service, monkeypatch):
+    def crash(*_, **__):
+        raise ZeroDivisionError("at /srv/secret.py")
+
+    monkeypatch.setattr(service, "abuild_prime_context", crash)
+    caller = TestClient(create_app(service, scope={"user_id": "ann"}), raise_server_exceptions=False)
+    answer = caller.post("/build", json=MESSAGE)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+    assert "secret" not in answer.text
+
+
+def test_without_a_journal_feedback_is_told_not_to_be_kept():
+    caller = TestClient(create_app(a_service(), scope={"user_id": "ann"}))
+    answer = caller.post("/feedback", json={"contextItemId": "billing", "useful": True})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "not_kept")

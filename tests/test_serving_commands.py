@@ -1,0 +1,87 @@
+"""`context-engine serve` and `context-engine mcp`, as processes of their own on a real store."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+from mcp import Client, StdioServerParameters
+
+from langchain_context_engine.cli import main
+from tests.conftest import ROOT
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from langchain_context_engine.cli import main; sys.exit(main())",
+]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("serving")
+    notes = [
+        {"id": "a", "text": "Invoices are sent monthly.", "team": "red"},
+        {"id": "b", "text": "Invoices of the blue team are secret.", "team": "blue"},
+    ]
+    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)), encoding="utf-8")
+    assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder / "store")]) == 0
+    return folder / "store"
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+@pytest.fixture
+def server(store):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [*COMMAND, "serve", "--store", str(store), "--port", str(port), "--scope", "team=red"]
+    process = subprocess.Popen(
+        command, env=environment(CONTEXT_ENGINE_TOKEN="a-token"), stderr=subprocess.PIPE
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                if httpx.get(f"{address}/health").status_code == 200:
+                    break
+            except httpx.TransportError:
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_serve_answers_with_a_token_within_its_scope(server):
+    """B10, C12."""
+    body = {"message": "which invoices are there?"}
+    assert httpx.post(f"{server}/build", json=body).status_code == 401
+    headers = {"authorization": "Bearer a-token"}
+    answer = httpx.post(f"{server}/build", json=body, headers=headers)
+    assert [item["id"] for item in answer.json()["data"]["items"]] == ["a"]
+    feedback = {"contextItemId": "a", "useful": True}
+    assert httpx.post(f"{server}/feedback", json=feedback, headers=headers).json() == {"success": True}
+
+
+def test_serve_beyond_this_machine_without_a_token_is_refused(store, capsys):
+    assert main(["serve", "--store", str(store), "--host", "0.0.0.0"]) == 2
+    assert "token" in capsys.readouterr().err.splitlines()[-1]
+
+
+async def test_mcp_answers_over_standard_input_and_output(store):
+    """B10, B13."""
+    arguments = [*COMMAND[1:], "mcp", "--store", str(store), "--scope", "team=red", "--budget", "100"]
+    server = StdioServerParameters(command=COMMAND[0], args=arguments, env=environment())
+    async with Client(server) as client:
+        result = await client.call_tool("get_context", {"query": "which invoices are there?"})
+    assert result.structured_content["text"] == "[1] Invoices are sent monthly."
