@@ -215,6 +215,12 @@ def test_explain_tells_of_one_candidate_by_its_marker_key_or_id(ask, notes, caps
     assert "notes/c is in, whole" in capsys.readouterr().out
 
 
+def test_explain_says_what_would_let_a_candidate_in(ask, notes, capsys):
+    ask("when do invoices go out?", "--budget", "18", "--scope", "workspace_id=acme")
+    assert main(["explain", "c", "--store", str(notes / "store")]) == 0
+    assert "would be in: budget from 18 to " in capsys.readouterr().out
+
+
 def test_explain_reads_a_trace_from_a_file_or_an_id(ask, notes, tmp_path, capsys):
     _, trace, _ = ask("storm", "--json", "--no-journal")
     (tmp_path / "trace.json").write_text(trace, encoding="utf-8")

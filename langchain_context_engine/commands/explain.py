@@ -33,6 +33,7 @@ def explain(
 ) -> None:
     """Say why each candidate of the latest answer is in its context, or what kept it out."""
     from langchain_context_engine.commands.tables import fate_table, figures, label
+    from langchain_context_engine.whatif import what_would_it_take
 
     context = read_trace(trace, Store(store))
     if candidate is None:
@@ -44,6 +45,8 @@ def explain(
     key = _key(candidate, context)
     output.write_text(label(key, context))
     output.write_text(output.without_controls(context.explain(key)))
+    for change in what_would_it_take(context, key):
+        output.write_text(f"  would be in: {output.without_controls(change.sentence)}")
 
 
 def read_trace(trace: str | None, store: Store) -> Context:
