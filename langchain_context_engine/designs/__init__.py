@@ -8,6 +8,8 @@ from typing import Any
 _HOMES = {
     "memory": ("MemoryEngine",),
     "memory_options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
+    "memory_answers": ("ContextPreview", "ContextResult"),
+    "memory_results": ("Memory", "RelatedMemory", "SearchResult"),
     "memory_rankers": ("CustomRanker",),
     "memory_templates": ("ContextTemplate",),
     "plan": (
