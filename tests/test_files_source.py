@@ -246,3 +246,9 @@ def test_a_collection_that_is_gone_says_so():
 def test_a_wrong_setting_is_refused_while_building(wrong):
     with pytest.raises(ConfigError):
         a_source(**wrong)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), True, "0.3", None])
+def test_a_wrong_threshold_is_refused_while_building(threshold):
+    with pytest.raises(ConfigError, match="threshold"):
+        Fuzzy(threshold)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.clock import read_instant
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import Condition, Filter, all_of, matches, read_scope, to_chroma
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.signals import Keyword
@@ -115,9 +116,16 @@ class Fuzzy:
 
     Args:
         threshold: Records must be more alike than this, 0–1.
+
+    Raises:
+        ConfigError: It is no number from 0 to 1.
     """
 
     def __init__(self, threshold: float = 0.3) -> None:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not is_number or not 0 <= threshold <= 1:
+            msg = f"a fuzzy threshold is a number from 0 to 1, got {threshold!r}"
+            raise ConfigError(msg)
         self.threshold = threshold
         self._known: dict[str, tuple[dict[str, bytes], TrigramIndex, TrigramIndex]] = {}
         self._lock = threading.Lock()
