@@ -159,7 +159,15 @@ def test_a_turned_weight_gives_another_order_and_can_be_undone():
 
 
 def test_settings_come_from_the_address_and_nonsense_in_it_is_dropped():
-    at = a_page("tune", trace="sample-weighted", budget="300", w_relevance="7", order="evil", w_nope="1", w_importance="0.3")
+    at = a_page(
+        "tune",
+        trace="sample-weighted",
+        budget="300",
+        w_relevance="7",
+        order="evil",
+        w_nope="1",
+        w_importance="0.3",
+    )
     assert at.slider(key="budget").value == 300
     assert at.slider(key="w_relevance").value == 0.5
     assert at.selectbox(key="order").value == "relevance"
