@@ -71,6 +71,18 @@ def test_the_demo_takes_the_repository_it_runs_in_unless_it_is_a_large_one(tmp_p
     assert "--repository" in capsys.readouterr().err
 
 
+def test_the_demo_asks_the_company_of_itself_and_a_repository_of_itself(tmp_path, capsys):
+    (tmp_path / "app.py").write_text("def invoice_day():\n    return 'foreign code'\n", encoding="utf-8")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Move the invoice day"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    store = str(tmp_path / "store")
+    assert main(["demo", "--no-inspect", "--repository", str(tmp_path), "--store", store]) == 0
+    company, _, repository = capsys.readouterr().out.partition("── And of ")
+    assert DEMO_QUESTIONS[2].question in company
+    assert "foreign code" not in company
+    assert "Move the invoice day" in repository
+
+
 def test_the_demo_opens_the_inspector_on_its_journal(demo, monkeypatch, capsys):
     folder, _ = demo
     opened = []

@@ -12,10 +12,12 @@ from langchain_context_engine.commands.inspect import open_inspector
 from langchain_context_engine.commands.store import Store
 
 if TYPE_CHECKING:
-    from langchain_context_engine.demo import DemoQuestion
     from langchain_context_engine.types import Context
 
 DEMO_STORE = Path(".context-engine") / "demo"
+
+COMPANY = ("memories", "chat", "experiences")
+REPOSITORY_QUESTION = "What has changed most recently, and why?"
 
 # Embedding a larger repository would keep a newcomer waiting.
 _MAX_FILES = 3000
@@ -41,7 +43,7 @@ def demo(
     Everything happens on this machine. The answers are recorded and, unless --no-inspect, opened in the
     inspector.
     """
-    from langchain_context_engine.demo import DEMO_QUESTIONS, load_demo
+    from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, load_demo
 
     home = Store(store)
     home.create()
@@ -56,8 +58,17 @@ def demo(
     engine = home.engine(journal=str(home.journal_path), scope_keys=("workspace_id",))
     try:
         for number, question in enumerate(DEMO_QUESTIONS, 1):
-            context = engine.build(question.question, scope=question.scope, budget=question.budget)
-            _tell(number, question, context)
+            # Somebody's repository knows nothing of the fictional company; the bundled one does.
+            asked = None if root is None else COMPANY
+            context = engine.build(
+                question.question, scope=question.scope, budget=question.budget, sources=asked
+            )
+            _tell(f"{number}. {question.question}", context, question.shows)
+        if root is not None and collections.commits.count():
+            context = engine.build(
+                REPOSITORY_QUESTION, scope={"workspace_id": WORKSPACE_ID}, budget=400, sources=("commits",)
+            )
+            _tell(f"And of {collections.repository.name}: {REPOSITORY_QUESTION}", context)
     finally:
         if engine.journal is not None:
             engine.journal.close()
@@ -79,15 +90,16 @@ def repository_here(folder: Path) -> Path | None:
     return top
 
 
-def _tell(number: int, question: DemoQuestion, context: Context) -> None:
+def _tell(title: str, context: Context, shows: str = "") -> None:
     from langchain_context_engine.commands.tables import fates, figures, label, told
 
     for warning in context.warnings:
         output.warn(warning)
-    output.write_text(f"\n── {number}. {question.question}\n\n{context.text}\n\n{figures(context)}")
+    output.write_text(f"\n── {title}\n\n{context.text}\n\n{figures(context)}")
     for row in fates(context, near=1)[1]:
         output.write_text(f"✗ {label(row.key, context)} {told(row, context)}")
-    output.write_text(f"→ {question.shows}")
+    if shows:
+        output.write_text(f"→ {shows}")
 
 
 def _go_on(home: Store, *, opens_inspector: bool) -> None:
