@@ -12,7 +12,7 @@ import pytest
 from langchain_context_engine import ConfigError, ContextEngine, ScopeError
 from langchain_context_engine.designs import PrimeContextService, PrimeSettings
 from langchain_context_engine.designs.prime_setup import DEFAULTS, ENGINE
-from tests.builders import SlowSource, a_candidate
+from tests.builders import ListSource, SlowSource, a_candidate
 from tests.conftest import ROOT
 from tests.designs.prime_builders import FILES, a_service, ask, item
 
@@ -232,6 +232,21 @@ def test_nobody_sees_what_is_another_users():
         service.record_feedback("billing", True, "ann")
 
 
+def test_a_source_that_forgets_the_scope_lets_nobody_judge_what_is_anothers(tmp_path):
+    """C11, promise 4."""
+
+    class Careless(ListSource):
+        def get(self, ids, request):
+            return [candidate for candidate in self.candidates if candidate.id in ids]
+
+    careless = Careless([a_candidate(id="x", text="of bob", metadata={"user_id": "bob"})])
+    service = a_service(sources=[careless], journal=tmp_path / "journal.db")
+    with pytest.raises(ConfigError, match="no item"):
+        service.record_feedback("x", False, "ann")
+    service.record_feedback("x", False, "bob")
+    service.close()
+
+
 def test_async_gives_the_same():
     service = a_service()
     one = asyncio.run(service.abuild_prime_context("t1", "When are invoices sent?", "ann", now="2026-03-10"))
@@ -242,8 +257,6 @@ def test_async_gives_the_same():
 
 
 def test_a_service_over_any_engine_answers_alike():
-    from tests.builders import ListSource
-
     engine = ContextEngine([ListSource([a_candidate(id="a", text="Invoices are sent.", relevance=0.9)])])
     context = PrimeContextService.over(engine).build_prime_context(None, "invoices?")
     assert (context.text, context.stats.search_count) == ("[1] Invoices are sent.", 1)

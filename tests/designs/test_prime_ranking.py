@@ -61,6 +61,8 @@ def test_keywords_match_words_and_not_parts_of_words():
     context = ask(a_service(files, messages=None), "billing card policy rule")
     assert ranked(context, "word").signals["keyword_match"] == pytest.approx(2 / 4)
     assert ranked(context, "part").signals["keyword_match"] == 0
+    other = ask(a_service(files, messages=None), "what is the billing of it, ann?")
+    assert ranked(other, "word").signals["keyword_match"] == 1
 
 
 @pytest.mark.parametrize(
@@ -116,10 +118,13 @@ def test_what_costs_less_for_the_same_worth_is_chosen_first():
     """C5: value density."""
     files = [
         {"id": "short", "path": "1", "text": "invoices go out"},
-        {"id": "long", "path": "2", "text": "invoices go out " + "and then some more is said about it " * 10},
+        {"id": "long", "path": "2", "text": "invoices are sent monthly " + "by mail as agreed " * 5},
     ]
-    context = ask(a_service(files, messages=None, tokenizer=count_words, truncator="none", budget=30))
-    assert [i.id for i in context.items] == ["short"]
+    settings = {"messages": None, "tokenizer": count_words, "truncator": "none", "budget": 28}
+    message = "are invoices sent monthly?"
+    best_first = ask(a_service(files, selection="score", **settings), message)
+    assert [i.id for i in best_first.items] == ["long"]
+    assert [i.id for i in ask(a_service(files, **settings), message).items] == ["short"]
 
 
 def test_a_kind_above_70_percent_of_more_than_five_is_skipped():
