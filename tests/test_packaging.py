@@ -43,9 +43,13 @@ def wheel(tmp_path_factory):
         return archive.namelist()
 
 
+def _is_cache(path):
+    return any(part == "__pycache__" or part.startswith(".") for part in path.relative_to(ROOT).parts)
+
+
 def test_the_wheel_has_every_file_of_the_package(wheel):
     package = ROOT / "langchain_context_engine"
-    files = [p for p in package.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    files = [p for p in package.rglob("*") if p.is_file() and not _is_cache(p)]
     assert [p for p in files if str(p.relative_to(ROOT)) not in wheel] == []
 
 
