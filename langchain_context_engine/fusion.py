@@ -108,18 +108,21 @@ def _namers(candidates: Sequence[Candidate], relevance: Sequence[float], naming:
     for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
         passage = candidates[namer]
         linked = [key for link in links_of(passage) if (key := (passage.source, link)) in place]
-        for i in (*(place[key] for key in linked), *_named_in(passage.text, by_start)):
+        # A name that the passage bears itself (chunks of one document share a title) tells nothing.
+        own = frozenset(names_of(passage.metadata))
+        named_here = (i for i, name in _named_in(passage.text, by_start) if name not in own)
+        for i in (*(place[key] for key in linked), *named_here):
             if i != namer:
                 named.setdefault(i, namer)
     return named
 
 
-def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[int]:
+def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[tuple[int, Name]]:
     if not by_start:
         return []
     named = NamedIn(text)
     possible = [by_start[start] for start in named.starts() if start in by_start]
-    return [i for names in possible for name, i in names if named.has(name)]
+    return [(i, name) for names in possible for name, i in names if named.has(name)]
 
 
 def _raised(

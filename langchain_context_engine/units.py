@@ -15,8 +15,8 @@ from langchain_context_engine.sentences import Span, is_code, unit_spans
 from langchain_context_engine.types import Candidate, Ranked
 from langchain_context_engine.words import query_terms, terms
 
-WHOLE_UP_TO_CHARACTERS = 320
-"""A passage up to this long (about 80 tokens) is not worth cutting."""
+WHOLE_UP_TO = 80
+"""A passage of up to so many tokens is not worth cutting."""
 
 SPLIT_FIRST = 100
 """So many of the best passages may be packed by their sentences; the others only whole."""
@@ -78,7 +78,10 @@ def split_units(
         may_split: False: every passage is one unit.
     """
     splits = [
-        may_split and i < SPLIT_FIRST and is_divisible(item.candidate.text, item.candidate.kind)
+        may_split
+        and i < SPLIT_FIRST
+        and is_divisible(item.candidate.text, item.candidate.kind)
+        and measure(item.candidate.text, count) > WHOLE_UP_TO
         for i, item in enumerate(items)
     ]
     wanted = tuple(dict.fromkeys(query_terms(query))) if any(splits) else ()
@@ -101,8 +104,6 @@ def _units(
     text = item.candidate.text
     base = value.passage * item.score
     spans = cut_points(text)
-    if len(spans) == 1:
-        return [_whole(i, item.candidate, base, count)]
     local = _smoothed(_local_scores(text, idf), value.smoothing)
     exponents = [value.local * x for x in local]
     base -= math.log(math.fsum(map(math.exp, exponents)))
@@ -118,8 +119,8 @@ def measure(text: str, count: Callable[[str], int]) -> int:
 
 @lru_cache(maxsize=8192)
 def is_divisible(text: str, kind: str) -> bool:
-    """Return whether a passage may be packed by its sentences: long enough, and prose."""
-    return len(text) > WHOLE_UP_TO_CHARACTERS and kind not in CODE_KINDS and not is_code(text)
+    """Return whether a passage may be packed by its sentences: it is prose of more than one."""
+    return kind not in CODE_KINDS and not is_code(text) and len(cut_points(text)) > 1
 
 
 @lru_cache(maxsize=8192)
