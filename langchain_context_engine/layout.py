@@ -137,19 +137,24 @@ def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Pass
     return {name: members for name, members in groups.items() if members or layout.empty_section}
 
 
+def block_of(passage: Passage, layout: Layout) -> str:
+    """Return a passage as it is written, with the marker that it has."""
+    candidate = passage.ranked.candidate
+    start = passage.spans[0][0] if passage.spans else 0
+    return passage_block(
+        layout.template_of(candidate),
+        passage_values(
+            candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
+        ),
+        is_truncated=passage.is_truncated,
+        opens_with=open_fence_at(candidate.text, start) if start else "",
+    )
+
+
 def _block(passage: Passage, layout: Layout, blocks: Blocks) -> str:
     known = (passage.key, passage.text, passage.citation)
     if known not in blocks:
-        candidate = passage.ranked.candidate
-        start = passage.spans[0][0] if passage.spans else 0
-        blocks[known] = passage_block(
-            layout.template_of(candidate),
-            passage_values(
-                candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
-            ),
-            is_truncated=passage.is_truncated,
-            opens_with=open_fence_at(candidate.text, start) if start else "",
-        )
+        blocks[known] = block_of(passage, layout)
     return blocks[known]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -89,10 +90,10 @@ def log_context(event: str, found: FormattedContext) -> None:
     """Log one answer by structlog: how many and how long, never a text.
 
     Events: the given one; `context.source_failed` for each source that failed; `context.limit_exceeded`.
+    Where the application has not configured structlog, they go to the standard `logging`: structlog
+    would else print them.
     """
-    import structlog
-
-    log = structlog.get_logger(__name__)
+    log = _logger()
     context = found.context
     log.info(
         event,
@@ -108,6 +109,21 @@ def log_context(event: str, found: FormattedContext) -> None:
             log.warning("context.source_failed", warning=warning)
     if found.limit_exceeded:
         log.warning("context.limit_exceeded", token_count=found.token_count, max_tokens=context.budget)
+
+
+def _logger() -> Any:
+    import structlog
+
+    if structlog.is_configured():
+        return structlog.get_logger(__name__)
+    return structlog.wrap_logger(
+        logging.getLogger(__name__),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
+    )
 
 
 def _item(passage: Passage) -> ContextItem:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from langchain_context_engine import ConfigError
@@ -10,6 +13,7 @@ from langchain_context_engine.designs import LearningMemoryAssembler, Searcher
 from langchain_context_engine.designs.learning import METADATA_OF
 from langchain_context_engine.types import Reason
 from tests.builders import FailingSource, ListSource, a_candidate
+from tests.conftest import ROOT
 from tests.designs.learning_builders import (
     ALL,
     NOW,
@@ -173,23 +177,36 @@ def test_empty_sections_are_left_out_and_nothing_found_is_no_error():
     assert assemble(types=("memories",), max_tokens=0).markdown == ""
 
 
-def test_answers_failures_and_an_exceeded_limit_are_logged_without_any_text():
+@pytest.fixture
+def structured_logs():
+    structlog.configure()
+    with capture_logs() as logs:
+        yield logs
+    structlog.reset_defaults()
+
+
+def test_answers_failures_and_an_exceeded_limit_are_logged_without_any_text(structured_logs):
     """L11"""
     records = {"memories": [a_memory()], "code": FailingSource(RuntimeError("no such store"), "code")}
-    with capture_logs() as logs:
-        assemble(records)
-        assemble(
-            {"memories": many(a_memory, 40, 3)}, query="login", limit=40, max_tokens=300, soft_limit=True
-        )
-    assert [entry["event"] for entry in logs] == [
+    assemble(records)
+    assemble({"memories": many(a_memory, 40, 3)}, query="login", limit=40, max_tokens=300, soft_limit=True)
+    assert [entry["event"] for entry in structured_logs] == [
         "context.assembled", "context.source_failed", "context.assembled", "context.limit_exceeded",
     ]  # fmt: skip
-    assert logs[0] | {"milliseconds": 0} == {
+    assert structured_logs[0] | {"milliseconds": 0} == {
         "event": "context.assembled", "log_level": "info", "items": 1, "sources_used": {"memory": 1},
-        "token_count": logs[0]["token_count"], "max_tokens": 2000, "status": "partial", "milliseconds": 0,
+        "token_count": structured_logs[0]["token_count"], "max_tokens": 2000, "status": "partial", "milliseconds": 0,
     }  # fmt: skip
-    assert logs[1]["log_level"] == "warning"
-    assert "RS256" not in str(logs)
+    assert structured_logs[1]["log_level"] == "warning"
+    assert "RS256" not in str(structured_logs)
+
+
+def test_an_application_without_structlog_gets_them_by_logging_and_nothing_is_printed(caplog, capsys):
+    """L11"""
+    with caplog.at_level("INFO"):
+        assemble({"memories": [a_memory()]})
+    assert "event='context.assembled' items=1" in caplog.text
+    assert capsys.readouterr().out == ""
 
 
 @pytest.mark.parametrize("wrong", [{}, {"experiences": {"sideways": []}}])
@@ -199,3 +216,11 @@ def test_a_searcher_without_anything_or_with_an_unknown_axis_is_refused(wrong):
         a_searcher(**wrong)
     with pytest.raises(ConfigError, match="Searcher"):
         LearningMemoryAssembler(Searcher)
+
+
+def test_the_example_runs(capsys):
+    """L1, L2"""
+    runpy.run_path(str(ROOT / "examples" / "learning_memory.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert printed.startswith("# Context\n\n## Memories\n**Memory**: Login tokens")
+    assert "# Premortem: debugging with systematic-elimination\n\n## Common Failures\n" in printed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+
 import pytest
 from langchain_core.language_models import FakeListChatModel
 
@@ -11,6 +13,7 @@ from langchain_context_engine.designs.workspace import ContextConfig
 from langchain_context_engine.designs.workspace_config import TruncationSettings
 from langchain_context_engine.types import Reason
 from tests.builders import count_words
+from tests.conftest import ROOT
 from tests.designs.workspace_builders import (
     ANN,
     ANY_SIMILARITY,
@@ -262,3 +265,12 @@ def test_the_flow_of_a_task_breakdown_has_the_task_and_similar_tasks():
     assert [item.block_id for item in section(payload, "focus").items][:1] == ["task-456"]
     assert "sub" in {item.block_id for item in section(payload, "focus").items}
     assert [item.block_id for item in section(payload, "semantic").items] == ["like"]
+
+
+def test_the_example_runs(capsys):
+    """W13"""
+    runpy.run_path(str(ROOT / "examples" / "workspace_builder.py"), run_name="__main__")
+    printed = capsys.readouterr().out
+    assert "[Spring release] [todo]\nMove billing to monthly invoices" in printed
+    assert "### Connected Items\n[text]\nWe chose monthly billing" in printed
+    assert "Salaries" not in printed

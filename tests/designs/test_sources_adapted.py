@@ -1,0 +1,55 @@
+"""A source asked in another way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from langchain_context_engine import ContextEngine
+from langchain_context_engine.sources.adapted import AdaptedSource
+from tests.builders import ListSource, a_candidate, a_request
+
+
+class LaterSource:
+    """A source that only asyncio can ask."""
+
+    name = "later"
+
+    async def afetch(self, request):
+        return [a_candidate(text="late but there")]
+
+
+def test_the_question_is_changed_before_and_the_answer_shaped_after():
+    inner = ListSource([a_candidate(text="keep", relevance=0.9), a_candidate(text="leave", relevance=0.1)])
+    source = AdaptedSource(
+        inner,
+        name="adapted",
+        ask=lambda request: replace(request, query="another"),
+        keep=lambda candidate: candidate.relevance > 0.5,
+        shape=lambda found, request: [replace(c, text=f"{c.text}: {request.query}") for c in found],
+    )
+    assert [c.text for c in source.fetch(a_request(query="mine"))] == ["keep: mine"]
+    assert inner.requests[0].query == "another"
+
+
+def test_a_source_that_is_not_to_be_asked_is_not():
+    inner = ListSource([a_candidate()])
+    assert AdaptedSource(inner, name="adapted", ask=lambda request: None).fetch(a_request()) == []
+    assert inner.requests == []
+
+
+async def test_it_can_be_asked_as_its_source_can_and_in_no_other_way():
+    source = AdaptedSource(LaterSource(), name="adapted")
+    assert not hasattr(source, "fetch")
+    assert not hasattr(source, "get")
+    engine = ContextEngine(sources=[source])
+    assert (await engine.abuild("x")).text == "[1] late but there"
+    assert engine.sources[0].name == "adapted"
+
+
+def test_an_adaptation_cannot_widen_the_scope_or_the_limit():
+    inner = ListSource(
+        [a_candidate(text=f"number {name}", metadata={"t": t}) for name, t in ("ax", "by", "cx")]
+    )
+    source = AdaptedSource(inner, name="adapted", ask=lambda request: replace(request, scope={}, limit=99))
+    context = ContextEngine(sources=[source]).build("x", scope={"t": "x"}, limit=1)
+    assert context.text == "[1] number a"
