@@ -155,7 +155,15 @@ def _described(context: Context) -> dict[str, Any]:
         "k": request.k,
         "limit": request.limit,
     }
-    return {**asked, **context.settings}
+    return {**asked, **_flat(context.settings)}
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return settings within settings by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return flat
 
 
 def _short(value: Any) -> str:

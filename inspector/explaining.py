@@ -10,7 +10,7 @@ import streamlit as st
 
 from inspector import cards, controls, exports, state, tuning
 from inspector.charts import score_chart
-from inspector.palette import fate_of
+from inspector.palette import badge_colour, fate_of
 from inspector.state import Opened
 from inspector.tables import label_of, near_misses, option_of, signal_table
 from inspector.texts import Group, cut_lines, duplicate_groups, mark_difference, token_view
@@ -18,7 +18,7 @@ from langchain_context_engine.explain import Row
 from langchain_context_engine.types import Verdict
 from langchain_context_engine.whatif import Change, what_would_it_take
 
-__all__ = ["candidate", "duplicates", "export", "not_offered", "text"]
+__all__ = ["candidate", "duplicates", "export", "missed", "not_offered", "text"]
 
 _FOLDED = 320
 """Height in pixels of a folded text."""
@@ -40,7 +40,8 @@ def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: 
     )
     state.publish("candidate", name)
     row = found[name]
-    st.badge(fate_of(row.verdict, row.reason), color="green" if row.verdict is Verdict.KEPT else "red")
+    fate = fate_of(row.verdict, row.reason)
+    st.badge(fate, color=badge_colour(fate))
     if row.title:
         st.text(row.title)
     st.text(f"{row.citation} {option_of(row.key)}".strip())
@@ -179,7 +180,12 @@ def text(opened: Opened) -> None:
         st.caption("Where each citation comes from:")
         with st.container(horizontal=True):
             for number, (marker, key) in enumerate(context.citations.items()):
-                st.button(marker.strip("[]"), key=f"cite-{number}", on_click=look_at, args=(option_of(key),))
+                st.button(
+                    controls.plain(marker.strip("[]")),
+                    key=f"cite-{number}",
+                    on_click=look_at,
+                    args=(option_of(key),),
+                )
     if shown == "Token by token":
         with cards.guard("The text is shown as given instead."):
             st.code(token_view(context), language=None, wrap_lines=True)
@@ -221,8 +227,12 @@ def export(opened: Opened, rows: list[Row]) -> None:
         "redacted.json",
         "application/json",
     )
+
+
+def missed(rows: list[Row]) -> None:
+    """Draw the best ranked candidates that only lacked room."""
     misses = near_misses(rows)
     if misses:
-        st.caption("Nearest to getting in:")
-        for row in misses:
-            st.text(f"{label_of(row)} — {row.sentence}")
+        st.subheader("Nearest to getting in")
+    for row in misses:
+        st.text(f"{label_of(row)} — {row.sentence}")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal
 from urllib.parse import quote
 
 from langchain_context_engine.types import Reason, Verdict
 
-__all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "colours_of", "fate_of", "stacked_bar"]
+__all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "badge_colour", "colours_of", "fate_of", "stacked_bar"]
 
 GREEN, AMBER, RED, GREY, VIOLET = "#2f9e6e", "#d08a1c", "#d6455d", "#7b8494", "#8b6fd6"
 
@@ -69,6 +70,17 @@ FATE_COLOURS: Mapping[str, str] = {
 """Fate in words → colour: green is in, amber in part, red had no room, grey repeats, violet a rule."""
 
 
+Badge = Literal["green", "orange", "red", "gray", "violet"]
+
+_BADGES: Mapping[str, Badge] = {
+    GREEN: "green",
+    AMBER: "orange",
+    RED: "red",
+    GREY: "gray",
+    VIOLET: "violet",
+}
+
+
 def fate_of(verdict: Verdict, reason: Reason) -> str:
     """Return a final decision in two words.
 
@@ -77,6 +89,11 @@ def fate_of(verdict: Verdict, reason: Reason) -> str:
         'out · no room'
     """
     return FATES.get(reason, f"{'in' if verdict is Verdict.KEPT else 'out'} · {reason}")
+
+
+def badge_colour(fate: str) -> Badge:
+    """Return the name of a fate's colour, as badges have it."""
+    return _BADGES[FATE_COLOURS.get(fate, VIOLET)]
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:

@@ -120,7 +120,8 @@ def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
         st.subheader("Settings that differ")
         settings = settings_table(contexts)
         if settings:
-            st.dataframe(pd.DataFrame(settings), hide_index=True)
+            widths = {name: st.column_config.TextColumn(name, width=105) for name in contexts}
+            st.dataframe(pd.DataFrame(settings), hide_index=True, column_config=widths)
         else:
             st.text("None: the same question under the same settings.")
 
@@ -130,7 +131,8 @@ def texts(contexts: dict[str, Context]) -> None:
     st.subheader("Texts")
     letters = list(contexts)
     for letter in letters[1:]:
-        lines = diff(contexts[letters[0]], contexts[letter]).lines
+        # Without its first two lines, which name files that there are not.
+        lines = diff(contexts[letters[0]], contexts[letter]).lines[2:]
         with st.expander(f"A against {letter}", expanded=len(letters) == 2):  # noqa: PLR2004
             st.code("\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True)
 

@@ -43,7 +43,7 @@ def show() -> None:
     )
     state.publish("section", section, SECTIONS[0])
     if section == "Budget":
-        budget(opened)
+        budget(opened, rows)
     elif section == "Duplicates":
         explaining.duplicates(opened)
     elif section == "Text":
@@ -133,16 +133,16 @@ def take_row(names: list[str]) -> None:
         st.session_state["candidate"] = names[chosen[0]]
 
 
-def budget(opened: Opened) -> None:
+def budget(opened: Opened, rows: list[Row]) -> None:
     """Draw where the budget went."""
     context = opened.context
     overview(opened)
     st.caption("Frame is what the template adds around the passages; left over is room that nothing fitted.")
     column = st.column_config
-    rows = group_table(context)
-    top = max((row["tokens"] for row in rows), default=1) or 1
+    groups = group_table(context)
+    top = max((group["tokens"] for group in groups), default=1) or 1
     st.dataframe(
-        pd.DataFrame(rows),
+        pd.DataFrame(groups),
         hide_index=True,
         column_config={
             "tokens": column.ProgressColumn("tokens", format="localized", min_value=0, max_value=top),
@@ -152,6 +152,7 @@ def budget(opened: Opened) -> None:
         placeholder="–",
         alt="What each group offered, got and was promised.",
     )
+    explaining.missed(rows)
 
 
 show()

@@ -88,7 +88,7 @@ def both_texts(old: Context, new: Context, difference: Diff) -> None:
         column.code(context.text or "(empty)", language=None, wrap_lines=True, height=420)
     if difference.lines:
         st.caption("The difference")
-        st.code("\n".join(difference.lines), language="diff", wrap_lines=True)
+        st.code("\n".join(difference.lines[2:]), language="diff", wrap_lines=True)
 
 
 def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
