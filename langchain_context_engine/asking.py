@@ -45,8 +45,12 @@ class Asking:
             raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
         shared = SharedResources()
         bound = tuple(source.share(shared) if hasattr(source, "share") else source for source in sources)
+        return cls(sources=bound).under(config)
+
+    def under(self, config: EngineConfig) -> Asking:
+        """Return the same sources, bound to what they share already, under other settings."""
         feels_usage = bool((config.weights or {}).get("usage"))
-        return cls(sources=bound, scope_keys=config.scope_keys, feels_usage=feels_usage)
+        return replace(self, scope_keys=config.scope_keys, feels_usage=feels_usage)
 
     def check(self, request: ContextRequest) -> None:
         """Raise where a request may not be asked.

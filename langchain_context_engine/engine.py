@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import time
 import uuid
 from collections.abc import Sequence
@@ -132,14 +133,16 @@ class ContextEngine:
         return await asyncio.to_thread(self._ranked, request, found, deadline)
 
     def with_settings(self, **settings: Any) -> ContextEngine:
-        """Return an engine over the same sources and journal with some settings changed.
+        """Return an engine over the same sources, index and journal with some settings changed.
 
         Raises:
             ConfigError: A name or a value is wrong.
         """
+        other = copy.copy(self)
         config = self.config.changed(**settings)
-        own = {name: getattr(config, name) for name in type(config).model_fields}
-        return ContextEngine(self.sources, journal=self.journal, cache=self.cache, **own)
+        asking, parts = self._asking.under(config), config.parts()
+        vars(other).update(config=config, _asking=asking, _parts=parts, _cache_name=uuid.uuid4().hex)
+        return other
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
         """Return a LangChain retriever; `fields` are those of `ContextRetriever`: k, budget, scope, …."""

@@ -20,6 +20,12 @@ LINK_DECAY = 0.8
 STRONGEST = 10
 """How many of the best candidates bring their neighbours."""
 
+_ASKED_PER_PLACE = 4
+"""So many links are read for each linked record that may come in: some lead to nothing."""
+
+Wanted = Mapping[Key, tuple[Key, Reason]]
+"""Records to read → who brings them, and why."""
+
 NAMING = 3
 """How many of the best candidates bring what they name."""
 
@@ -137,38 +143,41 @@ class _Reach:
             for candidate in level:
                 for link in links_of(candidate):
                     key = (candidate.source, link)
-                    if key not in self.known and key not in wanted and len(wanted) < room:
-                        wanted[key] = (candidate.key, Reason.EXPANDED)
+                    if key not in self.known and len(wanted) < room * _ASKED_PER_PLACE:
+                        wanted.setdefault(key, (candidate.key, Reason.EXPANDED))
             if not wanted:
                 break
-            level = self._add(wanted, depth=depth)
-            dangling += len(wanted) - len(level)
+            read = self._read(wanted)
+            dangling += len(wanted) - len(read)
+            level = self._enter(read[:room], wanted, depth=depth)
             room -= len(level)
         if dangling:
             self.warnings.append(f"{dangling} links lead to nothing that can be read; they were skipped")
 
-    def _add(
-        self,
-        wanted: Mapping[Key, tuple[Key, Reason]],
-        request: ContextRequest | None = None,
-        *,
-        depth: int = 0,
-    ) -> list[Candidate]:
-        """Read wanted records, one call for each source, and add those that may come in."""
+    def _add(self, wanted: Wanted, request: ContextRequest | None = None) -> list[Candidate]:
+        return self._enter(self._read(wanted, request), wanted)
+
+    def _read(self, wanted: Wanted, request: ContextRequest | None = None) -> list[Candidate]:
+        """Read wanted records, one call for each source; return those that may come in, in wanted order."""
         request = request or self.request
         by_source: dict[str, list[str]] = {}
         for source, id_ in wanted:
             if source in self.sources:
                 by_source.setdefault(source, []).append(id_)
         calls = [_reader(self.sources[name], ids, request) for name, ids in by_source.items()]
-        added: list[Candidate] = []
+        read: dict[Key, Candidate] = {}
         for name, answer in zip(by_source, run_all(calls, self.deadline), strict=True):
             if isinstance(answer, Exception):
                 self.warnings.append(f"source {name!r} could not be expanded: {safe_message(answer)}")
                 continue
             admitted = admit([(self.sources[name].name, answer)], request, stage="expand")
             self.decisions += admitted.decisions
-            added += [self._told(c, *wanted[c.key], depth) for c in admitted.candidates if c.key in wanted]
+            read.update((candidate.key, candidate) for candidate in admitted.candidates)
+        return [read[key] for key in wanted if key in read]
+
+    def _enter(self, read: Sequence[Candidate], wanted: Wanted, *, depth: int = 0) -> list[Candidate]:
+        """Add what was read to those who are known."""
+        added = [self._told(candidate, *wanted[candidate.key], depth) for candidate in read]
         self.known.update((candidate.key, candidate) for candidate in added)
         return added
 

@@ -164,9 +164,15 @@ class _Packer:
             is_lone = unit.item not in self.basket or unit.item in self.basket.cuts
             # What is too long for its cap never gets in whole, so waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP
-            if is_due and is_lone and room >= self.packing.budget.minimum_cut:
+            if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
         return self.basket.steps != before
+
+    def _is_worth_cutting(self, item: int, room: int) -> bool:
+        """Return whether enough is left for the text itself; what is pinned gets in however short."""
+        if self.items[item].candidate.is_pinned:
+            return True
+        return self.basket.text_room(item, room) >= self.packing.budget.minimum_cut
 
     def _bar(self, item: int) -> bool:
         """Return whether a rule about numbers of passages keeps a new passage out."""
