@@ -156,7 +156,7 @@ def turn(page, number, key, times):
 
 def test_the_walk_from_traces_to_judge(visit):
     page = visit()
-    assert "6 of 6 questions" in page.inner_text("body")
+    assert "Choose a row to see why" in page.inner_text("body")
     page.get_by_text("Open a saved trace, or a sample").click()
     page.get_by_role("button", name="Load the sample: weighted").click()
     page.wait_for_url("**/explain?**")
@@ -204,6 +204,30 @@ def test_a_newcomer_finds_out_why_a_memory_is_missing(visit):
     page.wait_for_url("**/tune?**")
     settle(page)
     assert "entered" in page.inner_text("body")
+
+
+def test_a_trace_dropped_in_opens_for_its_session_alone(visit, tmp_path):
+    path = tmp_path / "trace.json"
+    path.write_text(a_context([a_candidate(id="a", text="only in this file")]).to_json())
+    page = visit()
+    page.get_by_text("Open a saved trace, or a sample").click()
+    page.locator("input[type=file]").set_input_files(path)
+    page.wait_for_url("**/explain?**")
+    settle(page)
+    assert "only in this file" in page.inner_text("body")
+    other = visit(page.url.split("/", 3)[3])
+    assert "only in this file" not in other.inner_text("body")
+    assert "another session" in other.inner_text("body")
+
+
+def test_the_live_tail_shows_a_new_question_by_itself(visit, journal):
+    page = visit("?q=tailed")
+    assert "0 of" in page.inner_text("body")
+    page.get_by_text("Live tail").click()
+    settle(page)
+    with Journal(journal) as opened:
+        opened.record(a_context(query="a tailed question?"))
+    page.get_by_text("1 of", exact=False).first.wait_for()
 
 
 def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visit):
