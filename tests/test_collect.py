@@ -34,7 +34,7 @@ def test_a_failing_source_costs_its_candidates_and_one_warning():
 
 def test_all_sources_failing_is_not_an_empty_answer():
     """L90."""
-    with pytest.raises(AllSourcesFailedError, match="one.*two"):
+    with pytest.raises(AllSourcesFailedError, match=r"one.*two"):
         engine_of(FailingSource(RuntimeError("a"), "one"), FailingSource(OSError("b"), "two")).build("x")
     assert engine_of(ListSource([])).build("x").status is Status.EMPTY
 

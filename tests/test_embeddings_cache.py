@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import copy
 import math
-import pickle
-import re
 import struct
-import threading
-import time
-import warnings
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
-from langchain_core.stores import BaseStore, InMemoryByteStore
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.stores import InMemoryByteStore
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings
-from langchain_context_engine.errors import ConfigError, EmbeddingError
+from langchain_context_engine.errors import EmbeddingError
 from tests.builders import WordEmbeddings
+from tests.embedding_builders import AnsweringEmbeddings, asked
 
 
 class TestCachedEmbeddingsUnit(EmbeddingsUnitTests):
@@ -45,56 +37,6 @@ class TestCachedEmbeddingsIntegration(EmbeddingsIntegrationTests):
     @property
     def embedding_model_params(self):
         return {"embeddings": DeterministicFakeEmbedding(size=8)}
-
-
-class SlowEmbeddings(WordEmbeddings):
-    """Takes a moment, so that calls overlap."""
-
-    def embed_documents(self, texts):
-        time.sleep(0.1)
-        return super().embed_documents(texts)
-
-
-class FailingOnceEmbeddings(WordEmbeddings):
-    """Its first call fails, slowly."""
-
-    def embed_documents(self, texts):
-        vectors = super().embed_documents(texts)
-        time.sleep(0.1)
-        if len(self.calls) == 1:
-            raise RuntimeError("quota exceeded")
-        return vectors
-
-
-class AnsweringEmbeddings(Embeddings):
-    """Answers with what it is told to, in turn."""
-
-    def __init__(self, *answers):
-        self.answers = list(answers)
-        self.calls = 0
-
-    def embed_documents(self, texts):
-        self.calls += 1
-        return self.answers.pop(0)
-
-    def embed_query(self, text):
-        return self.embed_documents([text])[0]
-
-
-class BrokenStore(BaseStore[str, bytes]):
-    """A store whose server is gone."""
-
-    def mget(self, keys):
-        raise ConnectionError("redis://user:hunter2@cache.internal is down")
-
-    mset = mdelete = mget
-
-    def yield_keys(self, *, prefix=None):
-        raise ConnectionError("down")
-
-
-def asked(embeddings):
-    return Counter(text for call in embeddings.calls for text in call)
 
 
 def test_an_equal_query_is_embedded_once():
@@ -164,9 +106,6 @@ def test_any_sequence_of_batches_is_as_without_a_cache(batches):
         assert cached.embed_documents(batch) == expected
 
 
-# -- empty texts
-
-
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 async def test_an_empty_query_is_an_error_and_no_call(text):
     """I74."""
@@ -197,9 +136,6 @@ def test_only_empty_documents_of_an_unknown_length_are_an_error():
     """I74."""
     with pytest.raises(EmbeddingError, match="empty"):
         CachedEmbeddings(DeterministicFakeEmbedding(size=3)).embed_documents(["", " "])
-
-
-# -- keys
 
 
 @pytest.mark.parametrize(
@@ -235,27 +171,6 @@ def test_the_model_names_itself_and_its_dimensions_where_it_can():
     assert CachedEmbeddings(LocalEmbeddings()).model == "wordllama-l2-supercat-256"
     CachedEmbeddings(Named(8), store).embed_query("a")
     assert len(CachedEmbeddings(Named(16), store).embed_query("a")) == 16
-
-
-def test_a_store_needs_a_model_name():
-    with pytest.raises(ConfigError, match="model="):
-        CachedEmbeddings(WordEmbeddings(), InMemoryByteStore())
-
-
-def test_keys_suit_stores_that_make_file_names_of_them():
-    """Such stores take letters, digits, dots, dashes, underscores and slashes only."""
-
-    class FileNameStore(InMemoryByteStore):
-        def mset(self, key_value_pairs):
-            assert all(re.fullmatch(r"[a-zA-Z0-9_.\-]{1,128}", key) for key, _ in key_value_pairs)
-            super().mset(key_value_pairs)
-
-    cached = CachedEmbeddings(WordEmbeddings(), FileNameStore(), model="org/model:v1 ü" * 50)
-    cached.embed_query("a:/\\..")
-    assert len(cached) == 1
-
-
-# -- unusable vectors
 
 
 @pytest.mark.parametrize(
@@ -301,227 +216,3 @@ def test_numpy_vectors_are_taken_as_they_are():
 
     cached = CachedEmbeddings(AnsweringEmbeddings(np.ones((2, 3), dtype=np.float32)))
     assert cached.embed_documents(["a", "b"]) == [[1.0] * 3] * 2
-
-
-# -- concurrency
-
-
-def test_fifty_threads_with_one_query_cost_one_call():
-    """I80."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    with ThreadPoolExecutor(50) as pool:
-        vectors = list(pool.map(cached.embed_query, ["a"] * 50))
-    assert asked(inner) == {"a": 1}
-    assert vectors == [inner._vector("a")] * 50
-
-
-async def test_fifty_coroutines_with_one_query_cost_one_call():
-    """I80."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    vectors = await asyncio.gather(*(cached.aembed_query("a") for _ in range(50)))
-    assert asked(inner) == {"a": 1}
-    assert vectors == [inner._vector("a")] * 50
-
-
-def test_a_failure_reaches_all_who_wait_and_the_next_call_tries_again():
-    """I80: threads."""
-    inner = FailingOnceEmbeddings()
-    cached = CachedEmbeddings(inner)
-    barrier = threading.Barrier(50)
-
-    def ask(_):
-        barrier.wait()
-        with pytest.raises(RuntimeError, match="quota"):
-            cached.embed_query("a")
-
-    with ThreadPoolExecutor(50) as pool:
-        list(pool.map(ask, range(50)))
-    assert asked(inner) == {"a": 1}
-    assert cached.embed_query("a") == inner._vector("a")
-
-
-async def test_a_failure_reaches_all_coroutines_and_the_next_call_tries_again():
-    """I80: asyncio."""
-    inner = FailingOnceEmbeddings()
-    cached = CachedEmbeddings(inner)
-    results = await asyncio.gather(*(cached.aembed_query("a") for _ in range(50)), return_exceptions=True)
-    assert {type(r) for r in results} == {RuntimeError}
-    assert asked(inner) == {"a": 1}
-    assert await cached.aembed_query("a") == inner._vector("a")
-
-
-async def test_a_cancelled_caller_does_not_take_the_others_with_it():
-    """I80: the first one hangs up."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    first = asyncio.create_task(cached.aembed_query("a"))
-    await asyncio.sleep(0.02)
-    others = [asyncio.create_task(cached.aembed_query("a")) for _ in range(3)]
-    await asyncio.sleep(0.02)
-    first.cancel()
-    others[0].cancel()
-    results = await asyncio.gather(first, *others, return_exceptions=True)
-    assert [type(r) for r in results] == [asyncio.CancelledError, asyncio.CancelledError, list, list]
-
-
-async def test_a_synchronous_call_inside_the_loop_does_not_wait_for_a_coroutine_of_that_loop():
-    """I80 and H72: it would wait for ever."""
-    cached = CachedEmbeddings(SlowEmbeddings())
-    task = asyncio.create_task(cached.aembed_query("a"))
-    await asyncio.sleep(0.02)
-    assert cached.embed_query("a") == await task
-
-
-def test_overlapping_batches_wait_for_each_other_without_a_deadlock():
-    """I80: each text is sent once though two batches want it."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    batches = [["a", "b", "c"], ["c", "b", "d"], ["d", "a", "e"], ["e", "c", "f"]] * 4
-    with ThreadPoolExecutor(16) as pool:
-        results = list(pool.map(cached.embed_documents, batches))
-    assert max(asked(inner).values()) == 1
-    assert results == [[inner._vector(t) for t in batch] for batch in batches]
-
-
-def test_event_loops_in_several_threads_share_one_call():
-    """I80 and H72."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    with ThreadPoolExecutor(8) as pool:
-        vectors = list(pool.map(lambda _: asyncio.run(cached.aembed_query("a")), range(8)))
-    assert asked(inner) == {"a": 1}
-    assert vectors == [inner._vector("a")] * 8
-
-
-# -- bounds
-
-
-@pytest.mark.parametrize("make_store", [lambda: None, InMemoryByteStore])
-def test_the_cache_never_holds_more_than_its_maximum(make_store):
-    """I81: 10,000 distinct queries, at most 1000 entries."""
-    store = make_store()
-    cached = CachedEmbeddings(WordEmbeddings(8), store, "m", max_size=1000)
-    for i in range(0, 10_000, 500):
-        cached.embed_documents([f"query {n}" for n in range(i, i + 500)])
-        assert len(cached) <= 1000
-    assert len(cached) == 1000
-    assert store is None or len(list(store.yield_keys())) == 1000
-    assert len(list(cached._entries.store.yield_keys())) == 1000
-
-
-def test_a_batch_larger_than_the_maximum_is_answered_whole():
-    """I81."""
-    cached = CachedEmbeddings(WordEmbeddings(), max_size=2)
-    texts = ["a", "b", "c", "d", "a"]
-    assert cached.embed_documents(texts) == WordEmbeddings().embed_documents(texts)
-    assert len(cached) == 2
-
-
-def test_the_least_recently_used_entry_goes_first():
-    """I81 and M7."""
-    cached = CachedEmbeddings(WordEmbeddings(), max_size=2)
-    for text in ("a", "b", "a", "c"):
-        cached.embed_query(text)
-    assert cached.get("b") is None
-    assert cached.get("a") is not None
-    assert cached.get("c") is not None
-
-
-def test_what_a_store_already_holds_counts():
-    """I81: a program that starts again over the same store keeps the bound."""
-    store = InMemoryByteStore()
-    CachedEmbeddings(WordEmbeddings(), store, "m").embed_documents(list("abcdef"))
-    CachedEmbeddings(WordEmbeddings(), store, "m", max_size=3).embed_documents(["x"])
-    assert len(list(store.yield_keys())) == 3
-
-
-def test_an_entry_is_forgotten_after_its_time():
-    """I81 and M7."""
-    inner = WordEmbeddings()
-    cached = CachedEmbeddings(inner, ttl_seconds=0.05)
-    cached.embed_query("a")
-    cached.embed_query("a")
-    assert asked(inner) == {"a": 1}
-    time.sleep(0.06)
-    assert cached.get("a") is None
-    cached.embed_query("a")
-    assert asked(inner) == {"a": 2}
-
-
-def test_without_a_maximum_everything_is_kept():
-    for store in (None, InMemoryByteStore()):
-        cached = CachedEmbeddings(WordEmbeddings(), store, "m", max_size=None)
-        cached.embed_documents(list("abc"))
-        assert len(cached) == 3
-        cached.clear()
-        assert len(cached) == 0
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"max_size": 0}, {"max_size": -1}, {"max_size": 1.5}, {"ttl_seconds": 0}, {"ttl_seconds": math.nan}],
-)
-def test_a_bound_that_is_not_positive_is_a_config_error(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        CachedEmbeddings(WordEmbeddings(), **wrong)
-
-
-def test_get_set_and_clear():
-    """M7."""
-    store = InMemoryByteStore()
-    store.mset([("foreign", b"x")])
-    cached = CachedEmbeddings(WordEmbeddings(2), store, "m")
-    assert cached.get("a") is None
-    cached.set("a", [1, 2])
-    assert cached.get("a") == cached.embed_query("a") == [1.0, 2.0]
-    CachedEmbeddings(WordEmbeddings(2), store, "other").embed_query("a")
-    cached.clear()
-    assert cached.get("a") is None
-    assert len(list(store.yield_keys())) == 2
-
-
-# -- stores
-
-
-async def test_a_store_that_fails_degrades_to_embedding_with_one_warning():
-    """I80 and L93: a cache that is down costs neither the answer nor a secret."""
-    inner = WordEmbeddings()
-    cached = CachedEmbeddings(inner, BrokenStore(), "m")
-    with pytest.warns(UserWarning, match="embedded anew") as caught:  # noqa: PT031 - both calls, one warning
-        assert cached.embed_documents(["a", "", "b"])[2] == inner._vector("b")
-        assert await cached.aembed_query("a") == inner._vector("a")
-    assert len(caught) == 1
-    assert "hunter2" not in str(caught[0].message)
-
-
-@pytest.mark.parametrize(
-    "raw", [b"", b"garbage", b"\x00" * 40, b"e1f" + b"\x00" * 8 + b"abc", b"e1?" + b"\x00" * 16]
-)
-def test_an_entry_that_cannot_be_read_is_embedded_anew(raw):
-    store = InMemoryByteStore()
-    cached = CachedEmbeddings(WordEmbeddings(), store, "m")
-    expected = cached.embed_query("a")
-    (key,) = store.yield_keys()
-    store.mset([(key, raw)])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert cached.embed_query("a") == expected
-
-
-def test_an_entry_of_another_length_is_embedded_anew():
-    store = InMemoryByteStore()
-    CachedEmbeddings(WordEmbeddings(8), store, "m").embed_query("a")
-    assert len(CachedEmbeddings(WordEmbeddings(16), store, "m").embed_query("a")) == 16
-
-
-def test_it_is_pickled_and_copied_with_its_entries():
-    """H73."""
-    cached = CachedEmbeddings(WordEmbeddings())
-    cached.embed_query("a")
-    for twin in (pickle.loads(pickle.dumps(cached)), copy.deepcopy(cached)):
-        twin.embed_query("a")
-        assert len(twin.embeddings.calls) == 1
-        twin.embed_query("b")
-    assert cached.get("b") is None

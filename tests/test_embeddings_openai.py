@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import copy
-import json
 import pickle
-import struct
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
@@ -20,71 +16,7 @@ from pydantic import SecretStr
 from langchain_context_engine.embeddings import CachedEmbeddings, OpenAIEmbeddings
 from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.tokens import resolve_tokenizer
-
-KEY = "sk-test-secret-0123456789"
-
-
-def vector_of(text, dimensions=1536):
-    return [float(len(text)), 1.0] + [0.0] * (dimensions - 2)
-
-
-class EmbeddingServer(ThreadingHTTPServer):
-    """Speaks `POST /v1/embeddings`; `faults` (status, headers) are answered first, one a request."""
-
-    daemon_threads = True
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests = []
-        self.headers = []
-        self.faults = []
-        self.spoil = lambda data: data
-
-    @property
-    def base_url(self):
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.requests.append(body)
-        self.server.headers.append(self.headers)
-        if self.server.faults:
-            status, headers = self.server.faults.pop(0)
-            message = {"error": {"message": f"trouble with api_key={KEY}", "type": "x", "code": None}}
-            return self._answer(status, message, headers)
-        # The last text comes first, as the API allows: `index` says where a vector belongs.
-        dimensions = body.get("dimensions", 1536)
-        data = [
-            {"object": "embedding", "index": i, "embedding": self._encoded(vector_of(t, dimensions), body)}
-            for i, t in enumerate(body["input"])
-        ][::-1]
-        usage = {"prompt_tokens": 1, "total_tokens": 1}
-        answer = {"object": "list", "data": self.server.spoil(data), "model": body["model"], "usage": usage}
-        return self._answer(200, answer, {})
-
-    def _encoded(self, vector, body):
-        if body.get("encoding_format") != "base64":
-            return vector
-        return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-
-    def _answer(self, status, body, headers):
-        raw = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {
-            "Content-Type": "application/json",
-            "Content-Length": len(raw),
-            **headers,
-        }.items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *_):
-        pass
+from tests.embedding_server import KEY, EmbeddingServer, vector_of
 
 
 @pytest.fixture
@@ -125,9 +57,6 @@ class TestOpenAIEmbeddingsIntegration(EmbeddingsIntegrationTests):
     @property
     def embeddings_class(self):
         return OpenAIEmbeddings
-
-
-# -- calls
 
 
 async def test_three_thousand_texts_go_out_in_calls_of_at_most_2048_in_order(server, embeddings):
@@ -210,9 +139,6 @@ def test_one_event_loop_after_another_is_served(server, embeddings):
         assert asyncio.run(embeddings.aembed_query(text)) == vector_of(text)
 
 
-# -- texts
-
-
 async def test_empty_texts_are_never_sent_and_keep_their_place(server, embeddings):
     """I74."""
     for blank in ("", "   ", "\n"):
@@ -243,9 +169,6 @@ def test_a_lone_surrogate_is_replaced(server, embeddings):
     """A2."""
     embeddings.embed_query("a\ud83d")
     assert server.requests[0]["input"] == ["a\ufffd"]
-
-
-# -- answers
 
 
 @pytest.mark.parametrize(
@@ -283,9 +206,6 @@ def test_the_cache_asks_the_server_once(server, embeddings):
     assert cached.embed_query("a") == cached.embed_query("a") == vector_of("a")
     assert cached.model == "text-embedding-3-small"
     assert len(server.requests) == 1
-
-
-# -- setting up
 
 
 def test_a_missing_key_is_a_config_error(monkeypatch):

@@ -1,4 +1,4 @@
-"""Pack and render: what gets in, whole or in part, and what it costs."""
+"""Pack: what gets in, whole or in part, and what is told of the rest."""
 
 from __future__ import annotations
 
@@ -6,29 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import Budget, ConfigError, ContextEngine, Template
-from langchain_context_engine.budget import split_tokens
+from langchain_context_engine import Template
 from langchain_context_engine.stages.select import Diversity, by_density, knapsack, optimality_gap
 from langchain_context_engine.types import Reason, Verdict
-from tests.builders import ListSource, a_candidate, count_words
-
-BARE = Template(name="bare", passage="{{content}}", separator="\n", note="")
-MARKED = Template(name="marked", passage="{{content}}", separator="\n", note=" (cut)")
-
-
-def text_of(words: int, name: str = "w") -> str:
-    return " ".join(f"{name}{i}" for i in range(words))
-
-
-def engine_of(candidates, *, sources=None, **settings):
-    given_sources = sources or [ListSource(candidates)]
-    return ContextEngine(
-        sources=given_sources, **{"tokenizer": count_words, "template": BARE, "limit": 100, **settings}
-    )
-
-
-def reasons(context):
-    return {d.key[1]: d.reason for d in context.decisions if d.verdict is not Verdict.CHANGED}
+from tests.builders import a_candidate
+from tests.pack_builders import BARE, MARKED, engine_of, reasons, text_of
 
 
 @pytest.mark.parametrize("selection", ["adaptive", "score", "density", "knapsack"])
@@ -41,29 +23,6 @@ def test_a_big_item_never_ends_the_loop(selection):
     context = engine_of(found, truncator="none", selection=selection).build("q", budget=100)
     assert {p.key[1] for p in context.passages} == {"40", "30"}
     assert context.is_truncated
-
-
-def test_what_one_share_leaves_over_goes_to_the_others():
-    """C21."""
-    a = ListSource([a_candidate(source="A", text=text_of(10, "a"), relevance=0.9)], "A")
-    b = ListSource(
-        [a_candidate(source="B", text=text_of(50, f"b{i}_"), relevance=0.5) for i in range(10)], "B"
-    )
-    context = engine_of([], sources=[a, b], budget=Budget(tokens=400, shares={"A": 3, "B": 1})).build("q")
-    assert sum(p.tokens for p in context.passages if p.key[0] == "B") >= 300
-    assert context.tokens <= 400
-
-
-def test_shares_hold_where_everyone_has_enough():
-    a = ListSource(
-        [a_candidate(source="A", text=text_of(20, f"a{i}_"), relevance=0.9) for i in range(30)], "A"
-    )
-    b = ListSource(
-        [a_candidate(source="B", text=text_of(20, f"b{i}_"), relevance=0.1) for i in range(30)], "B"
-    )
-    context = engine_of([], sources=[a, b], budget=Budget(tokens=400, shares={"A": 1, "B": 1})).build("q")
-    spent = {name: sum(p.tokens for p in context.passages if p.key[0] == name) for name in "AB"}
-    assert spent == {"A": 200, "B": 200}
 
 
 def test_every_exclusion_is_listed_with_its_reason_and_its_shortfall():
@@ -131,34 +90,6 @@ def test_a_pinned_item_is_packed_before_better_ones_and_cut_rather_than_left_out
     assert context.tokens <= 60
 
 
-def test_no_item_takes_more_than_its_cap():
-    found = [
-        a_candidate(id="long", text=text_of(500, "l"), relevance=1.0),
-        *(a_candidate(text=text_of(10, f"s{i}_"), relevance=0.5) for i in range(20)),
-    ]
-    context = engine_of(found, budget=Budget(tokens=200, item_cap=0.25), template=MARKED).build("q")
-    cost = {p.key[1]: p.tokens for p in context.passages}
-    assert 0 < cost["long"] <= 50
-    assert context.tokens > 180
-
-
-def test_no_source_takes_more_than_its_cap():
-    a = ListSource(
-        [a_candidate(source="A", text=text_of(20, f"a{i}_"), relevance=0.9) for i in range(30)], "A"
-    )
-    b = ListSource(
-        [a_candidate(source="B", text=text_of(20, f"b{i}_"), relevance=0.1) for i in range(30)], "B"
-    )
-    context = engine_of([], sources=[a, b], budget=Budget(tokens=400, source_cap=0.6)).build("q")
-    assert sum(p.tokens for p in context.passages if p.key[0] == "A") == 240
-    assert context.tokens == 400
-
-
-def test_a_reserve_stays_free():
-    found = [a_candidate(text=text_of(10, f"i{i}_")) for i in range(50)]
-    assert engine_of(found, budget=Budget(tokens=100, reserve=30)).build("q").tokens == 70
-
-
 def test_k_bounds_the_passages():
     found = [a_candidate(id=str(i), text=text_of(5, f"i{i}_"), relevance=1 - i / 10) for i in range(5)]
     context = engine_of(found).build("q", k=2)
@@ -214,65 +145,6 @@ def test_one_kind_may_not_dominate():
     assert Reason.DIVERSITY in reasons(context).values()
 
 
-@given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10), max_size=6), st.integers(0, 5000))
-@settings(deadline=None)
-def test_shares_lose_no_token(weights, tokens):
-    shares = split_tokens(tokens, weights)
-    assert sum(shares.values()) == (tokens if sum(weights.values()) > 0 else 0)
-    assert all(share >= 0 for share in shares.values())
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"tokens": -1},
-        {"tokens": 1.5},
-        {"item_cap": 0},
-        {"item_cap": 2},
-        {"shares": {"a": -1}},
-        {"shares": {"a": float("nan")}},
-        {"reserve": True},
-    ],
-)
-def test_a_budget_that_cannot_be_is_refused(bad):
-    with pytest.raises(ConfigError, match=next(iter(bad)).rstrip("s")):
-        Budget(**bad)
-
-
-@pytest.mark.parametrize("budget", [-1, 1.5, "many", True])
-def test_a_negative_budget_is_refused_everywhere(budget):
-    with pytest.raises(ConfigError, match="budget"):
-        engine_of([a_candidate()], budget=budget)
-    with pytest.raises(ConfigError, match="budget"):
-        engine_of([a_candidate()]).build("q", budget=budget)
-
-
-def test_a_soft_budget_is_exceeded_only_by_the_frame_and_with_a_warning():
-    """L9."""
-    framed = Template(
-        name="framed", header="many words stand here before\n", passage="{{content}}", separator="\n"
-    )
-    found = [a_candidate(text=text_of(10, f"i{i}_")) for i in range(10)]
-    context = engine_of(found, template=framed, budget=Budget(tokens=50, is_soft=True)).build("q")
-    assert context.tokens == 55
-    assert any("soft budget" in warning for warning in context.warnings)
-    assert engine_of(found, template=framed, budget=50).build("q").tokens <= 50
-
-
-def test_nothing_fits_gives_no_lonely_frame():
-    framed = Template(name="framed", header="one two three ", passage="{{content}}", footer=" four")
-    context = engine_of([a_candidate(text="five six")], template=framed, truncator="none").build(
-        "q", budget=5
-    )
-    assert (context.text, context.tokens, context.passages) == ("", 0, ())
-
-
-def test_passage_costs_and_the_frame_add_up_to_the_text():
-    found = [a_candidate(text=text_of(7, f"i{i}_")) for i in range(5)]
-    context = engine_of(found).build("q")
-    assert sum(p.tokens for p in context.passages) == context.tokens
-
-
 def test_a_compactor_rewrites_what_does_not_fit_and_is_asked_once():
     asked = []
 
@@ -310,66 +182,3 @@ def test_a_truncator_of_ones_own_is_kept_to_its_allowance():
         [a_candidate(text=text_of(300))], truncator=lambda text, allowance, count: text
     ).build("q", budget=50)
     assert 0 < context.tokens <= 50
-
-
-@pytest.mark.parametrize(
-    ("order", "ids"),
-    [("relevance", "abcd"), ("edges", "acdb"), ("chronological", "dcba"), ("stable", "abcd")],
-)
-def test_orders(order, ids):
-    """B7."""
-    found = [
-        a_candidate(
-            id=name, text=f"text {name} {name * 9}", relevance=0.9 - i / 10, created_at=f"2025-01-0{9 - i}"
-        )
-        for i, name in enumerate("abcd")
-    ]
-    context = engine_of(found, order=order).build("q")
-    assert "".join(p.key[1] for p in context.passages) == ids
-
-
-def test_passages_that_adjoin_stand_together_in_reading_order():
-    """B4."""
-    found = [
-        a_candidate(
-            id="2", text="second part here", relevance=0.9, neighbours=("1", "3"), position=("doc", 2)
-        ),
-        a_candidate(id="x", text="something else entirely", relevance=0.8),
-        a_candidate(id="1", text="first part here", relevance=0.1, neighbours=("2",), position=("doc", 1)),
-    ]
-    context = engine_of(found).build("q")
-    assert [p.key[1] for p in context.passages] == ["1", "2", "x"]
-
-
-def test_sections_have_titles_in_their_order_and_cost_what_they_cost():
-    a = ListSource([a_candidate(source="A", text="from a")], "A")
-    b = ListSource([a_candidate(source="B", text="from b")], "B")
-    engine = engine_of([], sources=[a, b], template="sections", titles={"B": "Beta"})
-    context = engine.build("q")
-    assert [s.title for s in context.sections] == ["Beta", "A"]
-    assert context.text.index("## Beta") < context.text.index("from b") < context.text.index("## A")
-
-
-def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():
-    """L92."""
-    found = [
-        a_candidate(
-            id=str(i), text=f"fact number {i} is [{i}] " + text_of(40, f"z{i}_"), relevance=1 - i / 30
-        )
-        for i in range(12)
-    ]
-    found.append(a_candidate(id="dup", text=found[0].text.upper(), relevance=0.01))
-    context = ContextEngine(sources=[ListSource(found)], order="edges").build("fact", budget=600)
-    for passage in context.passages:
-        assert context.citations[passage.citation] == passage.key
-        assert f"{passage.citation} {passage.text.splitlines()[0][:20]}" in context.text
-
-
-def test_a_value_with_braces_stays_verbatim_and_survives_a_prompt_template():
-    """F50, F51."""
-    from langchain_core.prompts import PromptTemplate
-
-    content = "{\"a\": {b}} {0} {} {{ ''.__class__ }} {{content}} <br /> {{{{"
-    context = engine_of([a_candidate(text=content)]).build("q")
-    assert context.text == content
-    assert PromptTemplate.from_template("{context}").format(context=context) == content

@@ -1,0 +1,72 @@
+"""Render: the order of the passages, sections and citations of the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine import ContextEngine
+from tests.builders import ListSource, a_candidate
+from tests.pack_builders import engine_of, text_of
+
+
+@pytest.mark.parametrize(
+    ("order", "ids"),
+    [("relevance", "abcd"), ("edges", "acdb"), ("chronological", "dcba"), ("stable", "abcd")],
+)
+def test_orders(order, ids):
+    """B7."""
+    found = [
+        a_candidate(
+            id=name, text=f"text {name} {name * 9}", relevance=0.9 - i / 10, created_at=f"2025-01-0{9 - i}"
+        )
+        for i, name in enumerate("abcd")
+    ]
+    context = engine_of(found, order=order).build("q")
+    assert "".join(p.key[1] for p in context.passages) == ids
+
+
+def test_passages_that_adjoin_stand_together_in_reading_order():
+    """B4."""
+    found = [
+        a_candidate(
+            id="2", text="second part here", relevance=0.9, neighbours=("1", "3"), position=("doc", 2)
+        ),
+        a_candidate(id="x", text="something else entirely", relevance=0.8),
+        a_candidate(id="1", text="first part here", relevance=0.1, neighbours=("2",), position=("doc", 1)),
+    ]
+    context = engine_of(found).build("q")
+    assert [p.key[1] for p in context.passages] == ["1", "2", "x"]
+
+
+def test_sections_have_titles_in_their_order_and_cost_what_they_cost():
+    a = ListSource([a_candidate(source="A", text="from a")], "A")
+    b = ListSource([a_candidate(source="B", text="from b")], "B")
+    engine = engine_of([], sources=[a, b], template="sections", titles={"B": "Beta"})
+    context = engine.build("q")
+    assert [s.title for s in context.sections] == ["Beta", "A"]
+    assert context.text.index("## Beta") < context.text.index("from b") < context.text.index("## A")
+
+
+def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():
+    """L92."""
+    found = [
+        a_candidate(
+            id=str(i), text=f"fact number {i} is [{i}] " + text_of(40, f"z{i}_"), relevance=1 - i / 30
+        )
+        for i in range(12)
+    ]
+    found.append(a_candidate(id="dup", text=found[0].text.upper(), relevance=0.01))
+    context = ContextEngine(sources=[ListSource(found)], order="edges").build("fact", budget=600)
+    for passage in context.passages:
+        assert context.citations[passage.citation] == passage.key
+        assert f"{passage.citation} {passage.text.splitlines()[0][:20]}" in context.text
+
+
+def test_a_value_with_braces_stays_verbatim_and_survives_a_prompt_template():
+    """F50, F51."""
+    from langchain_core.prompts import PromptTemplate
+
+    content = "{\"a\": {b}} {0} {} {{ ''.__class__ }} {{content}} <br /> {{{{"
+    context = engine_of([a_candidate(text=content)]).build("q")
+    assert context.text == content
+    assert PromptTemplate.from_template("{context}").format(context=context) == content

@@ -1,0 +1,151 @@
+"""ContextRunnable in a chain: in prompts, in runs, in loops and threads."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import pickle
+import threading
+import time
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import StrOutputParser
+from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.errors import ConfigError
+from tests.builders import FailingSource, ListSource, SlowSource, WordEmbeddings, a_candidate, a_collection
+from tests.runnable_builders import Recorder, a_runnable, a_source
+
+
+async def test_a_context_stands_in_a_prompt_as_its_text():
+    """DESIGN 6: {"context": engine.as_runnable(), "question": …} | prompt | model."""
+    engine = ContextEngine(sources=[a_source()])
+    prompt = ChatPromptTemplate.from_template("Known:\n{context}\n\nAsked: {question}")
+    seen = []
+    chain = (
+        {"context": engine.as_runnable(), "question": RunnablePassthrough()}
+        | prompt
+        | RunnableLambda(lambda value: seen.append(value.to_string()) or value)
+        | FakeListChatModel(responses=["done"])
+        | StrOutputParser()
+    )
+    assert chain.invoke("what about billing?") == await chain.ainvoke("what about billing?") == "done"
+    text = engine.build("what about billing?").text
+    assert seen == [f"Human: Known:\n{text}\n\nAsked: what about billing?"] * 2
+
+
+def test_it_assigns_a_context_to_a_dictionary():
+    chain = RunnablePassthrough.assign(context=a_runnable()) | PromptTemplate.from_template(
+        "{question}: {context}"
+    )
+    assert chain.invoke({"question": "why?"}).text.startswith("why?: [1] Fact 0")
+
+
+def test_braces_in_a_passage_stay_as_they_are_in_a_prompt():
+    """F50."""
+    content = '{"a": {b}} {0} {} {{c}}'
+    source = ListSource([a_candidate(text=content, relevance=1.0)])
+    chain = {"context": a_runnable(source)} | PromptTemplate.from_template("{context}")
+    assert content in chain.invoke("a").text
+
+
+def test_a_chain_with_it_can_be_drawn_and_described():
+    chain = {"context": a_runnable()} | PromptTemplate.from_template("{context}")
+    assert "ContextRunnable" in chain.get_graph().draw_mermaid()
+    assert a_runnable().get_name() == "ContextRunnable"
+    assert a_runnable(name="facts").get_name() == "facts"
+    assert a_runnable().get_input_jsonschema()
+    assert a_runnable().get_output_jsonschema()
+
+
+async def test_each_call_is_one_run_under_its_parent_with_one_custom_event():
+    """H71: invoke, ainvoke, batch, abatch, stream."""
+    runnable = a_runnable()
+    seen = Recorder()
+
+    async def all_ways(_, config):
+        await asyncio.to_thread(runnable.invoke, "a", config)
+        await runnable.ainvoke("b", config)
+        await asyncio.to_thread(runnable.batch, ["c", "d"], config)
+        await runnable.abatch(["e", "f"], config)
+        assert len([c async for c in runnable.astream("g", config)]) == 1
+
+    await RunnableLambda(all_ways).ainvoke("x", {"callbacks": [seen]})
+    root = next(run_id for name, run_id, parent in seen.starts if parent is None)
+    starts = [s for s in seen.starts if s[0] == "ContextRunnable"]
+    assert len(starts) == len(seen.custom) == 7
+    assert {parent for _, _, parent in starts} == {root}
+    assert {run_id for _, run_id, _ in starts} == {run_id for _, run_id, _ in seen.custom}
+    assert all(sum(run_id == ended for ended, _ in seen.ends) == 1 for _, run_id, _ in starts)
+
+
+async def test_the_custom_event_is_json_ready():
+    events = [
+        e async for e in a_runnable().astream_events("a", version="v2") if e["event"] == "on_custom_event"
+    ]
+    assert [e["name"] for e in events] == ["context_assembled"]
+    assert json.loads(json.dumps(events[0]["data"]))["passages"][0]["citation"] == "[1]"
+
+
+def test_config_reaches_the_run_and_an_error_ends_it():
+    """H71."""
+    seen = Recorder()
+    runnable = a_runnable(FailingSource(RuntimeError("down")))
+    with pytest.raises(Exception, match="down"):
+        runnable.invoke("a", {"callbacks": [seen], "run_name": "facts"})
+    assert [name for name, _, _ in seen.starts] == ["facts"]
+    assert len(seen.errors) == 1
+
+
+async def test_runs_that_a_source_starts_are_children():
+    """H71."""
+
+    class Nested(ListSource):
+        def fetch(self, request):
+            RunnableLambda(lambda x: x).invoke("inner")
+            return super().fetch(request)
+
+    seen = Recorder()
+    runnable = a_runnable(Nested(a_source().candidates))
+    runnable.invoke("a", {"callbacks": [seen]})
+    await runnable.ainvoke("a", {"callbacks": [seen]})
+    outer, inner, outer_async, inner_async = seen.starts
+    assert (inner[2], inner_async[2]) == (outer[1], outer_async[1])
+
+
+async def test_invoke_works_inside_a_running_loop_and_in_a_thread_without_one():
+    """H72."""
+    assert a_runnable().invoke("a").passages
+    found = []
+    thread = threading.Thread(target=lambda: found.append(a_runnable().invoke("a")))
+    thread.start()
+    thread.join(5)
+    assert found[0].passages
+
+
+async def test_ten_calls_of_a_slow_source_take_less_than_a_second():
+    """H72."""
+    runnable = a_runnable(SlowSource(a_source().candidates, seconds=0.2))
+    await runnable.ainvoke("warm up")
+    started = time.perf_counter()
+    contexts = await asyncio.gather(*(runnable.ainvoke("a") for _ in range(10)))
+    assert time.perf_counter() - started < 1
+    assert all(c.passages for c in contexts)
+
+
+def test_it_is_copied_sharing_the_engine_and_pickled_unless_a_client_is_live():
+    """H73."""
+    runnable = a_runnable(k=2, scope={"tenant": "acme"}, name="facts")
+    twin = copy.deepcopy(runnable)
+    assert twin.engine is runnable.engine
+    assert (twin.bound, twin.name) == (runnable.bound, "facts")
+    pickled = pickle.loads(pickle.dumps(runnable))
+    assert (pickled.bound, pickled.name) == (runnable.bound, "facts")
+    embeddings = WordEmbeddings()
+    live = a_runnable(ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings))
+    with pytest.raises(ConfigError, match="live"):
+        pickle.dumps(live)

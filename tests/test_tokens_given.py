@@ -1,0 +1,108 @@
+"""Counters that a user gives: functions, chat models, tokenizer objects."""
+
+from __future__ import annotations
+
+import pytest
+import quicktok
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.tokens import resolve_tokenizer
+
+
+def count_letters(text: str) -> int:
+    return len(text)
+
+
+def test_a_function_is_named_in_the_counter():
+    count = resolve_tokenizer(count_letters)
+    assert (count.name, count.is_estimated, count("four")) == ("function:count_letters", False, 4)
+    with pytest.raises(ConfigError, match="only counts"):
+        count.encode("four")
+    with pytest.raises(ConfigError, match="only counts"):
+        count.decode([1])
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        lambda text: -1,
+        lambda text: 1.5,
+        lambda text: None,
+        lambda text: True,
+        lambda text: "3",
+        lambda text: text.split(),
+        lambda: 1,
+        lambda text: 1 / 0,
+        lambda text: -1 if text else 0,
+        None,
+        7,
+        b"auto",
+        ["auto"],
+        "",
+        "function:count_letters",
+        "model:FakeChat",
+    ],
+)
+def test_a_tokenizer_that_cannot_count_is_refused_when_resolved(tokenizer):
+    with pytest.raises(ConfigError):
+        resolve_tokenizer(tokenizer)
+
+
+def test_a_function_that_goes_wrong_later_is_told():
+    count = resolve_tokenizer(lambda text: -5 if "bad" in text else len(text))
+    with pytest.raises(ConfigError, match="-5"):
+        count("bad")
+
+
+def test_the_failure_of_a_function_tells_no_secret():
+    """L93."""
+
+    def leaking(text):
+        raise RuntimeError("api_key=sk-test")
+
+    with pytest.raises(ConfigError) as caught:
+        resolve_tokenizer(leaking)
+    assert "sk-test" not in str(caught.value)
+
+
+def test_a_numpy_integer_is_an_integer():
+    import numpy as np
+
+    assert resolve_tokenizer(lambda text: np.int64(len(text)))("four") == 4
+
+
+def test_a_chat_model_counts_with_its_own_method():
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    class Counting(FakeListChatModel):
+        def get_num_tokens(self, text: str) -> int:
+            return len(text.split())
+
+    count = resolve_tokenizer(Counting(responses=["a"]))
+    assert (count.name, count("three short words")) == ("model:Counting", 3)
+
+
+def test_an_openai_model_is_counted_by_its_encoding_without_a_network():
+    from langchain_openai import ChatOpenAI
+
+    count = resolve_tokenizer(ChatOpenAI(model="gpt-4o", api_key="x"))
+    assert count is resolve_tokenizer("o200k_base")
+    own = ChatOpenAI(model="gpt-4o", api_key="x", custom_get_token_ids=lambda text: [1] * len(text))
+    assert resolve_tokenizer(own)("four") == 4
+
+
+def test_a_tokenizer_object_counts_what_it_encodes():
+    """M11."""
+    count = resolve_tokenizer(quicktok.get_encoding("o200k_base"))
+    assert count.name == "tokenizer:Tokenizer"
+    assert count("<|endoftext|> hello") == resolve_tokenizer("o200k_base")("<|endoftext|> hello")
+    assert count.decode(count.encode("naïve")) == "naïve"
+
+    class Ids:
+        ids = (1, 2)
+
+    class HuggingFace:
+        def encode(self, text):
+            return Ids()
+
+    assert resolve_tokenizer(HuggingFace())("x") == 2

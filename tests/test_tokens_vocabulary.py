@@ -1,0 +1,191 @@
+"""Counting where quicktok is missing, and where a vocabulary cannot be loaded at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+import threading
+import time
+import warnings
+
+import pytest
+import quicktok
+import tiktoken
+import tiktoken.registry
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine import token_vocabulary, tokens
+from langchain_context_engine.token_backends import Tiktoken
+from langchain_context_engine.tokens import resolve_tokenizer
+from tests.token_builders import TEXTS
+
+
+def tiktoken_file(name: str) -> bytes:
+    """Return the very file that tiktoken downloads, made from quicktok's vocabulary."""
+    encoding = quicktok.get_encoding(name)
+    size = len(encoding.token_byte_values())
+    return b"".join(
+        base64.b64encode(encoding.decode_single_token_bytes(i)) + b" %d\n" % i for i in range(size)
+    )
+
+
+@pytest.fixture
+def without_quicktok(monkeypatch, tmp_path):
+    """An installation without quicktok, without a cached vocabulary and without a network."""
+    monkeypatch.setitem(sys.modules, "quicktok", None)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(tokens, "_counters", {})
+    monkeypatch.setattr(token_vocabulary, "_failed_at", {})
+    monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def cl100k_file():
+    return tiktoken_file("cl100k_base")
+
+
+@pytest.fixture
+def tiktoken_only(without_quicktok, cl100k_file):
+    """An installation where only tiktoken, with its cache filled, can count."""
+    url = token_vocabulary._addresses("cl100k_base")[0]
+    (without_quicktok / hashlib.sha1(url.encode()).hexdigest()).write_bytes(cl100k_file)
+    return without_quicktok
+
+
+@pytest.mark.parametrize("backend", ["quicktok", "tiktoken", "estimate"])
+def test_a_lone_surrogate_counts_as_a_replacement_character(backend, request):
+    """A2."""
+    if backend == "tiktoken":
+        request.getfixturevalue("tiktoken_only")
+    count = resolve_tokenizer("estimate" if backend == "estimate" else "auto")
+    assert count("a\ud83db") == count("a\ufffdb") >= 3
+    if backend != "estimate":
+        assert count("a\ud83db") == 3
+    assert count.decode(count.encode("a\ud83db")) == "a\ufffdb"
+
+
+def test_a_very_long_run_is_counted_without_quicktok(tiktoken_only):
+    """A3: tiktoken's own limits are never reached."""
+    count = resolve_tokenizer("auto")
+    assert isinstance(count.backend, Tiktoken)
+    started = time.process_time()
+    assert count("^" * 1_000_000) == 250_000
+    assert time.process_time() - started < 2
+    assert count(" " * 1_000_000) > 0
+
+
+def test_cutting_a_long_text_into_windows_changes_no_token(tiktoken_only):
+    count = resolve_tokenizer("auto")
+    text = "It's a naïve (but fair) try: 12345 items, don't\n\n  stop.\n日本語のテキスト、はい。\t" * 800
+    assert len(text) > 8192 * 4
+    whole = quicktok_encoding().encode_ordinary(text)
+    assert count.encode(text) == whole
+    assert count(text) == len(whole)
+
+
+def quicktok_encoding(name="cl100k_base"):
+    return (
+        sys.modules["quicktok"].get_encoding(name) if sys.modules["quicktok"] else quicktok.get_encoding(name)
+    )
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from(["word", " ", "\n", "'s", ". ", "日本", "。", "12", "Aé", "\u0301", "--"]),
+        max_size=30,
+    )
+)
+def test_every_place_where_a_text_may_be_cut_is_between_tokens(parts):
+    """A cut keeps the count only where every encoding ends a piece anyway."""
+    from langchain_context_engine.token_backends import _PIECE_END
+
+    text = "".join(parts)
+    for name in ("cl100k_base", "o200k_base"):
+        encoding = quicktok.get_encoding(name)
+        for end in range(1, len(text)):
+            found = _PIECE_END.match(text, 0, end)
+            if found:
+                cut = found.end()
+                pieces = encoding.encode_ordinary(text[:cut]) + encoding.encode_ordinary(text[cut:])
+                assert pieces == encoding.encode_ordinary(text)
+
+
+@pytest.mark.parametrize("name", ["auto", "gpt-4o", "o200k_base", "my-org/llama-custom", "p50k_base", "gpt2"])
+def test_without_a_network_an_estimate_counts_within_a_second_and_warns_once(without_quicktok, name):
+    """A5."""
+    started = time.perf_counter()
+    with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2") as caught:
+        count = resolve_tokenizer(name)
+    assert time.perf_counter() - started < 1
+    assert len(caught) == 1
+    assert count.is_estimated
+    assert count("hello world") >= 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count("again " * 100)
+
+
+def test_a_network_that_swallows_everything_costs_less_than_a_second_and_only_once(
+    without_quicktok, monkeypatch
+):
+    """A5: a connection that never answers."""
+    released = threading.Event()
+    monkeypatch.setattr(
+        token_vocabulary.socket, "create_connection", lambda *_args, **_kwargs: released.wait(5) or 1 / 0
+    )
+    started = time.perf_counter()
+    with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2"):
+        assert resolve_tokenizer("auto").is_estimated
+    assert time.perf_counter() - started < 1
+    started = time.perf_counter()
+    with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2"):
+        assert resolve_tokenizer("auto").is_estimated
+    assert time.perf_counter() - started < 0.3
+    released.set()
+
+
+def test_a_damaged_cache_is_an_estimate_not_a_crash(tiktoken_only):
+    """A5."""
+    for file in tiktoken_only.iterdir():
+        file.write_bytes(b"not a vocabulary")
+    with pytest.warns(UserWarning, match="estimated"):
+        assert resolve_tokenizer("auto").is_estimated
+
+
+@settings(deadline=None, max_examples=40)
+@given(TEXTS)
+def test_quicktok_and_tiktoken_count_alike(text):
+    assert _tiktoken_cl100k().count(text) == resolve_tokenizer("cl100k_base")(text)
+
+
+_kept: list[Tiktoken] = []
+
+
+def _tiktoken_cl100k() -> Tiktoken:
+    from langchain_context_engine.token_backends import _PATTERNS
+
+    if not _kept:
+        encoding = quicktok.get_encoding("cl100k_base")
+        ranks = {encoding.decode_single_token_bytes(i): i for i in range(len(encoding.token_byte_values()))}
+        _kept.append(
+            Tiktoken(
+                tiktoken.Encoding(
+                    "cl100k_base", pat_str=_PATTERNS["cl100k_base"], mergeable_ranks=ranks, special_tokens={}
+                )
+            )
+        )
+    return _kept[0]
+
+
+def test_resolving_from_many_threads_gives_one_counter(tiktoken_only):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(resolve_tokenizer("auto"))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({id(count) for count in found}) == 1
