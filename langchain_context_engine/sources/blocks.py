@@ -105,10 +105,11 @@ class Blocks:
 
     def find(self, condition: Filter, request: ContextRequest) -> dict[str, dict[str, Any]]:
         """Return id → metadata of all that fulfil a condition and may be known; one call, scope included."""
-        wanted = all_of(condition, _allowed(request))
-        if wanted == NOTHING:
+        pushed = all_of(condition, _pushed(request))
+        if pushed == NOTHING:
             return {}
-        found = self._handle.metadata(to_chroma(wanted))
+        wanted = all_of(condition, _allowed(request))
+        found = self._handle.metadata(to_chroma(pushed))
         return {id_: metadata for id_, metadata in found.items() if matches(metadata, wanted)}
 
     def ids(
@@ -121,10 +122,10 @@ class Blocks:
             request: Its scope goes into the call.
             where: What only Chroma can check, for example of lists.
         """
-        wanted = all_of(condition, _allowed(request))
-        if wanted == NOTHING:
+        pushed = all_of(condition, _pushed(request))
+        if pushed == NOTHING:
             return []
-        tests = [test for test in (where, to_chroma(wanted)) if test]
+        tests = [test for test in (where, to_chroma(pushed)) if test]
         return self._handle.find({"$and": tests} if len(tests) > 1 else next(iter(tests), None))
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
@@ -204,7 +205,12 @@ def summarised(record: Record) -> Record:
 
 
 def _allowed(request: ContextRequest) -> Filter:
-    return all_of(Not(HIDDEN), read_scope(request.scope), read_where(request.where))
+    return all_of(Not(HIDDEN), _pushed(request))
+
+
+def _pushed(request: ContextRequest) -> Filter:
+    """Return what a store is asked to check; `deleted` is not, for it would look at every record."""
+    return all_of(read_scope(request.scope), read_where(request.where))
 
 
 def _position(metadata: Mapping[str, Any]) -> float:
