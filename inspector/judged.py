@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -63,7 +62,6 @@ def over_all() -> None:
     if found:
         strip(means(q for _, q, _ in found), means(q for _, _, q in found), is_tried=bool(tried))
         table(quality_table(found), is_tried=bool(tried))
-    suggestion(traces, judgments)
 
 
 def strip(before: Quality, after: Quality, *, is_tried: bool) -> None:
@@ -114,11 +112,6 @@ def last_tried() -> dict[str, Any]:
     """Return the settings tried last on the trace that is looked at; nothing where none were."""
     tries = st.session_state.get("tries", {}).get(st.session_state.get("trace"), ())
     return dict(tries[-1].changed) if tries else {}
-
-
-def suggestion(traces: Mapping[str, Opened], judgments: Mapping[str, Any]) -> None:
-    """Draw the weights that the judgments suggest."""
-    del traces, judgments
 
 
 def exchange() -> None:
