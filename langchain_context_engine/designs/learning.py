@@ -84,6 +84,9 @@ PREMORTEM_TITLES: Mapping[str, str] = MappingProxyType(
 
 MAX_ITEM_FRACTION = 0.25
 
+MINIMUM_CUT = 8
+"""A quarter of a small share is little: what is left of an item may be a line."""
+
 SAME_THING = (
     AcrossKinds({"experience": "ghap_id", "value": "ghap_id"}),
     AcrossKinds({"code": "file_path", "commit": "files_changed"}),
@@ -144,7 +147,7 @@ class LearningMemoryAssembler:
             raise ConfigError(f"searcher must be a Searcher, got {type(searcher).__name__}")
         self.searcher = searcher
         own = {"scope_keys": tuple(scope_keys), "tokenizer": tokenizer, "timeout_seconds": timeout_seconds}
-        budget = Budget(item_cap=MAX_ITEM_FRACTION, is_soft=soft_limit)
+        budget = Budget(item_cap=MAX_ITEM_FRACTION, minimum_cut=MINIMUM_CUT, is_soft=soft_limit)
         self._engine = ContextEngine(
             sources=searcher.sources(),
             journal=journal,
