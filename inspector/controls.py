@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
 
-from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget
+from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget, turned_by
+from inspector.tuning import recorded as recorded_knobs
 from langchain_context_engine import Context
 
-__all__ = ["draw", "forget", "plain", "turn_to", "turned"]
+__all__ = ["draw", "forget", "open_in_tune", "plain", "turn_to", "turned"]
 
 
 def turned(recorded: Knobs) -> Knobs:
@@ -27,6 +29,16 @@ def forget(knobs: Knobs) -> None:
     """Let every knob be read from the address again, or be as recorded."""
     for name in knobs:
         st.session_state.pop(name, None)
+
+
+def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:
+    """Go to the Tune page of a trace with the knobs turned to some settings of a replay."""
+    before = recorded_knobs(context)
+    turned = turned_by(before, settings)
+    forget(before)
+    # By the address, where the knobs are read and validated.
+    address = {knob: str(value) for knob, value in turned.items() if value != before[knob]}
+    st.switch_page("views/tune.py", query_params={"trace": name, **address})
 
 
 def draw(context: Context, recorded: Knobs) -> None:

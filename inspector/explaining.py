@@ -8,7 +8,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from inspector import cards, controls, exports, state, tuning
+from inspector import cards, controls, exports, state
 from inspector.charts import score_chart
 from inspector.palette import badge_colour, fate_of
 from inspector.state import Opened
@@ -16,7 +16,7 @@ from inspector.tables import label_of, near_misses, option_of, signal_table
 from inspector.texts import Group, cut_lines, duplicate_groups, mark_difference, token_view
 from langchain_context_engine.explain import Row
 from langchain_context_engine.types import Verdict
-from langchain_context_engine.whatif import Change, what_would_it_take
+from langchain_context_engine.whatif import what_would_it_take
 
 __all__ = ["candidate", "duplicates", "export", "missed", "not_offered", "text"]
 
@@ -110,19 +110,9 @@ def wanted(opened: Opened, row: Row) -> None:
             with st.container(border=True, horizontal=True, vertical_alignment="center"):
                 st.text(change.sentence)
                 if st.button("See it in Tune", key=f"take-{number}"):
-                    see_in_tune(opened, change)
+                    controls.open_in_tune(opened.name, opened.context, change.settings)
         if changes:
             st.caption("Each alone is enough, and was proved by a replay of this trace.")
-
-
-def see_in_tune(opened: Opened, change: Change) -> None:
-    """Turn the knobs to a change and go to the Tune page."""
-    recorded = tuning.recorded(opened.context)
-    turned = tuning.turned_by(recorded, change.settings)
-    controls.forget(recorded)
-    # By the address, where the knobs are read and validated.
-    address = {name: str(value) for name, value in turned.items() if value != recorded[name]}
-    st.switch_page("views/tune.py", query_params={"trace": opened.name, **address})
 
 
 def not_offered(opened: Opened) -> None:

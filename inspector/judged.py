@@ -11,6 +11,7 @@ import streamlit as st
 from inspector import cards, grading, opening, state
 from inspector.judging import Quality, judgments_as_lines, means, quality, quality_table, read_judgments
 from inspector.state import Opened
+from inspector.suggesting import suggestion
 from inspector.tuning import as_json
 from langchain_context_engine import ConfigError
 
@@ -62,6 +63,7 @@ def over_all() -> None:
     if found:
         strip(means(q for _, q, _ in found), means(q for _, _, q in found), is_tried=bool(tried))
         table(quality_table(found), is_tried=bool(tried))
+    suggestion(traces, judgments)
 
 
 def strip(before: Quality, after: Quality, *, is_tried: bool) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from inspector.palette import fate_of
 from inspector.tables import one_line, option_of
@@ -15,6 +15,9 @@ from langchain_context_engine.explain import Row, final_decisions
 from langchain_context_engine.journal_values import check_grade
 from langchain_context_engine.metrics import Evidence, judged_share, ndcg, precision_at, score_evidence
 from langchain_context_engine.types import Key
+
+if TYPE_CHECKING:
+    from langchain_context_engine.tune import Tuning
 
 __all__ = [
     "GRADES",
@@ -26,6 +29,7 @@ __all__ = [
     "quality",
     "quality_table",
     "read_judgments",
+    "weights_table",
 ]
 
 Grades = Mapping[Key, int]
@@ -137,6 +141,20 @@ def _verdict(before: Quality, after: Quality) -> str:
     if math.isnan(change) or abs(change) < _NOISE:
         return "unchanged"
     return "better" if change > 0 else "regression"
+
+
+def weights_table(learned: Tuning) -> list[dict[str, Any]]:
+    """Return one row a signal: its weight now and as learned, the largest learned first."""
+    now = learned.present or {"relevance": 1.0}
+    names = sorted({*now, *learned.learned}, key=lambda name: (-learned.learned.get(name, 0.0), name))
+    return [
+        {
+            "signal": name,
+            "now": round(now.get(name, 0.0), 3),
+            "learned": round(learned.learned.get(name, 0.0), 3),
+        }
+        for name in names
+    ]
 
 
 def means(qualities: Iterable[Quality]) -> Quality:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-_REMEMBERED = 40
+_REMEMBERED = 300
 _OPENED = 12
 
 

@@ -105,7 +105,7 @@ def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
     left, right = st.columns([68, 32], gap="medium")
     with left:
         st.subheader("Candidates")
-        only = st.toggle("Only those treated differently", key="onlydiff", bind="query-params")
+        only = st.toggle("Only those treated differently", key="onlydiff", persist_state="session")
         table = [row for row in aligned(columns) if row["differs"] or not only]
         width = st.column_config.TextColumn("text", width=260)
         st.dataframe(

@@ -18,15 +18,16 @@ SECTIONS = ("Grade this question", "All judged questions", "Import and export")
 
 def show() -> None:
     """Draw the page."""
+    state.seed("judging", SECTIONS[0], SECTIONS.__contains__)
     section = st.segmented_control(
         "Section",
         SECTIONS,
-        default=SECTIONS[0],
         required=True,
         key="judging",
-        bind="query-params",
+        persist_state="session",
         label_visibility="collapsed",
     )
+    state.publish("judging", section, SECTIONS[0])
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:
@@ -64,7 +65,7 @@ def figures(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
 
 def table(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
     """Draw the table in which grades are chosen."""
-    only = st.toggle("Only the unjudged", key="unjudged", bind="query-params")
+    only = st.toggle("Only the unjudged", key="unjudged", persist_state="session")
     shown = grade_table(rows, grades, only_unjudged=only)
     if not shown:
         st.text("Every candidate of this question is judged.")
