@@ -28,6 +28,7 @@ from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
 from langchain_context_engine.commands.mcp import mcp
 from langchain_context_engine.commands.serve import serve
+from langchain_context_engine.commands.tune import tune
 from langchain_context_engine.errors import ContextEngineError
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (demo, index, ask, explain, inspect, evaluate, serve, mcp, doctor):
+for _command in (demo, index, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
     app.command()(_command)
 
 

@@ -24,7 +24,7 @@ LAYERS = {
         " journal_writer ingest"
     ),
     "engine": "config asking engine",
-    "beside the engine": "explain traces whatif demo questions report evaluate tune tuning designs",
+    "beside the engine": "explain traces whatif demo questions report evaluate judged tune tuning designs",
     "faces": (
         "events retriever runnable tool middleware pytest_plugin inspect_command server server_bodies"
         " mcp_server commands cli __init__"
