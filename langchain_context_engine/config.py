@@ -48,7 +48,8 @@ class EngineConfig(BaseModel):
         tokenizer: "auto", an encoding, a model, "estimate", any `text -> int`, or a chat model.
         scope_keys: Metadata keys that every request's scope must name.
         timeout_seconds: One deadline for all sources, from the start of collecting.
-        limit: Candidates that a source may offer, unless the request says otherwise.
+        limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
+            source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
         min_score: Candidates that score less are dropped; None keeps all.
         truncator: "extractive", "keep_start", "keep_end", "none", or `(text, allowance, count) -> text`.
         compactor: Tried before cutting: a name, or `(text, allowance) -> text`.
@@ -86,7 +87,7 @@ class EngineConfig(BaseModel):
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()
     timeout_seconds: float = 2.0
-    limit: int = 50
+    limit: int | None = None
     min_score: float | None = None
     truncator: Any = "extractive"
     compactor: Any = None
@@ -134,8 +135,8 @@ class EngineConfig(BaseModel):
 
     @field_validator("limit")
     @classmethod
-    def _check_limit(cls, value: int) -> int:
-        if value < 0:
+    def _check_limit(cls, value: int | None) -> int | None:
+        if value is not None and value < 0:
             raise ValueError(f"limit must be 0 or more, got {value!r}")
         return value
 

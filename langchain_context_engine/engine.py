@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from langchain_context_engine.runnable import ContextRunnable
 
 
+LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
+"""Candidates that a source may offer, where one source is asked and where several are."""
+
+
 class ContextEngine:
     """Asks all sources at once, ranks, removes duplicates, fits the budget, and says why.
 
@@ -173,9 +177,16 @@ class ContextEngine:
         return replace(
             request,
             now=request.now or datetime.now(UTC),
-            limit=max(self.config.limit, request.k or 0) if request.limit is None else request.limit,
+            limit=self._limit(request) if request.limit is None else request.limit,
             budget=self.config.budget.tokens if request.budget is None else request.budget,
         )
+
+    def _limit(self, request: ContextRequest) -> int:
+        """Return how many candidates a source may offer where the request does not say: at least `k`."""
+        usual = self.config.limit
+        if usual is None:
+            usual = LIMIT_OF_ONE if len(self._asking.sources_for(request)) == 1 else LIMIT_OF_MANY
+        return max(usual, request.k or 0)
 
     def _is_nothing(self, request: ContextRequest) -> bool:
         return request.budget == 0 or self._finds_nothing(request)

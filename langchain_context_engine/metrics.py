@@ -44,9 +44,10 @@ class _Gold:
         """Return which fraction of it stands in a row of words, and as which pieces."""
         if not self.sentences:
             return 0.0, ()
-        if self.whole in row:
+        # Gold that was marked by offsets may begin or end inside of a word, so its edges are not framed.
+        if self.whole.strip() in row:
             return 1.0, (self.whole,)
-        found = tuple(sentence for sentence in self.sentences if sentence in row)
+        found = tuple(sentence for sentence in self.sentences if sentence.strip() in row)
         return len(found) / len(self.sentences), found
 
 

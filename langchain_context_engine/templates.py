@@ -105,7 +105,8 @@ known: citation, confidence, content, id, score, source, timestamp, title, type
 TEMPLATES: Mapping[str, Template] = {
     template.name: template
     for template in (
-        Template(name="cited", passage="{{citation}} {{content}}", separator="\n\n"),
+        # No note: it would cost as much as a short sentence, and the ellipsis shows what is cut.
+        Template(name="cited", passage="{{citation}} {{content}}", separator="\n\n", note=""),
         Template(
             name="chat",
             header="Relevant context from past conversations:\n\n",

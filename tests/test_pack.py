@@ -182,3 +182,14 @@ def test_a_truncator_of_ones_own_is_kept_to_its_allowance():
         [a_candidate(text=text_of(300))], truncator=lambda text, allowance, count: text
     ).build("q", budget=50)
     assert 0 < context.tokens <= 50
+
+
+def test_the_best_of_all_is_shown_in_part_where_it_could_never_fit_whole():
+    found = [
+        a_candidate(id="best", kind="code", text=text_of(300, "b"), relevance=1.0),
+        *(a_candidate(id=f"s{i}", text=text_of(10, f"s{i}_"), relevance=0.5) for i in range(20)),
+    ]
+    context = engine_of(found).build("q", budget=100)
+    cost = {p.key[1]: p.tokens for p in context.passages}
+    assert 30 <= cost["best"] <= 50
+    assert len(cost) > 3

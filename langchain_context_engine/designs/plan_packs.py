@@ -80,7 +80,8 @@ class EnginePack:
         if self.pack.limit is not None:
             return self.pack.limit
         has_own = isinstance(self.pack.source, ContextEngine) and self.engine is not None
-        return self.engine.config.limit if has_own and self.engine is not None else PAGE
+        own = self.engine.config.limit if has_own and self.engine is not None else None
+        return PAGE if own is None else own
 
     def request(
         self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from langchain_context_engine.layout import Layout
+from langchain_context_engine.layout import Layout, block_of
 from langchain_context_engine.templates import fill, passage_block, passage_values
 from langchain_context_engine.truncate import ELLIPSIS, pieces
 from langchain_context_engine.types import Passage, Ranked
@@ -75,6 +75,8 @@ class Basket:
         template = layout.template
         edges = (template.header, template.footer) if counts_frame else ()
         self.spent = sum(measure(fill(edge, _USUAL_FRAME), count) for edge in edges if edge)
+        if counts_frame and layout.closing:
+            self.spent += measure(fill(layout.closing, {"query": layout.query}), count)
         self._note = measure(template.note, count) if template.note and counts_frame else 0
         self._ellipsis = measure(ELLIPSIS, count)
         self._has_frames = counts_frame
@@ -125,6 +127,14 @@ class Basket:
     def text_room(self, item: int, allowance: int) -> int:
         """Return the tokens that a cut text of an item may have within an allowance."""
         return allowance - self.frame(item) - self._note
+
+    def cut_cost(self, item: int, passage: Passage) -> int:
+        """Return what an item's cut text costs as it will be written: its note, closed fences, a heading."""
+        if not self._has_frames:
+            return self._count(passage.text)
+        shown = replace(passage, citation=_USUAL_MARKER)
+        written = self._count(self._layout.template.separator + block_of(shown, self._layout))
+        return written + self._heading(self.groups[item])
 
     def open_units(self, units: Sequence[Unit], largest: int, *, within_shares: bool) -> list[Unit]:
         """Return the units that are not in and might fit so many tokens, in the order given.

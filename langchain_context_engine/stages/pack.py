@@ -164,6 +164,9 @@ class _Packer:
             is_lone = unit.item not in self.basket or unit.item in self.basket.cuts
             # What is too long for its cap never gets in whole, so waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP
+            if not is_due and unit.item == 0 and unit.size > self.limit:
+                # The best of all, too long for any budget like this: its beginning, in half of it.
+                is_due, room = True, min(room, self.limit // 2)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
         return self.basket.steps != before
@@ -223,24 +226,33 @@ class _Packer:
         if shorten is None or allowance <= 0:
             return False
         ranked = self.items[item]
-        # A compactor is asked once for an item; a second try is a plain cut.
-        if item in self.tried:
-            shorten = replace(shorten, compactor=None)
-        self.tried.add(item)
-        short = shorten(ranked.candidate.text, allowance, self.packing.count)
-        self.warnings += short.warnings
-        if not short.text:
+        cost = room + 1
+        # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
+        for _ in range(_RECUTS):
+            # A compactor is asked once for an item; a second try is a plain cut.
+            if item in self.tried:
+                shorten = replace(shorten, compactor=None)
+            self.tried.add(item)
+            short = shorten(ranked.candidate.text, allowance, self.packing.count)
+            self.warnings += short.warnings
+            if not short.text:
+                return False
+            passage = Passage(
+                ranked=ranked, text=short.text, is_truncated=True, spans=short.spans, also_in=ranked.also_in
+            )
+            cost = self.basket.cut_cost(item, passage)
+            if cost <= room:
+                break
+            allowance -= cost - room
+        if cost > room:
             return False
-        passage = Passage(
-            ranked=ranked, text=short.text, is_truncated=True, spans=short.spans, also_in=ranked.also_in
-        )
         self.compacted.discard(item)
         if short.is_compacted:
             self.compacted.add(item)
-        cost = self.packing.count(short.text) + room - allowance
         self._count_kind(item)
         self.basket.release(item)
-        self.basket.take_cut(item, passage, cost, is_by_share=is_by_share)
+        # What a compactor wrote says it all: more room would not make it better.
+        self.basket.take_cut(item, passage, cost, is_by_share=is_by_share and not short.is_compacted)
         return True
 
     def _recount(self) -> bool:

@@ -143,7 +143,6 @@ def test_each_source_has_its_share_and_what_one_leaves_over_goes_to_the_others()
     assert alone.token_count > 560
 
 
-@pytest.mark.xfail(strict=True, reason="pack reckons with the template's note, not with that of the kind")
 def test_no_item_is_above_a_quarter_of_its_share_and_the_note_inside_says_where_the_rest_is():
     """L7"""
     long_code = a_unit(docstring="\n".join(f"line {i} of the docstring" for i in range(200)))
