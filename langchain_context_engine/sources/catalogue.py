@@ -20,11 +20,12 @@ _MOST_NAMESAKES = 20
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record: its row in the index, a digest of its text and metadata, and the metadata."""
+    """One record: its row in the index, a digest of text and metadata, the metadata, its text if kept."""
 
     row: int
     digest: bytes
     metadata: Mapping[str, Any]
+    text: str | None = None
 
 
 class Catalogue:

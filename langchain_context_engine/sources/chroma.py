@@ -19,11 +19,12 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.lexical import LexicalIndex, Shelf
+from langchain_context_engine.sources.lexical import LexicalIndex
 from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector, check_vector
 from langchain_context_engine.sources.records import to_candidate
 from langchain_context_engine.sources.search import Search
+from langchain_context_engine.sources.shelf import Shelf
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.types import Candidate
 
@@ -32,8 +33,6 @@ DEFAULT_LIMIT = 20
 
 _FIRST_READING_SECONDS = 1.0
 """How long a question waits for the first reading of a large collection before it does without words."""
-
-_FULL = ("documents", "metadatas", "embeddings")
 
 
 class ChromaSource:
@@ -125,7 +124,7 @@ class ChromaSource:
             return []
         has_query = request.vector is not None or bool(request.query.strip())
         search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
-        search.records |= self._handle.read(ids, _FULL if has_query else _FULL[:2])
+        search.load(ids)
         kept = [
             id_
             for id_ in dict.fromkeys(ids)

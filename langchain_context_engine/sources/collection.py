@@ -15,6 +15,9 @@ from langchain_context_engine.sources.records import steady
 _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 _DIMENSIONS = re.compile(r"dimension\D{0,20}(\d+)\D+got (\d+)")
 _OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
+FIELDS = ("documents", "metadatas")
+"""What a record is made of beside its vector."""
+
 _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
 

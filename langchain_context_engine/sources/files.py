@@ -136,8 +136,7 @@ class FileSource:
             handle=self._handle, index=self._shared.lexical, shelf=shelf, wanted=wanted, admits=admits
         )
         hits = self.find(searched, request, request.offset + limit)[request.offset :]
-        records = self._handle.read([hit.id for hit in hits], _FIELDS)
-        self._shared.lexical.heal(shelf, [hit.id for hit in hits], records)
+        records = shelf.read(self._handle, [hit.id for hit in hits])
         asked = query_terms(request.query)
         return [
             self._shown(hit, records[hit.id], request.query, asked)

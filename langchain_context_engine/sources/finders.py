@@ -18,8 +18,9 @@ from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.signals import Keyword
 from langchain_context_engine.sources.catalogue import Admits, Catalogue
 from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.lexical import LexicalIndex, Shelf
+from langchain_context_engine.sources.lexical import LexicalIndex
 from langchain_context_engine.sources.postings import LexicalQuery
+from langchain_context_engine.sources.shelf import Shelf
 from langchain_context_engine.trigrams import TrigramIndex
 from langchain_context_engine.words import STOP_WORDS, query_terms
 

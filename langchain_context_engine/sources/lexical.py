@@ -2,57 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.redact import safe_message
 from langchain_context_engine.sources.catalogue import Admits, Catalogue, Entry
-from langchain_context_engine.sources.changes import Changes, CountWatch, Watch, watch
-from langchain_context_engine.sources.collection import CollectionHandle
+from langchain_context_engine.sources.changes import CountWatch
+from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
 from langchain_context_engine.sources.postings import LexicalQuery, Postings
 from langchain_context_engine.sources.ranking import deeper, settled
+from langchain_context_engine.sources.shelf import Shelf
 
 _FIRST_RUNG = 50
 _BATCH = 1000
-_FIELDS = ("documents", "metadatas")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class Shelf:
-    """What the index holds of one collection.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search by words found.
 
     Attributes:
-        collection: Chroma's id of the collection, another one once it is recreated.
-        catalogue: Its records.
-        watch: What tells of changes; None until the first reading.
-        is_ready: The first reading is done.
+        hits: (id, BM25 score) of admitted records, best first, ties by id.
+        scores: Id → score of all that was looked at, admitted or not.
+        is_all: Nothing else that passes the filter matches.
     """
 
-    collection: str
-    catalogue: Catalogue = field(default_factory=Catalogue)
-    watch: Watch | None = None
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    ready: threading.Event = field(default_factory=threading.Event)
-    reader: threading.Thread | None = None
-    began_at: float = 0.0
-    refreshed_at: float = 0.0
-
-    @property
-    def is_exact(self) -> bool:
-        """No change in the collection goes unseen, so what is catalogued can be trusted."""
-        return self.watch is not None and self.watch.is_exact
+    hits: list[tuple[str, float]]
+    scores: Mapping[str, float]
+    is_all: bool
 
 
 class LexicalIndex:
@@ -73,14 +60,17 @@ class LexicalIndex:
         self._handles: list[CollectionHandle] = []
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
+        self._others_lock = threading.Lock()
+        self._moments = itertools.count(1)
+        self._others_updated_at = 0
         try:
             self._postings = Postings(path)
         except ValueError as error:
             # Another process writes there: an index in memory is slower to start, not wrong.
             _log.warning("lexical index at %s not used: %s", path, safe_message(error))
             self._postings = Postings()
-        newest = self._load()
-        self._rows = itertools.count(newest + 1)
+        self._rows = itertools.count(max((row for row, _ in self._postings.rows()), default=0) + 1)
+        self._load()
 
     def sync(self, handle: CollectionHandle, *, wait_seconds: float | None = None) -> Shelf | None:
         """Return the collection's shelf, up to date; None while it is still being read for the first time.
@@ -95,8 +85,9 @@ class LexicalIndex:
             self._wait_for_reading(wait_seconds)
             if not shelf.ready.is_set():
                 return None
+            arrived = next(self._moments)
             self._update(handle, shelf)
-            self._update_others(handle)
+            self._update_others(arrived)
             if str(handle.collection.id) == shelf.collection:
                 return shelf
             self._forget(shelf)  # recreated meanwhile under the same name
@@ -135,49 +126,51 @@ class LexicalIndex:
         self, query: LexicalQuery, shelf: Shelf, condition: Filter, admits: Admits, limit: int
     ) -> list[tuple[str, float]]:
         """Return (id, BM25 score) of up to `limit` admitted records, best first, ties by id."""
+        return self.find(query, shelf, condition, admits, limit).hits
+
+    def find(self, query: LexicalQuery, shelf: Shelf, condition: Filter, admits: Admits, limit: int) -> Found:
+        """Return the same with all that was looked at on the way."""
         seen = self._catalogued(shelf.catalogue, admits)
         rung = deeper(_FIRST_RUNG, limit + 1)
         while True:
             rows = self._postings.search(query, shelf.collection, condition, rung)
             hits = self._ids_of(rows, shelf.catalogue)
-            found = settled(hits, seen, limit, is_all=len(rows) < rung)
+            is_all = len(rows) < rung
+            found = settled(hits, seen, limit, is_all=is_all)
             if found is not None:
-                return found
+                return Found(found, dict(hits), is_all)
             rung = deeper(rung, rung + 1)
 
-    def scores(self, query: LexicalQuery, shelf: Shelf, ids: Sequence[str]) -> dict[str, tuple[float, float]]:
-        """Return id → (BM25 by terms, BM25 by pairs of terms); 0 where nothing matches."""
+    def scores(
+        self, query: LexicalQuery, shelf: Shelf, ids: Sequence[str], found: Found | None = None
+    ) -> dict[str, tuple[float, float]]:
+        """Return id → (BM25 by terms, BM25 by pairs of terms); 0 where nothing matches.
+
+        Args:
+            query: The question.
+            shelf: The collection's.
+            ids: Whose scores.
+            found: What a search with this question found, whose scores need not be worked out again;
+                the ids must pass its filter.
+        """
         entries = shelf.catalogue.entries
         rows = {entry.row: id_ for id_ in ids if (entry := entries.get(id_)) is not None}
-        by_terms, by_pairs = self._postings.scores(query, list(rows))
-        found = {id_: (by_terms.get(row, 0.0), by_pairs.get(row, 0.0)) for row, id_ in rows.items()}
-        return {id_: found.get(id_, (0.0, 0.0)) for id_ in ids}
-
-    def heal(self, shelf: Shelf, ids: Iterable[str], records: Mapping[str, Mapping[str, Any]]) -> None:
-        """Compare what the store answered for these ids with what is known, and take in the difference."""
-        if shelf.is_exact:
-            return
-        entries = shelf.catalogue.entries
-        stale = {
-            id_: fields
-            for id_, fields in records.items()
-            if (entry := entries.get(id_)) is None or entry.digest != _digest(fields)
-        }
-        gone = [id_ for id_ in ids if id_ not in records and id_ in entries]
-        if stale or gone:
-            with shelf.lock:
-                self._remove(shelf, gone)
-                self._put(shelf, stale)
-                self._postings.commit()
+        known = found.scores if found else {}
+        unknown = [] if found and found.is_all else [row for row, id_ in rows.items() if id_ not in known]
+        by_terms = self._postings.scores_by_terms(query, unknown)
+        by_pairs = self._postings.scores_by_pairs(query, list(rows))
+        scores = dict.fromkeys(ids, (0.0, 0.0))
+        for row, id_ in rows.items():
+            own = known.get(id_)
+            scores[id_] = (by_terms.get(row, 0.0) if own is None else own, by_pairs.get(row, 0.0))
+        return scores
 
     def _shelf(self, collection: str) -> Shelf:
         with self._lock:
-            return self._shelves.setdefault(collection, Shelf(collection))
+            return self._shelves.setdefault(collection, Shelf(collection, self._postings, self._rows))
 
     def _forget(self, shelf: Shelf) -> None:
-        with shelf.lock:
-            self._remove(shelf, list(shelf.catalogue.entries))
-            self._postings.commit()
+        shelf.clear()
         with self._lock:
             self._shelves.pop(shelf.collection, None)
 
@@ -193,7 +186,7 @@ class LexicalIndex:
     def _read_first(self, handle: CollectionHandle, shelf: Shelf) -> None:
         try:
             with shelf.lock:
-                self._take_in(handle, shelf)
+                shelf.take_in(handle)
         except (ContextEngineError, sqlite3.Error) as error:
             # The source that asks will meet the same trouble and tell it.
             _log.debug("lexical index: %s", safe_message(error))
@@ -203,12 +196,13 @@ class LexicalIndex:
     def _update(self, handle: CollectionHandle, shelf: Shelf) -> None:
         with shelf.lock:
             try:
-                self._take_in(handle, shelf)
+                shelf.take_in(handle)
             except sqlite3.Error as error:
                 if "locked" in str(error):
-                    return  # somebody writes just now: the next question will see it
+                    shelf.is_current = False  # somebody writes just now: the next question will see it
+                    return
                 shelf.watch = CountWatch(handle)
-                self._take_in(handle, shelf)
+                shelf.take_in(handle)
         now = time.monotonic()
         if not shelf.is_exact and now - shelf.refreshed_at > self._refresh_seconds:
             shelf.refreshed_at = now
@@ -216,63 +210,29 @@ class LexicalIndex:
                 target=self._refresh, args=(handle, shelf), name="lexical-refresh", daemon=True
             ).start()
 
-    def _update_others(self, handle: CollectionHandle) -> None:
-        for other in tuple(self._handles):
-            shelf = self._shelves.get(str(other.collection.id))
-            if other is not handle and shelf is not None and shelf.is_exact:
-                try:
-                    self._update(other, shelf)
-                except ContextEngineError as error:
-                    _log.debug("lexical index: %s", safe_message(error))
-
-    def _take_in(self, handle: CollectionHandle, shelf: Shelf) -> None:
-        if shelf.watch is None:
-            shelf.watch = watch(handle)
-            shelf.refreshed_at = time.monotonic()
-        changes = shelf.watch.changes(shelf.catalogue.entries)
-        if changes:
-            try:
-                self._apply(handle, shelf, changes)
-            except BaseException:
-                shelf.watch = None  # what was told is lost, so the next call compares everything
-                raise
-
-    def _apply(self, handle: CollectionHandle, shelf: Shelf, changes: Changes) -> None:
-        self._remove(shelf, changes.gone)
-        for start in range(0, len(changes.written), _BATCH):
-            ids = changes.written[start : start + _BATCH]
-            records = handle.read(ids, _FIELDS)
-            self._remove(shelf, [id_ for id_ in ids if id_ not in records])
-            self._put(shelf, records)
-        self._postings.commit()
+    def _update_others(self, arrived: int) -> None:
+        # All sources of a question come at once, so one look at the others serves those who came before it.
+        with self._others_lock:
+            if self._others_updated_at > arrived:
+                return
+            began = next(self._moments)
+            for other in tuple(self._handles):
+                shelf = self._shelves.get(str(other.collection.id))
+                if shelf is not None and shelf.is_exact:
+                    try:
+                        self._update(other, shelf)
+                    except ContextEngineError as error:
+                        _log.debug("lexical index: %s", safe_message(error))
+            self._others_updated_at = began
 
     def _refresh(self, handle: CollectionHandle, shelf: Shelf) -> None:
         ids = list(shelf.catalogue.entries)
         try:
             for start in range(0, len(ids), _BATCH):
                 batch = ids[start : start + _BATCH]
-                self.heal(shelf, batch, handle.read(batch, _FIELDS))
+                shelf.heal(batch, handle.read(batch, FIELDS))
         except ContextEngineError as error:
             _log.debug("lexical index: %s", safe_message(error))
-
-    def _put(self, shelf: Shelf, records: Mapping[str, Mapping[str, Any]]) -> None:
-        for id_, fields in records.items():
-            digest = _digest(fields)
-            known = shelf.catalogue.entries.get(id_)
-            if known is not None and known.digest == digest:
-                continue
-            if known is not None:
-                self._postings.delete(known.row)
-            metadata, row = fields.get("metadatas") or {}, next(self._rows)
-            record = json.dumps([shelf.collection, id_, digest.hex(), metadata])
-            self._postings.add(row, shelf.collection, fields.get("documents") or "", metadata, record)
-            shelf.catalogue.put(id_, Entry(row, digest, metadata))
-
-    def _remove(self, shelf: Shelf, ids: Iterable[str]) -> None:
-        for id_ in ids:
-            entry = shelf.catalogue.remove(id_)
-            if entry is not None:
-                self._postings.delete(entry.row)
 
     def _ids_of(self, rows: Sequence[tuple[int, float]], catalogue: Catalogue) -> list[tuple[str, float]]:
         hits = ((catalogue.ids.get(row, ""), score) for row, score in rows)
@@ -282,18 +242,7 @@ class LexicalIndex:
         entries = catalogue.entries
         return lambda id_: (entry := entries.get(id_)) is not None and admits(id_, entry.metadata)
 
-    def _load(self) -> int:
-        newest = 0
+    def _load(self) -> None:
         for row, record in self._postings.rows():
-            newest = max(newest, row)
             collection, id_, digest, metadata = json.loads(record)
             self._shelf(collection).catalogue.put(id_, Entry(row, bytes.fromhex(digest), metadata))
-        return newest
-
-
-def _digest(fields: Mapping[str, Any]) -> bytes:
-    metadata = json.dumps(fields.get("metadatas") or {}, sort_keys=True, default=str)
-    text = fields.get("documents") or ""
-    return hashlib.blake2b(
-        f"{len(text)}\x00{text}{metadata}".encode("utf-8", "replace"), digest_size=16
-    ).digest()

@@ -24,6 +24,7 @@ _TWICE_CORRECTABLE = 8
 _WEIGHTS = (1.0, 0.8, 0.5)
 """What a word counts at edit distance 0, 1 and 2; two letters that changed places are one edit."""
 _MOST_SPELLINGS = 20
+_MOST_SINGLE_TERMS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,13 @@ class LexicalQuery:
     @classmethod
     def of(cls, query: str) -> LexicalQuery:
         """Read a question."""
-        return cls(tuple(query_terms(query)), tuple(dict.fromkeys(_joined(terms(query)))))
+        return _read_query(query)
+
+
+@lru_cache(maxsize=256)
+def _read_query(query: str) -> LexicalQuery:
+    # All sources read the same question.
+    return LexicalQuery(tuple(query_terms(query)), tuple(dict.fromkeys(_joined(terms(query)))))
 
 
 class Postings:
@@ -74,6 +81,7 @@ class Postings:
         self._searcher = self._index.searcher()
         self._is_kept = path is not None
         self._spellings = lru_cache(maxsize=2000)(self._find_spellings)
+        self._bodies = lru_cache(maxsize=64)(self._make_body)  # all sources ask the same
 
     def add(self, row: int, collection: str, text: str, metadata: Mapping[str, Any], record: str) -> None:
         """Add a row; `record` is kept beside it where the index is kept on disk."""
@@ -104,6 +112,7 @@ class Postings:
             self._index.reload()
             self._searcher = self._index.searcher()
         self._spellings.cache_clear()
+        self._bodies.cache_clear()
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield (row, record) of everything that is kept."""
@@ -127,17 +136,20 @@ class Postings:
         facets = [self._term("facet", _collection_facet(collection)), self._filter(condition)]
         return self._run(body, [part for part in facets if part is not None], limit)
 
-    def scores(self, query: LexicalQuery, rows: Sequence[int]) -> tuple[dict[int, float], dict[int, float]]:
-        """Return row → score of these rows, by terms and by pairs; a row that matches nothing is absent."""
-        if not rows:
-            return {}, {}
-        given = self._tantivy.Query.term_set_query(self._schema, "row", list(rows))
-        pairs = self._any(self._term("pairs", pair) for pair in query.pairs)
-        by_terms, by_pairs = (
-            dict(self._run(part, [given], len(rows))) if part is not None else {}
-            for part in (self._body(query), pairs)
-        )
-        return by_terms, by_pairs
+    def scores_by_terms(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
+        """Return row → BM25 score of these rows; a row that matches nothing is absent."""
+        return self._scores_of(rows, self._body(query)) if rows else {}
+
+    def scores_by_pairs(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
+        """Return row → BM25 score by pairs of terms of these rows; a row that has none is absent."""
+        # Most pairs stand nowhere, which costs less to ask than to search for.
+        there = [pair for pair in query.pairs if self._searcher.doc_freq("pairs", pair)] if rows else []
+        return self._scores_of(rows, self._any(self._term("pairs", pair) for pair in there))
+
+    def _scores_of(self, rows: Sequence[int], scored: Any) -> dict[int, float]:
+        if scored is None:
+            return {}
+        return dict(self._run(scored, [self._any_of("row", rows)], len(rows)))
 
     def _run(self, scored: Any, required: Sequence[Any], limit: int) -> list[tuple[int, float]]:
         must, query = self._tantivy.Occur.Must, self._tantivy.Query
@@ -148,6 +160,9 @@ class Postings:
         return [(int(row), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
 
     def _body(self, query: LexicalQuery) -> Any:
+        return self._bodies(query, self._searcher)
+
+    def _make_body(self, query: LexicalQuery, _: Any) -> Any:
         occur = self._tantivy.Occur.Must if query.needs_all else self._tantivy.Occur.Should
         clauses = [(occur, self._spelled(term)) for term in query.terms]
         return self._tantivy.Query.boolean_query(clauses) if clauses else None
@@ -188,13 +203,23 @@ class Postings:
         facets = [_facet(inner.key, value) for value in inner.values]
         if any(len(facet) > _LONGEST_FACET for facet in facets):
             return None
-        found = query.term_set_query(self._schema, "facet", facets)
         if not is_negated:
-            return found
+            return self._any_of("facet", facets)
+        # What no record has excludes none: nearly always so of `deleted`.
+        facets = [facet for facet in facets if self._searcher.doc_freq("facet", facet)]
+        if not facets:
+            return None
+        found = self._any_of("facet", facets)
         return query.boolean_query([(occur.Must, query.all_query()), (occur.MustNot, found)])
 
-    def _term(self, field: str, value: str) -> Any:
+    def _term(self, field: str, value: str | int) -> Any:
         return self._tantivy.Query.term_query(self._schema, field, value)
+
+    def _any_of(self, field: str, values: Sequence[Any]) -> Any:
+        # A set of terms is an automaton that walks the whole dictionary: dear for a few.
+        if len(values) > _MOST_SINGLE_TERMS:
+            return self._tantivy.Query.term_set_query(self._schema, field, list(values))
+        return self._any(self._term(field, value) for value in values)
 
     def _any(self, parts: Iterable[Any]) -> Any:
         clauses = [(self._tantivy.Occur.Should, part) for part in parts]

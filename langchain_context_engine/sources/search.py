@@ -9,12 +9,13 @@ from typing import Any
 
 from langchain_context_engine.filters import EVERYTHING, Filter, matches, passes, to_chroma
 from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.lexical import LexicalIndex, Shelf
+from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
+from langchain_context_engine.sources.lexical import Found, LexicalIndex
 from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector
 from langchain_context_engine.sources.ranking import deeper, merge_by_rank, settled
 from langchain_context_engine.sources.records import compare, relevance_of
+from langchain_context_engine.sources.shelf import Shelf
 from langchain_context_engine.types import Candidate
 
 _FIRST_RUNG = 200
@@ -22,7 +23,6 @@ _FIRST_RUNG = 200
 first n of a longer answer the shorter answer although the index is approximate."""
 _DEEPEST_CHECKED = 3200
 """Hits up to which checking what comes is faster than a `where`."""
-_FIELDS = ("documents", "metadatas")
 
 ToCandidate = Callable[..., Candidate]
 Record = Mapping[str, Any]
@@ -43,6 +43,7 @@ class Search:
         records: What was read.
         rejected: Ids that turned out not to be admitted.
         is_strict: Metadata are read before a hit is counted.
+        found: What the search by words found.
     """
 
     handle: CollectionHandle
@@ -56,6 +57,7 @@ class Search:
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
     is_strict: bool = False
+    found: Found | None = None
     to_candidate: ToCandidate = Candidate
 
     def run(self, offset: int, needed: int) -> list[Candidate]:
@@ -82,7 +84,8 @@ class Search:
         scores: Mapping[str, tuple[float, float]] = {}
         if self.lexical:
             index, shelf = self.lexical
-            scores = index.scores(query, shelf, ids)
+            # What is not exact may have been brought up to date by what was read since.
+            scores = index.scores(query, shelf, ids, self.found if shelf.is_exact else None)
         measured = self._measure(ids)
         found = []
         for id_ in ids:
@@ -99,7 +102,11 @@ class Search:
         """Return id → (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
         space = self.handle.space
         measured: dict[str, tuple[float, float]] = {}
+        if self._has_vectors() and self.lexical is not None:
+            measured = self.lexical[1].vectors.measure(self.vector, ids, space)
         for id_ in ids:
+            if id_ in measured:
+                continue
             distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
             if distance is not None and (space == "cosine" or not self.lexical):
                 measured[id_] = (distance, 1 - distance)
@@ -137,6 +144,8 @@ class Search:
         filter that Chroma checks. Where few of many hits are admitted the store filters, and is asked
         deeper until it has no more. `deleted` is never left to the store, which is slow at it.
         """
+        if self._has_vectors() and self.lexical is not None:
+            return self._nearest_in_memory(self.lexical[1], needed)
         where: dict[str, Any] | None = None
         rung = deeper(_FIRST_RUNG, needed + 1)
         while True:
@@ -160,6 +169,22 @@ class Search:
                 if where is not None:
                     continue
             rung = deeper(rung, rung + 1)
+
+    def _has_vectors(self) -> bool:
+        if not self._is_exact() or self.lexical is None or not self.lexical[1].is_current:
+            return False
+        shelf = self.lexical[1]
+        return shelf.vectors.serves(self.vector, len(shelf.catalogue.entries))
+
+    def _nearest_in_memory(self, shelf: Shelf, needed: int) -> list[tuple[str, float]]:
+        """Return the same from the vectors in memory: all are measured, and what comes is checked."""
+        first = shelf.vectors.nearest(self.vector, self.handle.space)
+        seen, rung, known = self._seen((), is_filtered=False), 2 * needed, len(shelf.catalogue.entries)
+        while True:
+            found = settled(first(rung), seen, needed, is_all=True)
+            if len(found or ()) == needed or rung >= known:
+                return found or []
+            rung *= 4
 
     def _with_unreached(
         self, hits: list[tuple[str, float]], where: dict[str, Any] | None
@@ -209,20 +234,30 @@ class Search:
         if not self.lexical or not query.terms:
             return []
         index, shelf = self.lexical
-        return [id_ for id_, _ in index.search(query, shelf, self.wanted, self.admits, needed)]
+        self.found = index.find(query, shelf, self.wanted, self.admits, needed)
+        return [id_ for id_, _ in self.found.hits]
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records in one call and return the ids that are gone or not admitted after all."""
         unread = [id_ for id_ in ids if id_ not in self.records]
-        needs_vectors = self.lexical is not None and (
-            self.handle.space != "cosine" or any(id_ not in self.distances for id_ in unread)
-        )
-        found = self.handle.read(unread, (*_FIELDS, "embeddings") if needs_vectors else _FIELDS)
-        self.records |= found
-        if self.lexical:
-            self.lexical[0].heal(self.lexical[1], unread, found)
+        found = self.load(unread)
         return {
             id_
             for id_ in unread
             if id_ not in found or not self.admits(id_, found[id_].get("metadatas") or {})
         }
+
+    def load(self, ids: Sequence[str]) -> Mapping[str, Record]:
+        """Read the records of ids into `records`: from memory, or with all that is needed in one call."""
+        if not self.vector or self._has_vectors():
+            unmeasured = []
+        elif self.lexical is None or self.handle.space == "cosine":
+            unmeasured = [id_ for id_ in ids if id_ not in self.distances]
+        else:
+            unmeasured = list(ids)
+        if self.lexical is not None:
+            found = self.lexical[1].read(self.handle, ids, unmeasured)
+        else:
+            found = self.handle.read(ids, (*FIELDS, "embeddings") if unmeasured else FIELDS)
+        self.records |= found
+        return found
