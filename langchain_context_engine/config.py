@@ -14,7 +14,7 @@ from langchain_context_engine.citations import CITATION_STYLES
 from langchain_context_engine.compact import resolve_compactor
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.fusion import Fusion
-from langchain_context_engine.identity import DEFAULT_RULES
+from langchain_context_engine.identity import DEDUPE_RULES
 from langchain_context_engine.layout import Layout
 from langchain_context_engine.orders import ORDERS
 from langchain_context_engine.registry import Registry
@@ -58,7 +58,7 @@ class EngineConfig(BaseModel):
         diversity: A rule against one kind dominating.
         order: "relevance", "edges", "chronological", "stable", or `passages -> passages`.
         dedupe_threshold: Similarity from which two texts are one, 0–100; None: only equal texts are.
-        dedupe_rules: What makes two candidates one by identity, `candidate -> hashable or None`.
+        dedupe_rules: What makes two candidates one by identity: names, or `candidate -> hashable or None`.
         dedupe_key: A metadata key whose text is compared in place of the shown one.
         fusion: How search legs are fused.
         unit_value: How sentences are valued.
@@ -95,7 +95,7 @@ class EngineConfig(BaseModel):
     diversity: Diversity | None = None
     order: Any = "relevance"
     dedupe_threshold: float | None = 90.0
-    dedupe_rules: tuple[Any, ...] = DEFAULT_RULES
+    dedupe_rules: tuple[Any, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
     fusion: Fusion = Fusion()
     unit_value: UnitValue = UnitValue()
@@ -210,7 +210,7 @@ class EngineConfig(BaseModel):
             fusion=self.fusion,
             min_score=self.min_score,
             dedupe_threshold=ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
-            dedupe_rules=self.dedupe_rules,
+            dedupe_rules=[_part("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,
             packing=packing,
             template_of=self.template_of,

@@ -122,11 +122,13 @@ class AcrossKinds:
         return [(kind, value) for value in self(candidate) or () for kind in kinds]
 
 
-DEFAULT_RULES: tuple[DedupeRule, ...] = (
-    Versions(("symbol",), within=("workspace", "path"), tells_apart=True),
-    Versions(("derived_from",)),
-)
-"""Versions of one function, and notes of one origin that say the same."""
+DEDUPE_RULES: Mapping[str, DedupeRule] = {
+    "versions_of_symbol": Versions(("symbol",), within=("workspace", "path"), tells_apart=True),
+    "notes_of_one_origin": Versions(("derived_from",)),
+}
+"""The built-in rules by name: versions of one function, and notes of one origin that say the same."""
+
+DEFAULT_RULES = tuple(DEDUPE_RULES.values())
 
 
 def changed_at(candidate: Candidate) -> datetime:

@@ -167,3 +167,7 @@ def test_an_empty_context_has_a_trace_too():
     assert Context.from_dict(context.to_dict()) == context
     assert "0 of 2000 tokens" in context.explain()
     assert all(d.verdict is not Verdict.KEPT for d in context.decisions)
+
+
+def test_a_trace_tells_built_in_parts_by_names_that_outlive_a_release():
+    assert "function:" not in str(a_context().settings)
