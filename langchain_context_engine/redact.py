@@ -9,14 +9,25 @@ __all__ = ["redact", "safe_message"]
 _MASK = "***"
 _LONGEST = 300
 _NAMES = (
-    r"[\w.-]*(?:api[\w-]*key|access[_-]?key|secret|token|passw(?:or)?d|passwd|pwd|credential|auth|cookie"
-    r"|session[_-]?id|signature|private[_-]?key|\bkey\b)[\w.-]*"
+    r"[\w.-]*(?:api[\w-]*key|access[_-]?key|secret|token|passw(?:or)?d|passphrase|\bpass\b|pwd|credential|auth|cookie"
+    r"|session[_-]?id|signature|\bsig\b|private[_-]?key|\bkey\b)[\w.-]*"
 )
 _PATTERNS = (
+    # a whole block of PEM: private keys and certificates
+    (re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(?:-----END [A-Z0-9 ]+-----|\Z)", re.DOTALL), _MASK),
     # scheme://user:password@host
     (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@'\"]+@", re.IGNORECASE), rf"\1{_MASK}@"),
     # Authorization: Bearer abc, "Basic abc"
     (re.compile(r"\b(bearer|basic|digest)\s+[\w.+/=~:-]{4,}", re.IGNORECASE), rf"\1 {_MASK}"),
+    # Authorization: ApiKey ab12, --password ab12
+    (
+        re.compile(
+            r"\b(api[\s_-]?key|token|secret|passw(?:or)?d|passphrase)\s+"
+            r"['\"]?(?=[^\s'\"]*\d)(?=[^\s'\"]*[a-z])[^\s'\",;)]{4,}",
+            re.IGNORECASE,
+        ),
+        rf"\1 {_MASK}",
+    ),
     # a word that says it is secret, and what is assigned to it, quoted or not
     (
         re.compile(

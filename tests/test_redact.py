@@ -19,6 +19,12 @@ from langchain_context_engine.redact import safe_message
         "x-api-key: SECRET99",
         "aws_secret_access_key=SECRET99",
         "ghp_SECRET99SECRET99",
+        "Authorization: ApiKey SECRET99",
+        "curl --password SECRET99 https://host",
+        "pass=SECRET99",
+        "https://blob/x?sv=1&sig=SECRET99%2B&se=2",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIISECRET99\n-----END RSA PRIVATE KEY-----",
+        "-----BEGIN PRIVATE KEY-----\nMIISECRET99 and cut",
     ],
 )
 def test_no_kind_of_secret_is_repeated(text):
@@ -26,6 +32,13 @@ def test_no_kind_of_secret_is_repeated(text):
     assert "SECRET99" not in safe_message(RuntimeError(text))
 
 
-def test_what_is_no_secret_is_repeated():
-    text = "maximum context length is 8192 tokens, however you requested 9000 tokens"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "maximum context length is 8192 tokens, however you requested 9000 tokens",
+        "token 8192 is out of range",
+        "the passage could not be read: passing 3 arguments",
+    ],
+)
+def test_what_is_no_secret_is_repeated(text):
     assert safe_message(ValueError(text)) == f"ValueError: {text}"
