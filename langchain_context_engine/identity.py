@@ -38,7 +38,10 @@ class SameMetadata:
 
     def __call__(self, candidate: Candidate) -> Hashable | None:
         """Return the values, or None."""
-        values = tuple(_hashable(candidate.metadata.get(name)) for name in self.names)
+        metadata = candidate.metadata
+        if not all(map(metadata.__contains__, self.names)):
+            return None  # the usual case, told at once
+        values = tuple(_hashable(metadata[name]) for name in self.names)
         return None if any(value in {None, "", ()} for value in values) else values
 
 

@@ -11,8 +11,10 @@ Short texts and those without spaces between words are taken by characters, othe
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
@@ -33,62 +35,95 @@ _MOST_PLACES = 32
 _MOST_CANDIDATES = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Shingles:
+    """The runs of a text as hashes: those that it is kept under, and those that it is looked up by.
+
+    Equal hashes of different runs only make a pair be compared for nothing.
+    """
+
+    kept_under: array[int]
+    looked_up: array[int]
+
+    @classmethod
+    def of(cls, tokens: Sequence[str], threshold: float) -> Shingles:
+        """Cut a text.
+
+        Args:
+            tokens: The text's words.
+            threshold: The least similarity of a pair that must be found, 0–100.
+        """
+        return cls(
+            array("q", map(hash, _cut(tokens, threshold))), array("q", map(hash, _runs(tokens, threshold)))
+        )
+
+
 class ShingleIndex:
     """Texts by number, found again by what they share with another.
 
-    Args:
-        threshold: The least similarity of a pair that must be found, 0–100.
-
     Example:
-        >>> index = ShingleIndex(90)
-        >>> index.add(7, "we decided to use stripe for all billing in europe from now on".split())
-        >>> index.candidates("we decided to use stripe for billing in europe from now on".split())
+        >>> index = ShingleIndex()
+        >>> words = "we decided to use stripe for all billing in europe from now on".split()
+        >>> index.add(7, Shingles.of(words, 90))
+        >>> index.candidates(Shingles.of(words[:6] + words[7:], 90))
         [7]
     """
 
-    def __init__(self, threshold: float) -> None:
-        self._threshold = threshold
-        self._places: dict[object, int | list[int]] = {}
+    def __init__(self) -> None:
+        self._places: dict[int, int | list[int]] = {}
         self._kept_under: dict[int, int] = {}
 
-    def add(self, number: int, tokens: Sequence[str]) -> None:
+    def add(self, number: int, shingles: Shingles) -> None:
         """Keep a text under its runs."""
+        if self._places.keys().isdisjoint(shingles.kept_under):
+            # So it is of most texts, and told at the speed of C.
+            self._places.update(dict.fromkeys(shingles.kept_under, number))
+            self._kept_under[number] = len(shingles.kept_under)
+            return
         kept_under = 0
-        for sequence in _sequences(tokens, margin=0.0):
-            size = _run_length(len(sequence), self._threshold, isinstance(sequence, str))
-            for run in zip(*(sequence[i::size] for i in range(size)), strict=False):
-                place = self._places.setdefault(run, number)
-                kept_under += 1
-                # Most runs are of one text only: a bare number is cheaper than a list of one.
-                if not isinstance(place, list):
-                    if place != number:
-                        self._places[run] = [place, number]
-                elif len(place) < _MOST_PLACES:
-                    place.append(number)
-                else:
-                    kept_under -= 1
+        for run in shingles.kept_under:
+            place = self._places.setdefault(run, number)
+            kept_under += 1
+            # A bare number is cheaper than a list of one.
+            if not isinstance(place, list):
+                if place != number:
+                    self._places[run] = [place, number]
+            elif len(place) < _MOST_PLACES:
+                place.append(number)
+            else:
+                kept_under -= 1
         self._kept_under[number] = kept_under
 
-    def candidates(self, tokens: Sequence[str]) -> list[int]:
+    def candidates(self, shingles: Shingles) -> list[int]:
         """Return the numbers of texts that share enough runs: the largest share first, then the lowest.
 
         At most `_MOST_CANDIDATES`.
         """
         # Most texts share nothing, which this tells at the speed of C.
-        if self._places.keys().isdisjoint(self._runs(tokens)):
+        shared = self._places.keys() & shingles.looked_up
+        if not shared:
             return []
-        places = [self._places[run] for run in set(self._runs(tokens)) if run in self._places]
+        places = [self._places[run] for run in shared]
         hits = Counter(chain.from_iterable(p if isinstance(p, list) else (p,) for p in places))
         shares = {number: count / self._kept_under[number] for number, count in hits.items()}
         enough = (number for number, share in shares.items() if share >= _LEAST_SHARED)
         return sorted(enough, key=lambda number: (-shares[number], number))[:_MOST_CANDIDATES]
 
-    def _runs(self, tokens: Sequence[str]) -> Iterator[tuple[str, ...]]:
-        return chain.from_iterable(
-            zip(*(sequence[i:] for i in range(size)), strict=False)
-            for sequence in _sequences(tokens, margin=0.25)
-            for size in _partner_run_lengths(len(sequence), self._threshold, isinstance(sequence, str))
-        )
+
+def _cut(tokens: Sequence[str], threshold: float) -> Iterator[tuple[str, ...]]:
+    """Yield the runs of a text, cut one after the other."""
+    for sequence in _sequences(tokens, margin=0.0):
+        size = _run_length(len(sequence), threshold, isinstance(sequence, str))
+        yield from zip(*(sequence[i::size] for i in range(size)), strict=False)
+
+
+def _runs(tokens: Sequence[str], threshold: float) -> Iterator[tuple[str, ...]]:
+    """Return the runs of a text wherever they start, as long as those of texts that may be alike."""
+    return chain.from_iterable(
+        zip(*(sequence[i:] for i in range(size)), strict=False)
+        for sequence in _sequences(tokens, margin=0.25)
+        for size in _partner_run_lengths(len(sequence), threshold, isinstance(sequence, str))
+    )
 
 
 def _sequences(tokens: Sequence[str], margin: float) -> Iterator[Sequence[str]]:

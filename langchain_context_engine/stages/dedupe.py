@@ -11,10 +11,11 @@ import operator
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from langchain_context_engine.identity import AcrossKinds, DedupeRule, Versions, changed_at
-from langchain_context_engine.shingles import ShingleIndex
+from langchain_context_engine.shingles import ShingleIndex, Shingles
 from langchain_context_engine.similarity import Wording, similarity
 from langchain_context_engine.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
@@ -77,6 +78,17 @@ class _Loss:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=8192)
+def _folded(text: str) -> str:
+    """Return `Wording.folded`; kept, since the same texts come again."""
+    return Wording(text).folded
+
+
+@lru_cache(maxsize=8192)
+def _shingles(text: str, threshold: float) -> Shingles:
+    return Shingles.of(Wording(text).tokens, threshold)
+
+
 def _said(candidate: Candidate, key: str | None) -> str:
     return candidate.text if key is None else str(candidate.metadata.get(key) or candidate.text)
 
@@ -91,7 +103,7 @@ def _older_versions(
     groups: dict[Hashable, list[int]] = {}
     for number, item in enumerate(items):
         thing = rule(item.candidate)
-        if thing is not None and number not in without and wordings[number].folded:
+        if thing is not None and number not in without and _folded(wordings[number].text):
             groups.setdefault(thing, []).append(number)
     least = _ONLY_EQUAL if threshold is None else threshold - rule.margin
     losses: dict[int, _Loss] = {}
@@ -124,31 +136,30 @@ def _repeated(
     namings = [rule.name for rule in rules if isinstance(rule, Versions) and rule.tells_apart]
     same_thing: dict[_Mark, int] = {}
     same_text: dict[str, int] = {}
-    index = None if threshold is None else ShingleIndex(threshold)
+    index = ShingleIndex()
     for number in sorted(range(len(items)), key=lambda n: not items[n].candidate.is_pinned):
         if number in without:
             continue
-        wording = wordings[number]
+        folded = _folded(wordings[number].text)
         sought, own = _identity(items[number].candidate, identities)
         named = next(((mark[0], same_thing[mark]) for mark in sought if mark in same_thing), None)
         if named:
             losses[number] = _Loss(named[1], {"rule": _name(identities[named[0]])})
-        elif wording.folded in same_text:
-            losses[number] = _Loss(same_text[wording.folded], {"similarity": 100.0, "threshold": threshold})
+        elif folded in same_text:
+            losses[number] = _Loss(same_text[folded], {"similarity": 100.0, "threshold": threshold})
         elif (
-            index is not None
-            and threshold is not None
-            and (others := index.candidates(wording.tokens))
+            threshold is not None
+            and (others := index.candidates(_shingles(wordings[number].text, threshold)))
             and (others := _not_told_apart(items, others, number, namings))
             and (found := _most_alike(wordings, others, number, threshold))
         ):
             losses[number] = _Loss(found[0], {"similarity": found[1], "threshold": threshold})
         else:
             same_thing |= {mark: number for mark in own if mark not in same_thing}
-            if wording.folded:
-                same_text[wording.folded] = number
-                if index is not None:
-                    index.add(number, wording.tokens)
+            if folded:
+                same_text[folded] = number
+                if threshold is not None:
+                    index.add(number, _shingles(wordings[number].text, threshold))
     return losses
 
 
