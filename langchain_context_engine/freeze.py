@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
+
+_BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
+_PLAIN = {int, float, bool, type(None)}
 
 
 def clean_text(text: str) -> str:
@@ -19,8 +23,18 @@ def clean_text(text: str) -> str:
     return text
 
 
+def is_blank(text: str) -> bool:
+    r"""Return whether nothing in a text can be seen: no character, or only spaces, controls and marks.
+
+    Example:
+        >>> is_blank(" \u200b\n"), is_blank("0")
+        (True, False)
+    """
+    return _BLANK.match(text) is not None
+
+
 def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
-    """Return a copy with clean strings; None is empty.
+    """Return a copy with clean strings, lists and mappings within it copied too; None is empty.
 
     Raises:
         ConfigError: The value is no mapping.
@@ -30,10 +44,25 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         msg = f"{name} must be a mapping, got {type(value).__name__}"
         raise ConfigError(msg)
-    return {
-        clean_text(k) if isinstance(k, str) else k: clean_text(v) if isinstance(v, str) else v
-        for k, v in value.items()
-    }
+    return _copied(value)
+
+
+def _copied(value: Mapping[Any, Any]) -> dict[Any, Any]:
+    return {clean_text(k) if isinstance(k, str) else k: _copy(v) for k, v in value.items()}
+
+
+def _copy(value: Any) -> Any:
+    """Return a value that nobody else can change through the mapping it came in."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if type(value) in _PLAIN:
+        return value
+    if isinstance(value, Mapping):
+        return _copied(value)
+    # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
+    if type(value) in {list, tuple, set}:
+        return type(value)(_copy(item) for item in value)
+    return value
 
 
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:

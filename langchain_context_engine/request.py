@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -153,6 +153,10 @@ class ContextRequest:
             excluded=_items(self.excluded),
             **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
         )
+
+    def apart(self) -> ContextRequest:
+        """Return an equal request whose scope and filter are its own: what a source may be given."""
+        return replace(self)
 
 
 def _items(value: Any) -> tuple[Any, ...]:

@@ -42,7 +42,7 @@ class Candidate:
     """What a source offers for a question.
 
     Attributes:
-        id: The record's id, unique within its source.
+        id: The record's id, unique within its source. In it too, lone surrogates become U+FFFD.
         text: The text; None becomes "", lone surrogates become U+FFFD.
         source: Where the record lives (for a store, the collection); with `id` it is the `key`.
         kind: What it is: memory, code, commit, message, …
@@ -76,7 +76,10 @@ class Candidate:
         text = self.text if self.text is not None else ""
         set_fields(
             self,
-            text=clean_text(text) if isinstance(text, str) else text,
+            id=_clean(self.id),
+            source=_clean(self.source),
+            kind=_clean(self.kind),
+            text=_clean(text),
             relevance=0.0 if self.relevance is None else self.relevance,
             claims=copy_mapping(self.claims, "claims"),
             created_at=read_instant(self.created_at),
@@ -94,6 +97,10 @@ class Candidate:
     def origin(self) -> str:
         """The name a person knows the source by: the first that offered it, else `source`."""
         return self.provenance[0] if self.provenance else self.source
+
+
+def _clean(value: Any) -> Any:
+    return clean_text(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

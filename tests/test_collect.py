@@ -271,3 +271,13 @@ def test_candidates_are_copied_in_and_never_changed():
     candidate = a_candidate(metadata=metadata)
     metadata["title"] = "after"
     assert candidate.metadata == {"title": "before"}
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f"])
+def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
+    """D26."""
+    context = ContextEngine(
+        [ListSource([a_candidate(id="blank", text=text), a_candidate(text="real")])]
+    ).build("q")
+    assert context.text == "[1] real"
+    assert [d.reason for d in context.decisions if d.key[1] == "blank"] == ["empty"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.filters import in_scope, passes
+from langchain_context_engine.freeze import is_blank
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.signals import clamp
 from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
@@ -95,7 +96,7 @@ def _is_malformed(item: Candidate) -> bool:
 
 
 def _unfit(candidate: Candidate, request: ContextRequest) -> Reason | None:
-    if not candidate.text.strip():
+    if is_blank(candidate.text):
         return Reason.EMPTY
     if candidate.id in request.excluded or candidate.key in request.excluded:
         return Reason.EXCLUDED

@@ -35,13 +35,13 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
     Raises:
         AllSourcesFailedError: Every source failed.
     """
-    answers = run_all([_blocking(source, request) for source in sources], deadline)
+    answers = run_all([_blocking(source, request.apart()) for source in sources], deadline)
     return _settle(sources, answers, request)
 
 
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
     """Do the same from a running event loop: a source's `afetch` is awaited, `fetch` runs in a thread."""
-    answers = await asyncio.gather(*(_afetch(source, request, deadline) for source in sources))
+    answers = await asyncio.gather(*(_afetch(source, request.apart(), deadline) for source in sources))
     return _settle(sources, answers, request)
 
 

@@ -164,7 +164,7 @@ class _Reach:
         for source, id_ in wanted:
             if source in self.sources:
                 by_source.setdefault(source, []).append(id_)
-        calls = [_reader(self.sources[name], ids, request) for name, ids in by_source.items()]
+        calls = [_reader(self.sources[name], ids, request.apart()) for name, ids in by_source.items()]
         read: dict[Key, Candidate] = {}
         for name, answer in zip(by_source, run_all(calls, self.deadline), strict=True):
             if isinstance(answer, Exception):

@@ -1,0 +1,55 @@
+"""What the values promise: nobody else can change them, and they can always be written down."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from langchain_context_engine import Candidate, Context, ContextEngine, ContextRequest
+from tests.builders import ListSource, a_candidate
+
+
+@pytest.mark.parametrize("make", [lambda m: Candidate(id="a", metadata=m), lambda m: ContextRequest(scope=m)])
+def test_what_a_caller_does_later_to_a_mapping_changes_no_value(make):
+    given = {"user": ["me"], "deep": {"list": [1]}}
+    value = make(given)
+    given["user"].append("other")
+    given["deep"]["list"].append(2)
+    given["more"] = 1
+    assert (value.metadata if isinstance(value, Candidate) else value.scope) == {
+        "user": ["me"],
+        "deep": {"list": [1]},
+    }
+
+
+@pytest.mark.parametrize("field", ["id", "text", "kind", "source", "title", "nested"])
+def test_a_context_is_written_whatever_field_holds_a_lone_surrogate(field):
+    """A2."""
+    broken = "a\ud83db"
+    fields = {"metadata": {field: [broken]}} if field in {"title", "nested"} else {field: broken}
+    engine = ContextEngine([ListSource([a_candidate(**{"text": "fine", **fields})])], template="detailed")
+    context = engine.build("fine")
+    assert len(context.passages) == 1
+    context.text.encode()
+    json.dumps(context.to_dict(), ensure_ascii=False).encode()
+    assert Context.from_dict(context.to_dict()) == context
+
+
+class MeddlingSource(ListSource):
+    """A source that widens the scope it is given."""
+
+    def fetch(self, request):
+        request.scope["user"] = "other"
+        request.where.clear()
+        return super().fetch(request)
+
+
+def test_a_source_that_changes_its_request_changes_nobody_elses():
+    """Promise 4."""
+    theirs, mine = (
+        a_candidate(text=text, metadata={"user": user})
+        for text, user in (("their words", "other"), ("my note", "me"))
+    )
+    engine = ContextEngine([MeddlingSource([theirs, mine], "a"), ListSource([theirs, mine], "b")])
+    assert engine.build("note", scope={"user": "me"}).text == "[1] my note"
