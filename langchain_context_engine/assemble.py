@@ -49,6 +49,7 @@ class Parts:
     dedupe_key: str | None
     packing: Packing
     template_of: Callable[[Any], Template]
+    count_warning: str = ""
 
     def packing_for(self, request: ContextRequest) -> Packing:
         """Return the packing with the request's own budget, template, question and number of passages.
@@ -112,6 +113,8 @@ def assemble(candidates: Sequence[Candidate], request: ContextRequest, parts: Pa
         rendered = render(packed.passages, layout=packing.layout, count=packing.count, blocks=packed.blocks)
     over = rendered.tokens - packing.budget.tokens
     warnings = (*ordered.warnings, *packed.warnings)
+    if parts.count_warning:
+        warnings = (parts.count_warning, *warnings)
     if over > 0:
         warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
     return Context(

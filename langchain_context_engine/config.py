@@ -6,7 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from langchain_context_engine.assemble import Parts
 from langchain_context_engine.budget import Budget
@@ -18,14 +26,14 @@ from langchain_context_engine.identity import DEDUPE_RULES
 from langchain_context_engine.layout import Layout
 from langchain_context_engine.orders import ORDERS
 from langchain_context_engine.registry import Registry
-from langchain_context_engine.settings import describe, is_function, missing_part
+from langchain_context_engine.settings import as_config_error, describe, is_function, missing_part
 from langchain_context_engine.signals import SIGNALS, Signal
 from langchain_context_engine.stages.pack import Packing
 from langchain_context_engine.stages.rank import scale_weights
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
 from langchain_context_engine.templates import TEMPLATES, Template
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.truncate import TRUNCATORS, extractive, keep_whole
 from langchain_context_engine.units import UnitValue
 
@@ -86,15 +94,15 @@ class EngineConfig(BaseModel):
     templates: Mapping[str, Any] = {}
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()
-    timeout_seconds: float = 2.0
-    limit: int | None = None
-    min_score: float | None = None
+    timeout_seconds: float = Field(default=2.0, gt=0, allow_inf_nan=False)
+    limit: int | None = Field(default=None, ge=0)
+    min_score: float | None = Field(default=None, allow_inf_nan=False)
     truncator: Any = "extractive"
     compactor: Any = None
     selection: Selection = "adaptive"
     diversity: Diversity | None = None
     order: Any = "relevance"
-    dedupe_threshold: float | None = 90.0
+    dedupe_threshold: float | None = Field(default=90.0, ge=0, le=100)
     dedupe_rules: tuple[Any, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
     fusion: Fusion = Fusion()
@@ -107,12 +115,13 @@ class EngineConfig(BaseModel):
     closing: str = ""
     uncounted: tuple[str, ...] = ()
     shown_score: Literal["score", "relevance"] = "score"
+    _counter: TokenCounter | None = PrivateAttr(default=None)
 
     def __init__(self, **settings: Any) -> None:
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise ConfigError("; ".join(_told(e) for e in error.errors())) from None
+            raise as_config_error(error.errors()) from None
 
     @field_validator("scope_keys", mode="before")
     @classmethod
@@ -126,39 +135,34 @@ class EngineConfig(BaseModel):
             return Budget()
         return value if isinstance(value, Budget) else Budget(tokens=value)
 
-    @field_validator("timeout_seconds")
+    @field_validator("scope_keys")
     @classmethod
-    def _check_timeout(cls, value: float) -> float:
-        if not 0 < value < float("inf"):
-            raise ValueError(f"timeout_seconds must be above 0 and finite, got {value!r}")
-        return value
-
-    @field_validator("limit")
-    @classmethod
-    def _check_limit(cls, value: int | None) -> int | None:
-        if value is not None and value < 0:
-            raise ValueError(f"limit must be 0 or more, got {value!r}")
-        return value
-
-    @field_validator("dedupe_threshold")
-    @classmethod
-    def _check_threshold(cls, value: float | None) -> float | None:
-        if value is not None and not 0 <= value <= 100:  # noqa: PLR2004 - a percentage
-            raise ValueError(f"dedupe_threshold must be 0 to 100, got {value!r}")
+    def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(value):
+            raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
         return value
 
     @model_validator(mode="after")
     def _resolve_names(self) -> EngineConfig:
-        """Names resolve while building, never while answering."""
+        """Names resolve while building, never while answering; a tokenizer once, since it may warn."""
+        self._counter = resolve_tokenizer(self.tokenizer)
         self.parts()
         return self
 
     def registry_of_signals(self) -> Registry[Signal]:
         """Return the built-in signals and this engine's own."""
+        for name, signal in self.signals.items():
+            if not callable(signal):
+                raise ConfigError(
+                    f"signals: {name!r} must be (candidates, request) -> floats, got {signal!r}"
+                )
         return _with_own("signal", SIGNALS, self.signals)
 
     def registry_of_templates(self) -> Registry[Template]:
         """Return the built-in templates and this engine's own."""
+        for name, template in self.templates.items():
+            if not isinstance(template, Template):
+                raise ConfigError(f"templates: {name!r} must be a Template, got {template!r}")
         return _with_own("template", TEMPLATES, self.templates)
 
     def template_of(self, template: Any = None) -> Template:
@@ -176,7 +180,7 @@ class EngineConfig(BaseModel):
         Raises:
             ConfigError: A name is unknown, or a part is not callable.
         """
-        counter = resolve_tokenizer(self.tokenizer)
+        counter = self._counter or resolve_tokenizer(self.tokenizer)
         signals = self.registry_of_signals()
         truncator = _part("truncator", TRUNCATORS, self.truncator)
         compactor = None if self.compactor is None else resolve_compactor(self.compactor)
@@ -214,6 +218,7 @@ class EngineConfig(BaseModel):
             dedupe_key=self.dedupe_key,
             packing=packing,
             template_of=self.template_of,
+            count_warning=counter.warning,
         )
 
     def described(self) -> dict[str, Any]:
@@ -272,12 +277,6 @@ def _read(name: str, described: Any, at_hand: Sequence[EngineConfig]) -> Any:
     if is_function(described):
         raise missing_part(name, described)
     return _DATA[name](**described) if name in _DATA and isinstance(described, Mapping) else described
-
-
-def _told(error: Mapping[str, Any]) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ")
-    place = ".".join(str(part) for part in error["loc"])
-    return message if not place or place in message else f"{place}: {message}"
 
 
 def _with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
@@ -53,3 +53,24 @@ def missing_part(name: str, described: Any) -> ConfigError:
         f"this trace was made with {name}={described!r}, which was given as a function; "
         "pass the engine that has it: replay(trace, engine=…)"
     )
+
+
+def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
+    """Return what pydantic found wrong as one error of ours; a single one of ours keeps its type.
+
+    Args:
+        found: What `ValidationError.errors()` gave.
+    """
+    own = found[0].get("ctx", {}).get("error")
+    if len(found) == 1 and isinstance(own, ConfigError):
+        return own
+    return ConfigError("; ".join(_told(error) for error in found))
+
+
+def _told(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":  # raised by a check of ours, which says what was given
+        message = str(error["msg"]).removeprefix("Value error, ")
+    else:
+        message = f"{error['msg']}, got {error['input']!r:.100}"
+    place = ".".join(str(part) for part in error["loc"])
+    return message if not place or place in message else f"{place}: {message}"

@@ -13,7 +13,7 @@ import difflib
 import threading
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
@@ -44,6 +44,7 @@ class TokenCounter:
         name: What to give to `resolve_tokenizer` for the same counter; of a part given as an object,
             `function:…`, `model:…` or `tokenizer:…`.
         is_estimated: The count is an upper bound, not exact.
+        warning: What a person should know of it, told in every context that it counts; "" for nothing.
 
     Example:
         >>> count = resolve_tokenizer("estimate")
@@ -57,6 +58,7 @@ class TokenCounter:
     is_estimated: bool
     backend: Backend = field(repr=False)
     given: Any = field(repr=False, compare=False)
+    warning: str = field(default="", repr=False, compare=False)
 
     def __call__(self, text: str) -> int:
         """Return how many tokens a text has, 0 for ""."""
@@ -115,6 +117,7 @@ def resolve_tokenizer(tokenizer: str | Count | Any = "auto") -> TokenCounter:
         counter, warning = _brought(tokenizer), ""
     if warning:
         warnings.warn(warning, stacklevel=2)
+        return replace(counter, warning=warning)
     return counter
 
 

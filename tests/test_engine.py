@@ -228,3 +228,34 @@ def test_a_pinned_key_out_of_scope_looks_like_one_that_is_not_there():
 
 def test_timings_name_every_stage():
     assert {"collect", "rank", "dedupe", "pack", "render"} <= set(an_engine().build("billing").timings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"template": "chta"}, UnknownNameError),
+        ({"truncator": "keep_strat"}, UnknownNameError),
+        ({"weights": {"recncy": 1}}, UnknownNameError),
+        ({"signals": {"own": 5}}, ConfigError),
+        ({"templates": {"own": "{{content}}"}}, ConfigError),
+        ({"min_score": float("nan")}, ConfigError),
+        ({"scope_keys": ("",)}, ConfigError),
+    ],
+)
+def test_a_wrong_setting_raises_the_error_of_its_kind(settings, error):
+    with pytest.raises(error):
+        ContextEngine([ListSource([])], **settings)
+
+
+@pytest.mark.parametrize("weights", [{"relevance": 1.7e308, "recency": 1.7e308}, {"relevance": 5e-324}])
+def test_weights_of_any_size_are_scaled(weights):
+    (item,) = ContextEngine([ListSource([a_candidate(relevance=1.0)])], weights=weights).search("q")
+    assert item.score == pytest.approx(1.0 if len(weights) == 1 else 0.75)
+
+
+@pytest.mark.parametrize("gives", [None, 5])
+def test_a_truncator_that_gives_no_text_costs_a_warning(gives):
+    engine = ContextEngine([ListSource([a_candidate(text="word " * 300)])], truncator=lambda t, a, c: gives)
+    context = engine.build("q", budget=50)
+    assert context.passages
+    assert len(context.warnings) == 1

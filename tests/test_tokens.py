@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.tokens import resolve_tokenizer
+from tests.builders import ListSource, a_candidate
 from tests.token_builders import TEXTS
 
 
@@ -44,7 +46,7 @@ def test_an_unknown_model_warns_once_when_resolved_and_counts_with_the_fallback(
     with pytest.warns(UserWarning, match=model) as caught:
         count = resolve_tokenizer(model)
     assert len(caught) == 1
-    assert count is resolve_tokenizer("cl100k_base")
+    assert count == resolve_tokenizer("cl100k_base")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert count("hello world") == 2
@@ -120,3 +122,14 @@ def test_repeated_resolving_is_cheap():
     for _ in range(200):
         resolve_tokenizer("gpt-4o")
     assert time.process_time() - started < 0.2
+
+
+def test_an_engine_warns_once_of_its_tokenizer_and_every_context_tells_it():
+    """A4, A5."""
+    with pytest.warns(UserWarning, match="llama-custom") as caught:
+        engine = ContextEngine([ListSource([a_candidate(text="hello")])], tokenizer="my-org/llama-custom")
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        contexts = [engine.build("a"), engine.build("b")]
+    assert [len(context.warnings) for context in contexts] == [1, 1]

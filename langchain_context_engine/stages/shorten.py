@@ -47,6 +47,10 @@ class Shorten:
             warnings = (compacted.warning,) if compacted.warning else ()
             return Short(text=compacted.text, spans=locate(text, compacted.text), warnings=warnings)
         cut = self.truncator(text, allowance, count)
+        if not isinstance(cut, str):
+            problem = f"a truncator gave {type(cut).__name__}, expected a text; the start was kept"
+            cut = keep_start(text, allowance, count)
+            return Short(text=cut, spans=locate(text, cut), warnings=(problem,))
         if count(cut) > allowance:
             cut = keep_start(text, allowance, count)
         return Short(text=cut, spans=locate(text, cut))
