@@ -151,9 +151,7 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     Raises:
         ConfigError: No candidate of this context has that key, or several have that id.
     """
-    from langchain_context_engine.traces import ranking
-
-    found = rows(context, ranking(context))
+    found = rows(context, _ranking(context))
     if key is not None:
         return _one(context, _pick(found, key))
     head = (
@@ -162,6 +160,16 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     )
     lines = [head, *(f"! {warning}" for warning in context.warnings)]
     return "\n".join([*lines, *(_line(row) for row in found)])
+
+
+def _ranking(context: Context) -> Sequence[Ranked]:
+    """Return the ranking; of a context that was ranked by a function of the caller's, its passages only."""
+    from langchain_context_engine.traces import ranking
+
+    try:
+        return ranking(context)
+    except ConfigError:
+        return ()
 
 
 def _line(row: Row) -> str:

@@ -17,6 +17,9 @@ from langchain_context_engine.types import Context, Key, Passage, Ranked, Status
 REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds"})
 """Settings that act while asking: a replay cannot show what they would find."""
 
+_ORDERING_SETTINGS = (
+    "weights", "signals", "fusion", "min_score", "dedupe_threshold", "dedupe_rules", "dedupe_key",
+)  # fmt: skip
 _BEFORE_RANK = frozenset({"collect", "expand"})
 
 
@@ -57,12 +60,13 @@ def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:
     """Return what rank and dedupe left of a trace's candidates, best first.
 
     Raises:
-        ConfigError: As `replay`.
+        ConfigError: As `replay`, of the settings that rank and dedupe go by.
     """
     if not trace.settings:
         return tuple(passage.ranked for passage in trace.passages)
-    request, config = _changed(trace, engine, {})
-    return order(trace.candidates, request, config.parts()).items
+    settings = {name: trace.settings[name] for name in _ORDERING_SETTINGS if name in trace.settings}
+    config = EngineConfig.read(settings, None if engine is None else engine.config)
+    return order(trace.candidates, trace.request, config.parts()).items
 
 
 def _changed(

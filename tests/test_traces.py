@@ -171,3 +171,10 @@ def test_an_empty_context_has_a_trace_too():
 
 def test_a_trace_tells_built_in_parts_by_names_that_outlive_a_release():
     assert "function:" not in str(a_context().settings)
+
+
+def test_a_context_made_with_functions_explains_itself():
+    engine = ContextEngine([ListSource([a_candidate(id="a", text="one two three")])], tokenizer=count_words)
+    assert "memories/a: in, whole, 4 tokens" in engine.build("q").explain()
+    engine = engine.with_settings(signals={"own": lambda cs, r: [1.0] * len(cs)}, weights={"own": 1})
+    assert "memories/a: in, whole, 4 tokens" in engine.build("q").explain()
