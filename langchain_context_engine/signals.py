@@ -236,7 +236,7 @@ SIGNALS: Mapping[str, Signal] = {
     "recency_exponential": Recency(curve="exponential", days_scale=100 / 24),
     "confidence": Stated(key="confidence"),
     "importance": Stated(key="importance"),
-    "keyword": Keyword(),
+    "keyword": Keyword(ignored=STOP_WORDS),
     "keyword_match": Keyword(shortest=4, ignored=STOP_WORDS),
     "source_priority": Lookup(values={"reference": 1.0, "file": 0.7, "chunk": 0.6, "message": 0.5}),
     "usage": usage,

@@ -274,3 +274,17 @@ def test_a_signal_of_ones_own_is_checked_and_never_breaks_an_answer():
 
 def test_a_candidate_reads_no_relevance_as_zero():
     assert Candidate(id="a", relevance=None).relevance == 0.0
+
+
+def test_a_query_of_stop_words_matches_no_text_that_has_them():
+    """E47."""
+    assert values("keyword", [a_candidate(text="the of and more")], query="the of and") == [0.0]
+
+
+@pytest.mark.parametrize("gives", [None, 5])
+def test_a_signal_that_gives_no_values_counts_as_zero_with_one_warning(gives):
+    items = [a_candidate(relevance=0.8)]
+    signals = {**SIGNALS, "own": lambda candidates, request: gives}
+    ranking = rank(items, a_request(), signals=signals, weights={"relevance": 0.5, "own": 0.5})
+    assert [item.score for item in ranking.items] == [0.4]
+    assert len(ranking.warnings) == 1

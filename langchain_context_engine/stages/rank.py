@@ -95,7 +95,15 @@ def _checked(
     warnings: list[str],
 ) -> list[float]:
     """Return a signal's values, each a number in 0–1; what is not is clamped or 0, with one warning."""
-    values = list(signal(candidates, request))
+    given = signal(candidates, request)
+    try:
+        values = list(given)
+    except TypeError:
+        warnings.append(
+            f"signal {name!r} gave {type(given).__name__}, expected one number for each candidate;"
+            " it counts as 0"
+        )
+        return [0.0] * len(candidates)
     if len(values) != len(candidates):
         warnings.append(
             f"signal {name!r} gave {len(values)} values for {len(candidates)} candidates; it counts as 0"
@@ -163,7 +171,10 @@ def scale_weights(weights: Mapping[str, float], known: Callable[[str], object]) 
         is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
         if not is_number or not math.isfinite(weight) or weight < 0:
             raise ConfigError(f"weights: {name!r} must be a finite number of 0 or more, got {weight!r}")
-    total = math.fsum(weights.values())
-    if not total:
+    largest = max(weights.values(), default=0)
+    if not largest:
         raise ConfigError("weights: at least one must be above 0")
-    return {name: weight / total for name, weight in weights.items()}
+    # By the largest first: the sum of very large ones would be infinite, of very small ones inexact.
+    parts = {name: weight / largest for name, weight in weights.items()}
+    total = math.fsum(parts.values())
+    return {name: part / total for name, part in parts.items()}
