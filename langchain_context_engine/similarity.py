@@ -33,6 +33,14 @@ _NEGATION = re.compile(
     r"\b(?:not?|non|never|none|nothing|nobody|nowhere|nor|neither|without|cannot|unless|except|hardly|barely"
     r"|(?:revert|remov|delet|undo|drop|reject|refus|den[iy]|cancel|abort|fail|deprecat|disabl|prevent)\w*)\b"
     r"|n['’]t\b"
+    # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Russian, Ukrainian; a French n' too
+    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|pas|jamais|aucune?|rien|sans|ne|nunca|jam[aá]s|nada|nadie|sin"
+    r"|non|mai|senza|n[aã]o|sem|niet|geen|nooit|zonder|nigdy|bez|není|nikdy|не|нет|ни|никогда|без|ні|немає)\b"
+    r"|\bn['’](?=\w)"
+    # Chinese, Japanese, Korean
+    r"|不|没|沒|無|无|未|非|ない|なかっ|ません|せず|ずに|않|안\s|없|못"
+    # Hindi, Arabic, Persian, Hebrew, Turkish
+    r"|\b(?:नहीं|मत|बिना|لا|لم|لن|ليس\w*|بدون|نیست|نمی\w*|לא|אין|בלי|değil\w*|yok\w*)(?!\w)"
 )
 """What turns a statement round; it must stand in both texts, or in neither."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -185,3 +186,27 @@ def test_every_dropped_candidate_is_listed_by_a_kept_one(texts):
     survivors = [Wording(item.candidate.text).folded for item in kept if item.candidate.text.strip()]
     assert len(survivors) == len(set(survivors))
     assert {f for f in folded if f} >= set(survivors)
+
+
+@pytest.mark.parametrize(
+    ("said", "denied"),
+    [
+        (
+            "Der Vertrag ist im Frühjahr verlängert worden",
+            "Der Vertrag ist im Frühjahr nicht verlängert worden",
+        ),
+        ("Il y a une remise pour les clients fidèles", "Il n'y a pas une remise pour les clients fidèles"),
+        ("El pago se realiza los viernes por la tarde", "El pago no se realiza los viernes por la tarde"),
+        (
+            "支払いは金曜日に行われる。請求書は月曜日に送られる。",
+            "支払いは金曜日に行われない。請求書は月曜日に送られる。",
+        ),
+        ("会议将在星期五下午在三楼的大会议室举行。", "会议将不在星期五下午在三楼的大会议室举行。"),
+        (
+            "Оплата проходит по пятницам во второй половине",
+            "Оплата не проходит по пятницам во второй половине",
+        ),
+    ],
+)
+def test_a_statement_and_its_denial_are_no_duplicates_in_any_language(said, denied):
+    assert not are_duplicates(said, denied)
