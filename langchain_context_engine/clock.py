@@ -39,7 +39,7 @@ def _read_text(text: str) -> datetime | None:
     try:
         return _read_epoch(float(text))
     except ValueError:
-        return read_instant(datetime.fromisoformat(text))
+        return read_instant(datetime.fromisoformat(text.upper()))
 
 
 def _read_epoch(seconds: float) -> datetime | None:

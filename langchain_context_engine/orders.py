@@ -13,7 +13,11 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the best first; passages that adjoin in their source stand together, in reading order."""
+    """Return the best first; passages that adjoin in their source stand together, in reading order.
+
+    What is pinned comes before the best.
+    """
+    passages = _pinned_first(passages)
     runs = _adjoining(passages)
     placed: set[Key] = set()
     ordered: list[Passage] = []
@@ -30,6 +34,7 @@ def by_edges(passages: Sequence[Passage]) -> list[Passage]:
 
     Models read the edges of a long context best: Liu et al. (2023), Lost in the Middle.
     """
+    passages = _pinned_first(passages)
     return [*passages[::2], *reversed(passages[1::2])]
 
 
@@ -69,6 +74,10 @@ def shared_prefix(before: str, after: str) -> float:
         else:
             high = middle - 1
     return low / len(before)
+
+
+def _pinned_first(passages: Sequence[Passage]) -> list[Passage]:
+    return sorted(passages, key=lambda p: not p.ranked.candidate.is_pinned)
 
 
 def _reading_place(passage: Passage) -> tuple[str, float]:

@@ -6,11 +6,12 @@ import pytest
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.sources.pinned import PinnedSource
-from tests.builders import a_candidate, a_request
+from tests.builders import ListSource, a_candidate, a_request
 
 
 def test_pinned_items_come_first_to_last_and_are_marked():
@@ -119,3 +120,13 @@ def test_a_number_of_messages_that_is_none_is_refused(last):
 def test_no_history_offers_nothing():
     assert HistorySource().fetch(a_request()) == []
     assert HistorySource(last=0).fetch(a_request(history=[("user", "hi")])) == []
+
+
+@pytest.mark.parametrize("weights", [None, {"recency": 1}])
+def test_what_is_pinned_stands_first_in_the_text_however_it_scores(weights):
+    candidates = [
+        a_candidate(id="a", text="an old rule", relevance=0.1, created_at="2001-01-01"),
+        a_candidate(id="b", text="new words", relevance=0.9, created_at="2026-01-01"),
+    ]
+    engine = ContextEngine([ListSource(candidates)], weights=weights)
+    assert engine.build("q", pinned=[("memories", "a")]).passages[0].key == ("memories", "a")
