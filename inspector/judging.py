@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any
 from inspector.palette import fate_of
 from inspector.tables import one_line, option_of
 from langchain_context_engine import ConfigError, Context
+from langchain_context_engine.evaluation.metrics import (
+    Evidence,
+    judged_share,
+    ndcg,
+    precision_at,
+    score_evidence,
+)
 from langchain_context_engine.explain import Row, final_decisions
-from langchain_context_engine.journal_values import check_grade
-from langchain_context_engine.metrics import Evidence, judged_share, ndcg, precision_at, score_evidence
+from langchain_context_engine.journal.values import check_grade
 from langchain_context_engine.types import Key
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def show(learned: Tuning, opened: Opened | None) -> None:
         height="stretch",
     )
     gain.metric(
-        "95 % interval of the gain",
+        "99 % interval of the gain",
         f"{learned.gain.low:+.3f} to {learned.gain.high:+.3f}",
         border=True,
         height="stretch",

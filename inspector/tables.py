@@ -9,7 +9,7 @@ from typing import Any
 
 from inspector.palette import BUDGET_LINE, FATES, fate_of, stacked_bar
 from langchain_context_engine.explain import Row, final_decisions
-from langchain_context_engine.journal_values import TraceRow
+from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.types import Context, Decision, Key, Reason, Verdict
 
 __all__ = [

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.metrics import Evidence, ndcg, score_evidence
-from langchain_context_engine.questions import Question, load_questions
-from langchain_context_engine.report import Outcome, Ranking, Report, compare
+from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
+from langchain_context_engine.evaluation.questions import Question, load_questions
+from langchain_context_engine.evaluation.report import Outcome, Ranking, Report, compare
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.types import Context, Ranked
 

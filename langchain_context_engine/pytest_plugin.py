@@ -97,7 +97,7 @@ def _is_in(context: Context, passage: str | Key) -> bool:
 
 
 def _covers(text: str, passage: str) -> bool:
-    from langchain_context_engine.metrics import contains_words
+    from langchain_context_engine.evaluation.metrics import contains_words
 
     return contains_words(text, passage)
 

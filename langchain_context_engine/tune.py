@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langchain_context_engine.bootstrap import Interval, paired_bootstrap
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.freeze import as_names
-from langchain_context_engine.journal_values import Judgment
-from langchain_context_engine.judged import (
+from langchain_context_engine.evaluation.bootstrap import Interval, paired_bootstrap
+from langchain_context_engine.evaluation.judged import (
     METRICS,
     JudgedTrace,
     Judgments,
@@ -28,9 +26,11 @@ from langchain_context_engine.judged import (
     judged_traces,
     traces_of,
 )
+from langchain_context_engine.evaluation.tuning import Search, varying
+from langchain_context_engine.freeze import as_names
+from langchain_context_engine.journal.values import Judgment
 from langchain_context_engine.registry import Registry
 from langchain_context_engine.signals import SIGNALS
-from langchain_context_engine.tuning import Search, varying
 from langchain_context_engine.types import Context
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ __all__ = ["MIN_QUERIES", "SIGNALS_TRIED", "Tuning", "suggest", "tune"]
 
 MIN_QUERIES = 50
 """Judged questions that are needed by default."""
+
+_CONFIDENCE = 0.99
+"""A set of weights was chosen among many, so a gain by chance is likelier than a single test allows for."""
 
 SIGNALS_TRIED = ("relevance", "recency", "confidence", "importance", "keyword", "usage")
 """Signals that are tried by default, beside those that weigh something now and the engine's own."""
@@ -59,7 +62,7 @@ class Tuning:
         metric: Name of the metric, as in the table.
         before: Mean of the metric under the present weights, 0–1; NaN without a judged question.
         after: Mean on questions held out while learning; equal to `before` where nothing was learned.
-        gain: `after` less `before` with its 95 % interval; None where nothing was learned.
+        gain: `after` less `before` with its 99 % interval; None where nothing was learned.
         queries: Judged questions it rests on.
         is_worth_it: The gain is beyond chance.
         reason: Why, in one sentence.
@@ -90,7 +93,7 @@ class Tuning:
         ]
         lines += [
             "",
-            f"| {self.metric} | now | held out | gain | 95 % interval |",
+            f"| {self.metric} | now | held out | gain | 99 % interval |",
             "| --- | ---: | ---: | ---: | --- |",
         ]
         if self.gain is None:
@@ -203,7 +206,7 @@ def _kept(present: Mapping[str, float] | None, metric: Metric, before: Numbers) 
 def _learned(
     kept: Tuning, weights: Mapping[str, float], before: Numbers, after: Numbers, seed: int
 ) -> Tuning:
-    gain = paired_bootstrap(list(before), list(after), seed=seed)
+    gain = paired_bootstrap(list(before), list(after), seed=seed, confidence=_CONFIDENCE)
     is_worth_it = gain.low > 0
     told = "beyond chance" if is_worth_it else "within chance, so keep the present weights"
     return replace(
@@ -212,7 +215,7 @@ def _learned(
         after=float(after.mean()),
         gain=gain,
         is_worth_it=is_worth_it,
-        reason=f"on held-out questions {kept.metric} changes by {gain.difference:+.3f}, 95 % interval"
+        reason=f"on held-out questions {kept.metric} changes by {gain.difference:+.3f}, 99 % interval"
         f" {gain.low:+.3f} to {gain.high:+.3f}: {told}",
     )
 

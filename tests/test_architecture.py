@@ -16,15 +16,12 @@ LAYERS = {
         "where filters calls links highlights trigrams tokens token_backends token_vocabulary words sentences"
         " boundaries signals fusion latest truncate units templates template_parts template_values containment"
         " fences citations compact layout orders budget identity shingles similarity wire codec telemetry"
-        " bootstrap metrics result_cache"
+        " result_cache"
     ),
     "stages": "stages assemble",
-    "stores": (
-        "sources embeddings journal journal_file journal_schema journal_tables journal_traces journal_values"
-        " journal_writer ingest"
-    ),
+    "stores": "sources embeddings journal ingest",
     "engine": "config asking engine",
-    "beside the engine": "explain traces whatif demo questions report evaluate judged tune tuning designs",
+    "beside the engine": "explain traces whatif demo evaluation evaluate tune designs",
     "faces": (
         "events retriever runnable tool middleware pytest_plugin inspect_command server server_bodies"
         " mcp_server commands cli __init__"

@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluate import Question, compare, evaluate, evidence_of
-from langchain_context_engine.metrics import score_evidence
+from langchain_context_engine.evaluation.metrics import score_evidence
 from langchain_context_engine.types import Candidate, Context, Ranked
 from tests.builders import count_words
 

@@ -11,9 +11,8 @@ import time
 
 import pytest
 
-from langchain_context_engine import journal_schema
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.journal import Journal
+from langchain_context_engine.journal import Journal, schema
 from tests.journal_builders import KEY, a_context
 
 
@@ -182,13 +181,13 @@ def test_an_older_version_is_brought_up_to_date(path, monkeypatch):
     with Journal(path) as journal:
         journal.record(a_context())
     monkeypatch.setattr(
-        journal_schema, "_MIGRATIONS", (*journal_schema._MIGRATIONS, ("CREATE TABLE later (x INTEGER)",))
+        schema, "_MIGRATIONS", (*schema._MIGRATIONS, ("CREATE TABLE later (x INTEGER)",))
     )
-    monkeypatch.setattr(journal_schema, "VERSION", journal_schema.VERSION + 1)
+    monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     with Journal(path) as journal:
         assert journal.count() == 1
     with sqlite3.connect(path) as other:
-        assert other.execute("PRAGMA user_version").fetchone()[0] == journal_schema.VERSION
+        assert other.execute("PRAGMA user_version").fetchone()[0] == schema.VERSION
         assert other.execute("SELECT count(*) FROM later").fetchone() == (0,)
 
 
@@ -281,7 +280,7 @@ def test_many_threads_record_and_read_without_loss(journal):
 
 
 def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.journal_writer._IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("langchain_context_engine.journal.writer._IDLE_SECONDS", 0.05)
     journal.record(a_context())
     journal.flush()
     for _ in range(100):

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.bootstrap import paired_bootstrap
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.metrics import (
+from langchain_context_engine.evaluation.bootstrap import paired_bootstrap
+from langchain_context_engine.evaluation.metrics import (
     Evidence,
     contains_words,
     judged_share,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from langchain_context_engine.evaluation.questions import Question
 from langchain_context_engine.pytest_plugin import ContextGolden
-from langchain_context_engine.questions import Question
 from langchain_context_engine.types import Candidate, Context, Decision, Passage, Ranked, Reason, Verdict
 
 pytest_plugins = ["pytester"]

@@ -22,7 +22,7 @@ from langchain_context_engine.commands.options import (
 from langchain_context_engine.commands.store import Store
 
 if TYPE_CHECKING:
-    from langchain_context_engine.report import Report
+    from langchain_context_engine.evaluation.report import Report
 
 _BUDGETS = (250, 500, 1000, 2000)
 

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_context_engine.assemble import Parts, order
 from langchain_context_engine.designs.memory_options import SearchOptions
 from langchain_context_engine.designs.memory_results import SearchResult, is_direct, results_of
-from langchain_context_engine.journal_values import TraceRow
+from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.types import Context, Ranked, Status
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from langchain_context_engine.freeze import clean_text
-from langchain_context_engine.journal_values import Activity, Feedback, Judgment
+from langchain_context_engine.journal.values import Activity, Feedback, Judgment
 from langchain_context_engine.types import Key
 
 __all__ = [

@@ -14,7 +14,7 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.freeze import clean_text
-from langchain_context_engine.journal_values import TraceRow
+from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.types import Context, Reason, Verdict
 from langchain_context_engine.wire import context_from_dict, context_to_dict
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.journal_schema import open_reader, open_writer
+from langchain_context_engine.journal.schema import open_reader, open_writer
 
 __all__ = ["JournalFile"]
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.judged import JudgedTrace, K, Metric, Numbers
+from langchain_context_engine.evaluation.judged import JudgedTrace, K, Metric, Numbers
 
 __all__ = ["Search", "varying"]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from langchain_context_engine.assemble import Parts, order
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.journal_values import Judgment, check_grade
-from langchain_context_engine.metrics import ndcg
+from langchain_context_engine.evaluation.metrics import ndcg
+from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.stages.rank import rank
 from langchain_context_engine.types import Context, Key, Ranked
 

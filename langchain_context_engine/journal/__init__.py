@@ -19,14 +19,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from langchain_context_engine import journal_tables as tables
-from langchain_context_engine import journal_traces as traces
 from langchain_context_engine.clock import read_instant
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.journal_file import JournalFile
-from langchain_context_engine.journal_traces import TraceFilter
-from langchain_context_engine.journal_values import Activity, Feedback, Judgment, TraceRow, check_grade
-from langchain_context_engine.journal_writer import BackgroundWriter
+from langchain_context_engine.journal import tables, traces
+from langchain_context_engine.journal.file import JournalFile
+from langchain_context_engine.journal.traces import TraceFilter
+from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
+from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.types import Context, Key
 
 __all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow"]

@@ -1,0 +1,1 @@
+"""What evaluating and tuning are made of: questions, scores, reports, judged traces, the search."""
