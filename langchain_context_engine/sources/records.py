@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.clock import read_instant
 from langchain_context_engine.signals import clamp, read_number
 from langchain_context_engine.types import Candidate
 
@@ -83,7 +82,7 @@ def to_candidate(
         text=fields.get("documents") or "",
         source=source,
         kind=kind_of(metadata, kind),
-        created_at=read_instant(metadata.get("created_at")),
+        created_at=metadata.get("created_at"),
         metadata=metadata,
         position=position_of(metadata, sequence),
         **more,

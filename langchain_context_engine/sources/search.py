@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from langchain_context_engine.filters import EVERYTHING, Filter, matches, passes, to_chroma
@@ -28,7 +29,7 @@ ToCandidate = Callable[..., Candidate]
 Record = Mapping[str, Any]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Search:
     """The state of one search.
 
@@ -121,9 +122,11 @@ class Search:
         """Tell whether a record may be offered."""
         if id_ in self.rejected or not matches(metadata, self.wanted):
             return False
-        return not self._asks_more() or passes(self.to_candidate(id_, {"metadatas": metadata}), self.request)
+        return not self.asks_more or passes(self.to_candidate(id_, {"metadatas": metadata}), self.request)
 
-    def _asks_more(self) -> bool:
+    @cached_property
+    def asks_more(self) -> bool:
+        """The request has filters beside scope and `where`."""
         request = self.request
         others = (
             request.kinds,
@@ -135,7 +138,7 @@ class Search:
         return any(other is not None for other in others)
 
     def _has_filters(self) -> bool:
-        return self.pushed != EVERYTHING or self._asks_more()
+        return self.pushed != EVERYTHING or self.asks_more
 
     def _nearest(self, needed: int) -> list[tuple[str, float]]:
         """Return the `needed` nearest admitted hits, or all there are.
@@ -147,14 +150,15 @@ class Search:
         if self._has_vectors() and self.lexical is not None:
             return self._nearest_in_memory(self.lexical[1], needed)
         where: dict[str, Any] | None = None
-        rung = deeper(_FIRST_RUNG, needed + 1)
+        rung = deeper(_FIRST_RUNG, 2 * (needed + 1))
         while True:
             hits = self.handle.nearest(self.vector, rung, where)
             is_all = len(hits) < rung
             if is_all and where is None:
                 hits = self._with_unreached(hits, None)
             seen = self._seen([id_ for id_, _ in hits], is_filtered=where is not None)
-            found = settled(hits, seen, needed, is_all=is_all)
+            # Of what an approximate index gives, the far half may lack some.
+            found = settled(hits if is_all else hits[: rung // 2], seen, needed, is_all=is_all)
             if where is not None and is_all and found is not None and len(found) < needed:
                 hits = self._with_unreached(hits, where)
                 seen = self._seen([id_ for id_, _ in hits], is_filtered=True)
@@ -163,7 +167,7 @@ class Search:
             if found is not None:
                 return found
             admitted = sum(seen(id_) for id_, _ in hits)
-            goal = max(rung + 1, needed * rung // max(1, admitted))
+            goal = max(rung + 1, 2 * needed * rung // max(1, admitted))
             if where is None and deeper(rung, goal) > (_DEEPEST_CHECKED if self._is_exact() else rung):
                 where = to_chroma(self.pushed)
                 if where is not None:
@@ -223,7 +227,7 @@ class Search:
                 id_ not in self.rejected
                 and ((entry := entries.get(id_)) is None or self.admits(id_, entry.metadata))
             )
-        if not self.is_strict or (is_filtered and not self.rejected and not self._asks_more()):
+        if not self.is_strict or (is_filtered and not self.rejected and not self.asks_more):
             return lambda id_: id_ not in self.rejected
         unread = [id_ for id_ in ids if id_ not in self.metadata]
         for id_, fields in self.handle.read(unread, ("metadatas",)).items():

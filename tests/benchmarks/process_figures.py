@@ -1,0 +1,118 @@
+"""Figures of the whole process: import, memory, threads, indexing."""
+
+from __future__ import annotations
+
+import gc
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import chromadb
+
+from langchain_context_engine import ChromaSource
+from langchain_context_engine.embeddings import LocalEmbeddings
+from langchain_context_engine.ingest.index import index_jsonl
+from tests.benchmarks.speed_data import Maker
+
+MEGABYTE = 2**20
+
+
+def import_seconds(rounds: int = 7) -> float:
+    """Return what importing the package adds to importing langchain_core: the median of differences."""
+    code = (
+        "import time, langchain_core.documents, langchain_core.retrievers, langchain_core.embeddings\n"
+        "start = time.perf_counter()\nimport langchain_context_engine\nprint(time.perf_counter() - start)"
+    )
+    run = [sys.executable, "-c", code]
+    return statistics.median(float(subprocess.check_output(run)) for _ in range(rounds))
+
+
+def memory_of(answer: Callable[[Any], object], questions: Sequence[Any]) -> float:
+    """Return the most MB that one answer takes while it is made."""
+    for question in questions:
+        answer(question)
+    peaks = []
+    for question in questions:
+        gc.collect()
+        tracemalloc.start()
+        answer(question)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    return max(peaks) / MEGABYTE
+
+
+def growth_of(answer: Callable[[Any], object], questions: Sequence[Any], *, times: int = 10_000) -> float:
+    """Return how many MB the process grows by from a fifth of so many answers to the last."""
+    before = 0.0
+    for number in range(times):
+        answer(questions[number % len(questions)])
+        if number == times // 5:
+            before = _resident()
+    return _resident() - before
+
+
+def threads(
+    answer: Callable[[Any], object], questions: Sequence[Any], many: int = 32
+) -> list[tuple[int, float, float, str]]:
+    """Return (threads, answers a second over those of one thread, the least, note)."""
+
+    def rate(workers: int) -> float:
+        start = time.perf_counter()
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(answer, questions))  # one that fails raises here
+        return len(questions) / (time.perf_counter() - start)
+
+    for question in questions:
+        answer(question)
+    one, all_ = rate(1), rate(many)
+    return [(many, all_ / one, 1.0, f"{one:.0f} and {all_:.0f} a second")]
+
+
+def indexing(maker: Maker, records: int = 5000) -> tuple[float, float, str]:
+    """Return records a second of what indexing does beside embedder and store, and of the first reading.
+
+    The same records are embedded and stored bare in the same run; what `index_jsonl` takes longer is its own.
+    """
+    texts = [maker.text() for _ in range(records)]
+    embeddings = LocalEmbeddings()
+    embeddings.embed_documents(texts[:10])
+    with tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder, "records.jsonl")
+        lines.write_text(
+            "".join(json.dumps({"id": str(i), "text": text}) + "\n" for i, text in enumerate(texts))
+        )
+        client = chromadb.PersistentClient(folder, chromadb.Settings(anonymized_telemetry=False))
+        start = time.perf_counter()
+        vectors = embeddings.embed_documents(texts)
+        embedded = time.perf_counter()
+        collection = client.create_collection("bare", embedding_function=None)
+        for first in range(0, records, 1000):
+            rows = range(first, min(first + 1000, records))
+            collection.upsert(
+                ids=[str(row) for row in rows],
+                documents=[texts[row] for row in rows],
+                metadatas=[{"digest": f"{row:032}"} for row in rows],
+                embeddings=vectors[rows.start : rows.stop],
+            )
+        stored = time.perf_counter()
+        index_jsonl(lines, "indexed", client, embeddings)
+        indexed = time.perf_counter()
+        ChromaSource(client.get_collection("indexed", embedding_function=None)).prepare()
+        read = time.perf_counter()
+    own = max(1e-9, (indexed - stored) - (stored - start))
+    rates = [records / seconds for seconds in (embedded - start, stored - embedded, indexed - stored)]
+    note = f"embedder {rates[0]:.0f}, store {rates[1]:.0f}, all together {rates[2]:.0f} a second"
+    return records / own, records / (read - indexed), note
+
+
+def _resident() -> float:
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
