@@ -14,7 +14,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings
-from langchain_context_engine.errors import EmbeddingError
+from langchain_context_engine.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings
 from tests.embedding_builders import AnsweringEmbeddings, asked
 
@@ -216,3 +216,9 @@ def test_numpy_vectors_are_taken_as_they_are():
 
     cached = CachedEmbeddings(AnsweringEmbeddings(np.ones((2, 3), dtype=np.float32)))
     assert cached.embed_documents(["a", "b"]) == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("wrong", [None, "text-embedding-3-small", 5])
+def test_what_cannot_embed_is_refused_at_once(wrong):
+    with pytest.raises(ConfigError, match="embeddings"):
+        CachedEmbeddings(wrong, model="m")

@@ -215,7 +215,14 @@ def test_a_missing_key_is_a_config_error(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"dimensions": 0}, {"max_retries": -1}, {"max_text_tokens": 0}, {"max_retries": "3"}]
+    "wrong",
+    [
+        {"dimensions": 0},
+        {"max_retries": -1},
+        {"max_text_tokens": 0},
+        {"max_retries": "3"},
+        {"timeout_seconds": 0},
+    ],
 )
 def test_a_number_out_of_range_is_a_config_error(wrong):
     with pytest.raises(ConfigError, match=next(iter(wrong))):

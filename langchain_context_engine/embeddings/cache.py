@@ -43,7 +43,7 @@ class CachedEmbeddings(Embeddings):
         dimensions: Length of a vector; None until it is known.
 
     Raises:
-        ConfigError: `max_size` or `ttl_seconds` is not positive, or a store is given and nothing names
+        ConfigError: `embeddings` cannot embed, `max_size` or `ttl_seconds` is not positive, or a store is given and nothing names
             the model: its vectors could then be served for another one's.
 
     Example:
@@ -67,6 +67,9 @@ class CachedEmbeddings(Embeddings):
             raise ConfigError(msg)
         if ttl_seconds is not None and not (ttl_seconds > 0 and math.isfinite(ttl_seconds)):
             msg = f"ttl_seconds must be above 0, or None for no limit, got {ttl_seconds!r}"
+            raise ConfigError(msg)
+        if not callable(getattr(embeddings, "embed_query", None)):
+            msg = f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}"
             raise ConfigError(msg)
         self.embeddings = embeddings
         self.model = model or _model_name(embeddings, is_shared=store is not None)

@@ -94,6 +94,9 @@ class OpenAIEmbeddings(Embeddings):
             if value is not None and (not isinstance(value, int) or value < least):
                 msg = f"{name} must be a whole number of {least} or more, got {value!r}"
                 raise ConfigError(msg)
+        if not timeout_seconds > 0:
+            msg = f"timeout_seconds must be above 0, got {timeout_seconds!r}"
+            raise ConfigError(msg)
         key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
         if not key and client is None and async_client is None:
             msg = "OpenAIEmbeddings needs a key: pass api_key, or set OPENAI_API_KEY, or pass a client"
