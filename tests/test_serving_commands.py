@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -85,3 +86,19 @@ async def test_mcp_answers_over_standard_input_and_output(store):
     async with Client(server) as client:
         result = await client.call_tool("get_context", {"query": "which invoices are there?"})
     assert result.structured_content["text"] == "[1] Invoices are sent monthly."
+
+
+def test_mcp_ends_when_its_client_does(store, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
+    assert main(["mcp", "--store", str(store), "--scope", "team=red"]) == 0
+    assert sys.stdout.buffer.getvalue() == b""
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"), [("mcp", "mcp"), ("serve", "server"), ("inspect", "inspector")]
+)
+def test_a_command_whose_extra_is_missing_says_what_to_install(store, monkeypatch, capsys, command, extra):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main([command, "--store", str(store)]) == 1
+    assert f"langchain-context-engine[{extra}]" in capsys.readouterr().err.splitlines()[-1]

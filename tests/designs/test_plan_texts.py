@@ -191,3 +191,18 @@ def test_a_compactor_acts_on_packs_too():
         compactors={"mine": lambda text, allowance: "mine was here"},
     )
     assert plan.assemble(ASKED).system_prompt == "mine was here"
+
+
+def test_the_texts_of_content_blocks_are_filled_in_and_other_blocks_stay():
+    """P1, P9."""
+    picture = {"type": "image_url", "image_url": {"url": "http://x/{input.question}.png"}}
+    blocks = [{"type": "text", "text": "Q: {input.question}"}, "or {input.question}", picture]
+    result = a_plan([{"type": "user", "content": blocks}]).assemble(ASKED)
+    question = ASKED["question"]
+    assert result.user_message == [{"type": "text", "text": f"Q: {question}"}, f"or {question}", picture]
+
+
+def test_a_path_that_leads_nowhere_names_what_there_is():
+    """P1."""
+    with pytest.raises(TemplateError, match=r"\{input\.nothing\} leads nowhere.*question"):
+        a_plan([{"type": "user", "content": "{input.nothing}"}]).assemble(ASKED)

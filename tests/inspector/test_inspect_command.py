@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -143,3 +144,23 @@ def test_a_missing_extra_says_what_to_install(monkeypatch):
     monkeypatch.setattr(inspect_command.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match="inspector"):
         inspect_command.inspect()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_the_code_that_the_server_ends_with_is_given_back(monkeypatch, code):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(
+        inspect_command,
+        "inspect_command",
+        lambda *_, **__: [sys.executable, "-c", f"raise SystemExit({code})"],
+    )
+    try:
+        assert inspect_command.inspect() == code
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_files_that_are_missing_are_told_by_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setattr(inspect_command, "__file__", str(tmp_path / "package" / "inspect_command.py"))
+    with pytest.raises(ConfigError, match="install"):
+        inspect_command.app_path()
