@@ -43,8 +43,8 @@ class CachedEmbeddings(Embeddings):
         dimensions: Length of a vector; None until it is known.
 
     Raises:
-        ConfigError: `embeddings` cannot embed, `max_size` or `ttl_seconds` is not positive, or a store is given and nothing names
-            the model: its vectors could then be served for another one's.
+        ConfigError: `embeddings` cannot embed, `max_size` or `ttl_seconds` is not positive, or a store
+            is given and nothing names the model: its vectors could then be served for another one's.
 
     Example:
         >>> from langchain_core.embeddings import DeterministicFakeEmbedding
