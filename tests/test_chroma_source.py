@@ -6,9 +6,11 @@ import uuid
 
 import chromadb
 import pytest
+from chromadb.config import Settings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.collection import CollectionHandle
@@ -227,3 +229,26 @@ def test_an_asynchronous_collection_is_refused_while_building():
 
     with pytest.raises(ConfigError, match="synchronous"):
         CollectionHandle(Asynchronous())
+
+
+def test_two_collections_of_one_name_in_two_databases_are_two(tmp_path):
+    """G64, G65."""
+    admin = chromadb.AdminClient(Settings(is_persistent=True, persist_directory=str(tmp_path)))
+    admin.create_database("second")
+    clients = (
+        chromadb.PersistentClient(str(tmp_path)),
+        chromadb.PersistentClient(str(tmp_path), database="second"),
+    )
+    first, second = (
+        a_collection([{"id": "1", "text": text}], client=client, name="same")
+        for text, client in zip(("pay by card", "cats sleep"), clients, strict=True)
+    )
+    sources = [
+        ChromaSource(collection, embeddings=EMBEDDINGS, name=name)
+        for name, collection in (("a", first), ("b", second), ("again", first))
+    ]
+    found = ContextEngine(sources).search("pay cats")
+    assert {item.key: (item.candidate.text, item.candidate.provenance) for item in found} == {
+        ("same", "1"): ("pay by card", ("a", "again")),
+        ("same#2", "1"): ("cats sleep", ("b",)),
+    }

@@ -81,16 +81,15 @@ class ChromaSource:
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
         self._shared = shared or SharedResources()
-
-    @property
-    def collection_name(self) -> str:
-        """The collection's name: the `source` of every candidate."""
-        return self._handle.name
+        self.collection_name: str = self._handle.name
+        """The collection's name: the `source` of every candidate. Of two collections of one name (in two
+        databases) the engine calls the second `name#2`, so that their ids do not mix."""
 
     def share(self, shared: SharedResources) -> ChromaSource:
         """Return a copy that uses what the sources of an engine share."""
         bound = copy.copy(self)
         bound._shared = shared  # noqa: SLF001 - a copy of this very class
+        bound.collection_name = shared.name_of(self._handle)
         if self.hybrid:
             shared.lexical.register(self._handle)
         return bound
@@ -181,7 +180,7 @@ class ChromaSource:
             return to_candidate(
                 id_,
                 record,
-                source=self._handle.name,
+                source=self.collection_name,
                 kind=self.kind,
                 sequence=self.sequence,
                 neighbours=adjacent(id_) if measures else (),

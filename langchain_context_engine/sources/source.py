@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.sources.collection import CollectionHandle
 from langchain_context_engine.sources.lexical import LexicalIndex
 from langchain_context_engine.sources.query_vectors import QueryVectors
 from langchain_context_engine.types import Candidate
@@ -59,6 +61,17 @@ class SharedResources:
         self._lexical_path = lexical_path
         self._lexical: LexicalIndex | None = None
         self._lock = threading.Lock()
+        self._named: dict[str, str] = {}
+
+    def name_of(self, handle: CollectionHandle) -> str:
+        """Return what tells a collection from all others of the engine: its name, or `name#2` and so on.
+
+        Only collections of different databases or servers can have one name.
+        """
+        own = str(handle.collection.id)
+        names = itertools.chain([handle.name], (f"{handle.name}#{n}" for n in itertools.count(2)))
+        with self._lock:
+            return next(name for name in names if self._named.setdefault(name, own) == own)
 
     @property
     def lexical(self) -> LexicalIndex:
