@@ -44,6 +44,9 @@ MIN_QUERIES = 50
 _CONFIDENCE = 0.99
 """A set of weights was chosen among many, so a gain by chance is likelier than a single test allows for."""
 
+_LEAST_GAIN = 0.02
+"""A smaller gain is within what grading the same questions again would move."""
+
 SIGNALS_TRIED = ("relevance", "recency", "confidence", "importance", "keyword", "usage")
 """Signals that are tried by default, beside those that weigh something now and the engine's own."""
 
@@ -207,7 +210,7 @@ def _learned(
     kept: Tuning, weights: Mapping[str, float], before: Numbers, after: Numbers, seed: int
 ) -> Tuning:
     gain = paired_bootstrap(list(before), list(after), seed=seed, confidence=_CONFIDENCE)
-    is_worth_it = gain.low > 0
+    is_worth_it = gain.low > 0 and gain.difference >= _LEAST_GAIN
     told = "beyond chance" if is_worth_it else "within chance, so keep the present weights"
     return replace(
         kept,
