@@ -33,7 +33,7 @@ def dedupe(
     rules: Sequence[DedupeRule] = (),
     key: str | None = None,
 ) -> tuple[tuple[Ranked, ...], tuple[Decision, ...]]:
-    """Return what is kept, in the order given, and a decision for each that is dropped.
+    """Remove duplicates: return what is kept, in the order given, and a decision for each that is dropped.
 
     Each candidate is compared with kept ones only, so that nothing is dropped in favour of something
     that is not there. The kept one keeps its own spelling and place, and lists the others in `also_in`.
