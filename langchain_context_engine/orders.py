@@ -13,11 +13,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
-    """Return the best first; passages that adjoin in their source stand together, in reading order.
-
-    What is pinned comes before the best.
-    """
-    passages = _pinned_first(passages)
+    """Return the best first; passages that adjoin in their source stand together, in reading order."""
     runs = _adjoining(passages)
     placed: set[Key] = set()
     ordered: list[Passage] = []
@@ -34,7 +30,6 @@ def by_edges(passages: Sequence[Passage]) -> list[Passage]:
 
     Models read the edges of a long context best: Liu et al. (2023), Lost in the Middle.
     """
-    passages = _pinned_first(passages)
     return [*passages[::2], *reversed(passages[1::2])]
 
 
@@ -74,10 +69,6 @@ def shared_prefix(before: str, after: str) -> float:
         else:
             high = middle - 1
     return low / len(before)
-
-
-def _pinned_first(passages: Sequence[Passage]) -> list[Passage]:
-    return sorted(passages, key=lambda p: not p.ranked.candidate.is_pinned)
 
 
 def _reading_place(passage: Passage) -> tuple[str, float]:

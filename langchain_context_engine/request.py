@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.clock import read_instant
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.freeze import as_names, clean_text, copy_mapping, set_fields
+from langchain_context_engine.freeze import clean_text, copy_mapping, set_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Message:
                 id=str(value.get("id") or ""),
                 created_at=value.get("created_at"),
             )
-        if isinstance(value, (tuple, list)):
+        if isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
             role, content = value
             return cls(role=_role(role), text=_content_text(content))
         if hasattr(value, "content"):
@@ -96,7 +96,8 @@ class ContextRequest:
         min_confidence: Only records of at least this confidence, 0–1; a missing one is 0.5.
         conversation_id: Only records whose metadata names this conversation.
         history: The conversation so far, oldest first (see `Message.of`).
-        pinned: Texts, candidates or (source, id) keys that must come first.
+        pinned: Texts, candidates or (source, id) keys that must come in, before all others; their
+            relevance is 1.
         excluded: Ids or (source, id) keys that must not appear.
         focus: Where the user stands, for example `{"block": …, "page": …}`.
         depth: How many links to follow, 0 is none.
@@ -143,14 +144,16 @@ class ContextRequest:
         set_fields(
             self,
             query=clean_text(self.query),
-            vector=None if self.vector is None else tuple(float(x) for x in self.vector),
+            vector=_vector(self.vector),
             scope=copy_mapping(self.scope, "scope"),
             where=copy_mapping(self.where, "where"),
-            kinds=as_names(self.kinds),
-            sources=as_names(self.sources),
-            history=tuple(Message.of(m) for m in self.history or ()),
-            pinned=_items(self.pinned),
-            excluded=_items(self.excluded),
+            kinds=None if self.kinds is None else _items("kinds", self.kinds),
+            sources=None if self.sources is None else _items("sources", self.sources),
+            history=tuple(Message.of(m) for m in _items("history", self.history)),
+            pinned=_items("pinned", self.pinned),
+            excluded=_items("excluded", self.excluded),
+            depth=self.depth or 0,
+            offset=self.offset or 0,
             **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
         )
 
@@ -159,8 +162,22 @@ class ContextRequest:
         return replace(self)
 
 
-def _items(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, str) else tuple(value or ())
+def _items(name: str, value: Any) -> tuple[Any, ...]:
+    """Return what was listed; a string is one item, None is none."""
+    if value is None or isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        msg = f"{name} must be a list, got {type(value).__name__}"
+        raise ConfigError(msg)
+    return tuple(value)
+
+
+def _vector(value: Any) -> tuple[float, ...] | None:
+    try:
+        return None if value is None else tuple(float(x) for x in value)
+    except (TypeError, ValueError):
+        msg = f"vector must be numbers, got {value!r:.100}"
+        raise ConfigError(msg) from None
 
 
 def _check_count(name: str, value: object) -> None:

@@ -122,11 +122,11 @@ def test_no_history_offers_nothing():
     assert HistorySource(last=0).fetch(a_request(history=[("user", "hi")])) == []
 
 
-@pytest.mark.parametrize("weights", [None, {"recency": 1}])
-def test_what_is_pinned_stands_first_in_the_text_however_it_scores(weights):
+@pytest.mark.parametrize("claims", [{}, {"dense": 0.1, "lexical": 0.0}])
+def test_what_is_pinned_is_wholly_relevant_whatever_its_source_claims(claims):
     candidates = [
-        a_candidate(id="a", text="an old rule", relevance=0.1, created_at="2001-01-01"),
-        a_candidate(id="b", text="new words", relevance=0.9, created_at="2026-01-01"),
+        a_candidate(id="a", text="an old rule", relevance=0.1, claims=claims),
+        a_candidate(id="b", text="new words", relevance=0.9),
     ]
-    engine = ContextEngine([ListSource(candidates)], weights=weights)
+    engine = ContextEngine([ListSource(candidates)])
     assert engine.build("q", pinned=[("memories", "a")]).passages[0].key == ("memories", "a")

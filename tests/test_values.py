@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from langchain_context_engine import Candidate, Context, ContextEngine, ContextRequest
+from langchain_context_engine import Candidate, ConfigError, Context, ContextEngine, ContextRequest
 from tests.builders import ListSource, a_candidate
 
 
@@ -53,3 +53,37 @@ def test_a_source_that_changes_its_request_changes_nobody_elses():
     )
     engine = ContextEngine([MeddlingSource([theirs, mine], "a"), ListSource([theirs, mine], "b")])
     assert engine.build("note", scope={"user": "me"}).text == "[1] my note"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vector": ["x"]},
+        {"vector": 5},
+        {"history": 5},
+        {"history": [("user",)]},
+        {"kinds": 5},
+        {"sources": b"notes"},
+        {"excluded": {"a": 1}},
+    ],
+)
+def test_a_request_field_of_the_wrong_type_is_refused_naming_it(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        ContextRequest(**wrong)
+
+
+def test_what_is_not_listed_is_left_out():
+    request = ContextRequest(depth=None, offset=None, history="hello", pinned="rule", kinds="memory")
+    assert (request.depth, request.offset) == (0, 0)
+    assert [message.text for message in request.history] == ["hello"]
+    assert (request.pinned, request.kinds, request.sources) == (("rule",), ("memory",), None)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_an_id_given_twice_takes_one_place_of_the_limit(n):
+    offered = [
+        a_candidate(id=id_, text=text)
+        for id_, text in (("a", "one"), ("a", "one more"), ("b", "b"), ("c", "c"))
+    ]
+    found = ContextEngine([ListSource(offered)]).search("q", limit=n)
+    assert [item.candidate.id for item in found] == ["a", "b", "c"][:n]

@@ -43,17 +43,17 @@ def admit(
     changed: list[Decision] = []
     warnings: list[str] = []
     for name, offer in offers:
-        own = 0
+        own: set[Key] = set()
         sound, malformed = _sound(name, offer, request)
         for candidate, fault in sound:
             key = candidate.key
             reason = fault or _unfit(candidate, request)
-            if not reason and key not in found and request.limit is not None and own >= request.limit:
+            if not reason and key not in found and request.limit is not None and len(own) >= request.limit:
                 reason = Reason.OVER_LIMIT
             if reason:
                 dropped.setdefault(key, _decision(stage, key, Verdict.DROPPED, reason))
                 continue
-            own += 1
+            own.add(key)
             offered = _clamped(candidate, name)
             if offered.relevance != candidate.relevance:
                 changed.append(

@@ -59,6 +59,11 @@ def expand(
     return reach.result()
 
 
+def _pinned(candidate: Candidate) -> Candidate:
+    """Return the candidate as one that the asker wants: wholly relevant, whatever a search says of it."""
+    return replace(candidate, relevance=1.0, claims={}, is_pinned=True)
+
+
 class _Reach:
     """One run of expand: who is known, who asked for whom."""
 
@@ -97,7 +102,7 @@ class _Reach:
         read = self._add(missing, unfiltered)
         for key in keys:
             if key in self.known:
-                self.known[key] = replace(self.known[key], is_pinned=True)
+                self.known[key] = _pinned(self.known[key])
         if len(read) < len(missing):
             self.warnings.append(
                 f"{len(missing) - len(read)} pinned records cannot be read; they were skipped"
@@ -193,7 +198,7 @@ class _Reach:
             )
         )
         if reason is Reason.PINNED:
-            return replace(candidate, relevance=1.0, is_pinned=True)
+            return _pinned(candidate)
         if candidate.claims or candidate.relevance or reason is not Reason.EXPANDED:
             return candidate
         return replace(candidate, relevance=LINK_DECAY * self.known[by].relevance)
