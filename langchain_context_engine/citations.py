@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from langchain_context_engine.template_values import title_of
+from langchain_context_engine.templates.values import title_of
 from langchain_context_engine.types import Context, Key, Passage
 
 __all__ = [

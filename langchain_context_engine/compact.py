@@ -12,8 +12,8 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.freeze import clean_text
-from langchain_context_engine.template_parts import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.templates import fill
+from langchain_context_engine.templates.parts import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.tokens import Count, resolve_tokenizer
 from langchain_context_engine.truncate import Truncator, extractive, keep_start
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from langchain_context_engine.citations import CITATION_STYLES
 from langchain_context_engine.errors import TemplateError
-from langchain_context_engine.template_parts import slot_names
 from langchain_context_engine.templates import (
     Template,
     fill,
@@ -17,6 +16,7 @@ from langchain_context_engine.templates import (
     passage_block,
     passage_values,
 )
+from langchain_context_engine.templates.parts import slot_names
 from langchain_context_engine.types import Candidate, Key, Passage, Ranked, Section
 
 Markers = Callable[[Sequence[Passage]], Sequence[str]]

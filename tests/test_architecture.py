@@ -13,9 +13,9 @@ PACKAGE = "langchain_context_engine"
 LAYERS = {
     "values": "errors clock freeze registry request types verdicts metadata settings redact",
     "parts": (
-        "where filters calls links highlights trigrams tokens token_backends token_vocabulary words sentences"
-        " boundaries signals fusion latest truncate units templates template_parts template_values containment"
-        " fences citations compact layout orders budget identity shingles similarity wire codec telemetry"
+        "where filters calls links highlights trigrams tokens words sentences"
+        " boundaries signals fusion latest truncate units templates"
+        " citations compact layout orders budget identity shingles similarity wire codec telemetry"
         " result_cache"
     ),
     "stages": "stages assemble",

@@ -8,11 +8,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from langchain_context_engine.fences import open_fence_at
 from langchain_context_engine.templates import (
     TEMPLATES,
     passage_block,
 )
+from langchain_context_engine.templates.fences import open_fence_at
 from tests.template_builders import FENCED, join
 
 

@@ -16,9 +16,9 @@ import tiktoken.registry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import token_vocabulary, tokens
-from langchain_context_engine.token_backends import Tiktoken
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine import tokens
+from langchain_context_engine.tokens import resolve_tokenizer, vocabulary
+from langchain_context_engine.tokens.backends import Tiktoken
 from tests.token_builders import TEXTS
 
 
@@ -37,7 +37,7 @@ def without_quicktok(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "quicktok", None)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(tokens, "_counters", {})
-    monkeypatch.setattr(token_vocabulary, "_failed_at", {})
+    monkeypatch.setattr(vocabulary, "_failed_at", {})
     monkeypatch.setattr(tiktoken.registry, "ENCODINGS", {})
     return tmp_path
 
@@ -50,7 +50,7 @@ def cl100k_file():
 @pytest.fixture
 def tiktoken_only(without_quicktok, cl100k_file):
     """An installation where only tiktoken, with its cache filled, can count."""
-    url = token_vocabulary._addresses("cl100k_base")[0]
+    url = vocabulary._addresses("cl100k_base")[0]
     (without_quicktok / hashlib.sha1(url.encode()).hexdigest()).write_bytes(cl100k_file)
     return without_quicktok
 
@@ -101,7 +101,7 @@ def quicktok_encoding(name="cl100k_base"):
 )
 def test_every_place_where_a_text_may_be_cut_is_between_tokens(parts):
     """A cut keeps the count only where every encoding ends a piece anyway."""
-    from langchain_context_engine.token_backends import _PIECE_END
+    from langchain_context_engine.tokens.backends import _PIECE_END
 
     text = "".join(parts)
     for name in ("cl100k_base", "o200k_base"):
@@ -135,7 +135,7 @@ def test_a_network_that_swallows_everything_costs_less_than_a_second_and_only_on
     """A5: a connection that never answers."""
     released = threading.Event()
     monkeypatch.setattr(
-        token_vocabulary.socket, "create_connection", lambda *_args, **_kwargs: released.wait(5) or 1 / 0
+        vocabulary.socket, "create_connection", lambda *_args, **_kwargs: released.wait(5) or 1 / 0
     )
     started = time.perf_counter()
     with pytest.warns(UserWarning, match="cl100k_base|o200k_base|p50k_base|gpt2"):
@@ -166,7 +166,7 @@ _kept: list[Tiktoken] = []
 
 
 def _tiktoken_cl100k() -> Tiktoken:
-    from langchain_context_engine.token_backends import _PATTERNS
+    from langchain_context_engine.tokens.backends import _PATTERNS
 
     if not _kept:
         encoding = quicktok.get_encoding("cl100k_base")

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_context_engine.citations import Citation, list_citations, mark_used, sources_block
 from langchain_context_engine.sources.finders import KEYWORDS
 from langchain_context_engine.telemetry import PHASES
-from langchain_context_engine.template_values import title_of
+from langchain_context_engine.templates.values import title_of
 from langchain_context_engine.types import Candidate, Context, Passage
 from langchain_context_engine.words import words
 

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from langchain_context_engine.token_backends import Backend, Quicktok, Tiktoken
+from langchain_context_engine.tokens.backends import Backend, Quicktok, Tiktoken
 
 __all__ = ["encoding_of", "load_encoding"]
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from langchain_context_engine.containment import Form, write_block
 from langchain_context_engine.errors import TemplateError
-from langchain_context_engine.fences import fence_runs, longest_fence, open_fence_at
-from langchain_context_engine.template_parts import read_parts, read_slots, slot_names, tag_pattern
-from langchain_context_engine.template_values import passage_values, title_of
+from langchain_context_engine.templates.containment import Form, write_block
+from langchain_context_engine.templates.fences import fence_runs, longest_fence, open_fence_at
+from langchain_context_engine.templates.parts import read_parts, read_slots, slot_names, tag_pattern
+from langchain_context_engine.templates.values import passage_values, title_of
 
 __all__ = [
     "TEMPLATES",

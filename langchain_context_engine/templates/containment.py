@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.fences import (
+from langchain_context_engine.templates.fences import (
     close_fence,
     ends_with_fence,
     has_fence,
@@ -20,7 +20,7 @@ from langchain_context_engine.fences import (
     longest_fence,
     starts_with_fence,
 )
-from langchain_context_engine.template_parts import Part, Run, Slot, escape_tags
+from langchain_context_engine.templates.parts import Part, Run, Slot, escape_tags
 
 __all__ = ["Form", "write_block"]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.token_backends import Backend, Brought, Bytes, Estimate, estimate_backend
-from langchain_context_engine.token_vocabulary import encoding_of, load_encoding
+from langchain_context_engine.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
+from langchain_context_engine.tokens.vocabulary import encoding_of, load_encoding
 
 __all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
 

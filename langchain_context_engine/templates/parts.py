@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from langchain_context_engine.fences import fence_runs
+from langchain_context_engine.templates.fences import fence_runs
 
 __all__ = ["Part", "Run", "Slot", "escape_tags", "read_parts", "read_slots", "slot_names", "tag_pattern"]
 
