@@ -40,7 +40,7 @@ class Budget:
     shares: Mapping[str, float] = field(default_factory=dict)
     source_cap: float | None = None
     item_cap: float | None = None
-    minimum_cut: int = 16
+    minimum_cut: int = 10
     is_soft: bool = False
 
     def __post_init__(self) -> None:
