@@ -284,5 +284,8 @@ class _Packer:
             extracted = replace(kept, reason=Reason.EXTRACTED, details={"units": of, "chosen": chosen})
             return kept if chosen == of else extracted
         reason, needed, left = self.missed.get(i, (Reason.OVER_BUDGET, 0, 0))
+        if reason is Reason.OVER_BUDGET:
+            # What is left in the end, not when it was tried: the figures of the text must agree.
+            left = min(max(0, self.limit - self.basket.spent), needed - 1)
         details = {"needed": needed, "left": left, "missing": needed - left} if needed else {}
         return replace(kept, verdict=Verdict.DROPPED, reason=reason, details=details)
