@@ -50,7 +50,9 @@ def test_the_estimate_is_not_silly_for_english():
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_the_estimate_knows_exactly_the_first_merges(name):
     """The proof of the bound rests on this."""
-    packed = resources.files("langchain_context_engine.tokens").joinpath("first_merges", f"{name}.gz").read_bytes()
+    packed = (
+        resources.files("langchain_context_engine.tokens").joinpath("first_merges", f"{name}.gz").read_bytes()
+    )
     first = [base64.b64decode(line) for line in gzip.decompress(packed).split(b"\n")]
     encoding = quicktok.get_encoding(name)
     assert len(first) == 8192
