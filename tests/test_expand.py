@@ -78,6 +78,21 @@ def test_thousands_of_links_bring_no_more_than_the_limit_in_one_call_a_step():
     assert len(source.calls) <= 4
 
 
+def test_a_limit_of_one_gives_one_start_and_all_that_it_leads_to_in_the_order_of_its_links():
+    """G62, K86."""
+    embeddings = WordEmbeddings()
+    records = [
+        {"id": "s", "text": "start here", "links": ["c", "gone", "a"]},
+        {"id": "a", "text": "apples", "links": ["s", "d"]},
+        {"id": "c", "text": "cherries", "links": ["a"]},
+        {"id": "d", "text": "dates"},
+    ]
+    source = ChromaSource(a_collection(records, embeddings=embeddings), embeddings=embeddings)
+    context = ContextEngine([source]).build("start here", limit=1, depth=5)
+    assert distances(context) == {"c": 1, "a": 1, "d": 2}
+    assert [p.key[1] for p in context.passages] == ["s", "c", "a", "d"]
+
+
 def test_a_dangling_link_is_skipped_and_told():
     """K88."""
     source = LinkedSource([linked("A", "gone", "B"), linked("B")])

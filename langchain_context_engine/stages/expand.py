@@ -20,6 +20,9 @@ LINK_DECAY = 0.8
 STRONGEST = 10
 """How many of the best candidates bring their neighbours."""
 
+LEAST_LINKS = 10
+"""Links may bring so many records even where sources may offer fewer: a limit of 1 asks for one start."""
+
 _ASKED_PER_PLACE = 4
 """So many links are read for each linked record that may come in: some lead to nothing."""
 
@@ -42,8 +45,9 @@ def expand(
 
     Records that the request pins by key are read first. Neighbours of the strongest and what they name
     come once; links go breadth-first to `request.depth`, each record once at its shortest distance, at
-    most `limit` of them. Each step asks a source once. A link to nothing, to something deleted and to
-    something out of scope look the same: skipped, and counted in one warning.
+    most `limit` of them or `LEAST_LINKS`, whichever is more. Each step asks a source once. A link to
+    nothing, to something deleted and to something out of scope look the same: skipped, and counted in
+    one warning.
 
     Args:
         candidates: From collect.
@@ -74,7 +78,7 @@ class _Reach:
         sources: Sequence[Any],
         deadline: float,
     ) -> None:
-        self.most_links = request.limit or 0
+        self.most_links = max(request.limit or 0, LEAST_LINKS)
         self.request = replace(request, limit=None, offset=0)
         self.known = {candidate.key: candidate for candidate in candidates}
         self.sources: dict[str, Any] = {}
