@@ -12,7 +12,7 @@ from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.collection import CollectionHandle
 from langchain_context_engine.sources.records import compare
 from langchain_context_engine.sources.vectors import Vectors
-from tests.builders import a_request
+from tests.builders import WordEmbeddings, a_request
 
 SPACES = pytest.mark.parametrize("space", ["cosine", "l2", "ip"])
 MEGABYTE = 2**20
@@ -124,3 +124,20 @@ def test_a_source_follows_the_vectors_that_are_written(tmp_path):
     assert nearest(0.0, 9.0) == "b"
     collection.add(ids=["c"], embeddings=[[0.0, 9.0]], documents=["three"])
     assert nearest(0.0, 9.0) == "c"
+
+
+def test_a_source_in_memory_shares_a_thread_and_one_that_waits_does_not(tmp_path):
+    client = chromadb.PersistentClient(str(tmp_path))
+    collection = client.create_collection("kept", embedding_function=None)
+    collection.add(ids=["a"], embeddings=[[1.0, 0.0]], documents=["one"])
+    source = ChromaSource(collection, embeddings=WordEmbeddings(2))
+    asked, embedded = a_request(query="one", vector=(1.0, 0.0)), a_request(query="one")
+    assert source.company(asked) is None  # not read yet
+    source.prepare()
+    assert source.company(asked) is not None
+    assert source.company(embedded) is None  # its embedder may have to be waited for
+    in_memory = ChromaSource(
+        chromadb.EphemeralClient().get_or_create_collection("elsewhere", embedding_function=None)
+    )
+    in_memory.prepare()
+    assert in_memory.company(asked) is None  # what changes there is not told

@@ -31,6 +31,7 @@ class LocalEmbeddings(Embeddings):
     Attributes:
         model: Name of the model, for caches and for a collection's metadata.
         dimensions: Length of a vector, 256.
+        is_in_process: It asks nobody, so that nothing is gained by waiting for it in several threads.
 
     Raises:
         ConfigError: The extra `local` is not installed.
@@ -42,6 +43,7 @@ class LocalEmbeddings(Embeddings):
 
     model = "wordllama-l2-supercat-256"
     dimensions = 256
+    is_in_process = True
 
     def __init__(self) -> None:
         if find_spec("wordllama") is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
@@ -148,6 +148,21 @@ class ChromaSource:
             for id_ in shelf.catalogue.named_in(text)
             if (entry := entries.get(id_)) is not None and matches(entry.metadata, scope)
         ]
+
+    def company(self, request: ContextRequest) -> Hashable | None:
+        """Return what those sources share that are best asked one after the other, in one thread.
+
+        None where a store or an embedder may have to be waited for. Threads that wait for nothing only
+        take turns, which costs more than it gives.
+        """
+        if request.vector is None and not getattr(self.embeddings, "is_in_process", False):
+            return None
+        shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
+        if shelf is None or not (shelf.is_exact and shelf.is_current):
+            return None
+        if not shelf.vectors.has_all(len(shelf.catalogue.entries)):
+            return None
+        return "memory"
 
     def prepare(self) -> None:
         """Read the collection into the lexical index now, rather than with the first question.

@@ -104,7 +104,8 @@ class Search:
         space = self.handle.space
         measured: dict[str, tuple[float, float]] = {}
         if self._has_vectors() and self.lexical is not None:
-            measured = self.lexical[1].vectors.measure(self.vector, ids, space)
+            unmeasured = [id_ for id_ in ids if space != "cosine" or id_ not in self.distances]
+            measured = self.lexical[1].vectors.measure(self.vector, unmeasured, space)
         for id_ in ids:
             if id_ in measured:
                 continue
@@ -185,7 +186,9 @@ class Search:
         first = shelf.vectors.nearest(self.vector, self.handle.space)
         seen, rung, known = self._seen((), is_filtered=False), 2 * needed, len(shelf.catalogue.entries)
         while True:
-            found = settled(first(rung), seen, needed, is_all=True)
+            hits = first(rung)
+            found = settled(hits, seen, needed, is_all=True)
+            self.distances.update(hits)
             if len(found or ()) == needed or rung >= known:
                 return found or []
             rung *= 4

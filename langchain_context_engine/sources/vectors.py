@@ -13,6 +13,9 @@ from typing import Any
 from langchain_context_engine.sources.records import steady
 
 _FIRST_ROOM = 64
+_MOST_ALONE = 8192
+"""Numbers of a matrix that BLAS multiplies in the thread that asks."""
+
 _UNSURE = 1e-5
 """What 32-bit sums may be off, of the largest number in them."""
 
@@ -44,12 +47,15 @@ class Vectors:
     _rows: _Rows | None = None
     _dead: int = 0
 
+    def has_all(self, known: int) -> bool:
+        """Return whether the vectors of all of so many records are here."""
+        rows = self._rows
+        return rows is not None and not self.missing and len(rows.places) >= known
+
     def serves(self, vector: Sequence[float], known: int) -> bool:
         """Return whether all of so many records can be measured against a vector here."""
         rows = self._rows
-        if rows is None or self.missing or len(rows.places) < known:
-            return False
-        return bool(rows.matrix.shape[1] == len(vector))
+        return rows is not None and self.has_all(known) and rows.matrix.shape[1] == len(vector)
 
     def put(self, vectors: Mapping[str, Any]) -> None:
         """Take vectors in; None where the store has none of an id."""
@@ -92,15 +98,17 @@ class Vectors:
         if rows is not None and rows.matrix.shape[1] != dimensions:
             rows, self._dead = None, 0  # filled anew by another embedder
         used = len(rows.ids) if rows else 0
-        if rows is not None and used + more <= len(rows.matrix):
+        block = _block(dimensions)
+        most = self.most_bytes // (4 * dimensions)
+        if rows is not None and used + more <= min(most, len(rows.matrix)):
             return rows
         living = used - self._dead
-        most = self.most_bytes // (4 * dimensions)
         if living + more > most:
             self.is_too_large, self._rows = True, None
             return _Rows(None, None, None, [], {})
         room = min(most, max(_FIRST_ROOM, (living + more) * 5 // 4))
         kept = np.flatnonzero(~rows.is_dead[:used]) if rows is not None else np.empty(0, dtype=int)
+        room = -(-room // block) * block
         matrix, lengths = np.zeros((room, dimensions), dtype=np.float32), np.zeros(room)
         ids = [rows.ids[place] for place in kept] if rows is not None else []
         if rows is not None:
@@ -170,13 +178,20 @@ class Vectors:
         return [steady(1 - cosine) for cosine in cosines.tolist()]
 
 
+def _block(dimensions: int) -> int:
+    """Return how many rows one product takes without threads."""
+    return max(1, _MOST_ALONE // dimensions)
+
+
 def _distances(rows: _Rows, query: Any, size: int, space: str) -> tuple[Any, float]:
     """Return the distances of all rows in single precision, and by how much they may be off."""
     import numpy as np
 
-    # Not `matrix @ query`: BLAS would start threads for it, which on a busy machine wait for each other
-    # a hundred times longer than the product takes.
-    dots = np.einsum("ij,j->i", rows.matrix[:size], query)
+    # Block by block, not `matrix @ query`: BLAS would start threads for that, which on a busy machine wait
+    # for each other a hundred times longer than the product takes.
+    block = _block(len(query))
+    blocks = rows.matrix[: -(-size // block) * block].reshape(-1, block, len(query))
+    dots = (blocks @ query).reshape(-1)[:size]
     lengths = rows.lengths[:size]
     own = float(np.sqrt(query.astype(np.float64) @ query))
     longest = float(lengths.max()) if size else 0.0
