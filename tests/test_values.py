@@ -87,3 +87,13 @@ def test_an_id_given_twice_takes_one_place_of_the_limit(n):
     ]
     found = ContextEngine([ListSource(offered)]).search("q", limit=n)
     assert [item.candidate.id for item in found] == ["a", "b", "c"][:n]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f"])
+def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
+    """D26."""
+    context = ContextEngine(
+        [ListSource([a_candidate(id="blank", text=text), a_candidate(text="real")])]
+    ).build("q")
+    assert context.text == "[1] real"
+    assert [d.reason for d in context.decisions if d.key[1] == "blank"] == ["empty"]
