@@ -7,7 +7,7 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,8 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
     Raises:
         AllSourcesFailedError: Every source failed.
     """
-    answers = run_all([_blocking(source, request.apart()) for source in sources], deadline)
+    company = [source.company(request) if hasattr(source, "company") else None for source in sources]
+    answers = run_all([_blocking(source, request.apart()) for source in sources], deadline, company)
     return _settle(sources, answers, request)
 
 
@@ -45,15 +46,26 @@ async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: fl
     return _settle(sources, answers, request)
 
 
-def run_all(calls: Sequence[Callable[[], Any]], deadline: float) -> list[Answer]:
+def run_all(
+    calls: Sequence[Callable[[], Any]], deadline: float, company: Sequence[Hashable | None] = ()
+) -> list[Answer]:
     """Run calls at once and return what each gave, or the exception it raised, in order.
 
     Threads are daemons: one that hangs keeps neither the answer nor the program's exit waiting.
+
+    Args:
+        calls: What to run.
+        deadline: On `time.monotonic()`'s clock, in seconds.
+        company: For each call: those with an equal value run one after the other; None runs by itself.
     """
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
     answers: list[Answer] = [_Late()] * len(calls)
-    for i, call in enumerate(calls):
-        _start(call, lambda answer, i=i: results.put((i, answer)))  # type: ignore[misc]
+    batches: dict[Hashable, list[int]] = {}
+    for i in range(len(calls)):
+        shared = company[i] if company else None
+        batches.setdefault((i,) if shared is None else shared, []).append(i)
+    for places in batches.values():
+        _start({place: calls[place] for place in places}, lambda i, answer: results.put((i, answer)))
     for _ in calls:
         try:
             i, answer = results.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -63,15 +75,16 @@ def run_all(calls: Sequence[Callable[[], Any]], deadline: float) -> list[Answer]
     return answers
 
 
-def _start(call: Callable[[], Any], give: Callable[[Answer], None]) -> None:
-    context = contextvars.copy_context()
+def _start(calls: Mapping[int, Callable[[], Any]], give: Callable[[int, Answer], None]) -> None:
+    contexts = [contextvars.copy_context() for _ in calls]
 
     def run() -> None:
-        try:
-            answer = context.run(call)
-        except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
-            answer = error
-        give(answer)
+        for (i, call), context in zip(calls.items(), contexts, strict=True):
+            try:
+                answer = context.run(call)
+            except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
+                answer = error
+            give(i, answer)
 
     threading.Thread(target=run, daemon=True, name="context-engine-source").start()
 
@@ -123,12 +136,12 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
         if not future.done():
             future.set_result(answer)
 
-    def give(answer: Answer) -> None:
+    def give(_: int, answer: Answer) -> None:
         # After the deadline nobody waits any more, and the loop may be gone.
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, answer)
 
-    _start(call, give)
+    _start({0: call}, give)
     answer = await future
     if isinstance(answer, Exception):
         raise answer
