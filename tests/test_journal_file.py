@@ -180,9 +180,7 @@ def test_a_newer_version_is_refused_and_says_so(path, read_only):
 def test_an_older_version_is_brought_up_to_date(path, monkeypatch):
     with Journal(path) as journal:
         journal.record(a_context())
-    monkeypatch.setattr(
-        schema, "_MIGRATIONS", (*schema._MIGRATIONS, ("CREATE TABLE later (x INTEGER)",))
-    )
+    monkeypatch.setattr(schema, "_MIGRATIONS", (*schema._MIGRATIONS, ("CREATE TABLE later (x INTEGER)",)))
     monkeypatch.setattr(schema, "VERSION", schema.VERSION + 1)
     with Journal(path) as journal:
         assert journal.count() == 1
