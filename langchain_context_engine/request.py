@@ -169,7 +169,7 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
         msg = f"{name} must be a list, got {type(value).__name__}"
         raise ConfigError(msg)
-    return tuple(value)
+    return tuple(tuple(item) if isinstance(item, list) else item for item in value)
 
 
 def _vector(value: Any) -> tuple[float, ...] | None:

@@ -107,3 +107,15 @@ def test_rare_records_are_found_behind_many_that_a_filter_keeps_out(client, hybr
         record["created_at"] = days.get(record["n"], "2023-01-01" if in_april else record["created_at"])
     source = a_source(records, client=client, hybrid=hybrid)
     assert sorted(ids(source.fetch(a_request(limit=5, **asked)))) == ["n100", "n101", "n102"]
+
+
+@HYBRID
+def test_what_the_request_excludes_takes_no_place_of_the_limit(client, hybrid):
+    """J84."""
+    source = a_source(notes(30), client=client, hybrid=hybrid)
+    every = ids(source.fetch(a_request(limit=30)))
+    excluded = [every[0], (source.collection_name, every[2]), ["elsewhere", every[3]]]
+    left = ids(source.fetch(a_request(limit=30, excluded=excluded)))
+    assert sorted(left) == sorted([every[1], *every[3:]])
+    assert ids(source.fetch(a_request(limit=2, excluded=excluded))) == left[:2]
+    assert ids(source.fetch(a_request(limit=2, offset=2, excluded=excluded))) == left[2:4]

@@ -110,6 +110,11 @@ class ChromaSource:
         if request.vector is None and not request.query.strip():
             return []
         search = self._search(request, self._vector(request), pushed)
+        search.rejected |= {
+            item if isinstance(item, str) else item[1]
+            for item in request.excluded
+            if isinstance(item, str) or item[0] == self.collection_name
+        }
         return search.run(request.offset, request.offset + limit)
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
