@@ -18,7 +18,7 @@ from langchain_context_engine.redact import safe_message
 from langchain_context_engine.sources.catalogue import Admits, Catalogue, Entry
 from langchain_context_engine.sources.changes import CountWatch
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
-from langchain_context_engine.sources.postings import LexicalQuery, Postings
+from langchain_context_engine.sources.postings import SEARCHED_AT_ONCE, LexicalQuery, Postings
 from langchain_context_engine.sources.ranking import deeper, settled
 from langchain_context_engine.sources.shelf import Shelf
 
@@ -131,6 +131,14 @@ class LexicalIndex:
     def find(self, query: LexicalQuery, shelf: Shelf, condition: Filter, admits: Admits, limit: int) -> Found:
         """Return the same with all that was looked at on the way."""
         seen = self._catalogued(shelf.catalogue, admits)
+        of_all = self._postings.search_all(query, condition)
+        own = [(id_, score) for row, score in of_all if (id_ := shelf.catalogue.ids.get(row)) is not None]
+        is_all = len(of_all) < SEARCHED_AT_ONCE
+        # Beside the last of all, of as good a score, others may stand that were left out.
+        sure = own if is_all else [hit for hit in own if hit[1] > of_all[-1][1]]
+        found = settled(sorted(sure, key=_by_score), seen, limit, is_all=True)
+        if is_all or len(found or ()) == limit:
+            return Found(found or [], dict(own), is_all)
         rung = deeper(_FIRST_RUNG, limit + 1)
         while True:
             rows = self._postings.search(query, shelf.collection, condition, rung)
@@ -236,7 +244,7 @@ class LexicalIndex:
 
     def _ids_of(self, rows: Sequence[tuple[int, float]], catalogue: Catalogue) -> list[tuple[str, float]]:
         hits = ((catalogue.ids.get(row, ""), score) for row, score in rows)
-        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+        return sorted(hits, key=_by_score)
 
     def _catalogued(self, catalogue: Catalogue, admits: Admits) -> Callable[[str], bool]:
         entries = catalogue.entries
@@ -246,3 +254,7 @@ class LexicalIndex:
         for row, record in self._postings.rows():
             collection, id_, digest, metadata = json.loads(record)
             self._shelf(collection).catalogue.put(id_, Entry(row, bytes.fromhex(digest), metadata))
+
+
+def _by_score(hit: tuple[str, float]) -> tuple[float, str]:
+    return -hit[1], hit[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,9 @@ _WEIGHTS = (1.0, 0.8, 0.5)
 """What a word counts at edit distance 0, 1 and 2; two letters that changed places are one edit."""
 _MOST_SPELLINGS = 20
 _MOST_SINGLE_TERMS = 100
+
+SEARCHED_AT_ONCE = 400
+"""Rows that one search over all collections finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,13 @@ class LexicalQuery:
 def _read_query(query: str) -> LexicalQuery:
     # All sources read the same question.
     return LexicalQuery(tuple(query_terms(query)), tuple(dict.fromkeys(_joined(terms(query)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A value that rides along in a memo's key without being part of it."""
+
+    value: Any = field(compare=False)
 
 
 class Postings:
@@ -81,7 +91,10 @@ class Postings:
         self._searcher = self._index.searcher()
         self._is_kept = path is not None
         self._spellings = lru_cache(maxsize=2000)(self._find_spellings)
-        self._bodies = lru_cache(maxsize=64)(self._make_body)  # all sources ask the same
+        # All sources of a question ask the same.
+        self._bodies = lru_cache(maxsize=64)(self._make_body)
+        self._best = lru_cache(maxsize=64)(self._find_best)
+        self._paired = lru_cache(maxsize=64)(self._find_paired)
 
     def add(self, row: int, collection: str, text: str, metadata: Mapping[str, Any], record: str) -> None:
         """Add a row; `record` is kept beside it where the index is kept on disk."""
@@ -112,7 +125,8 @@ class Postings:
             self._index.reload()
             self._searcher = self._index.searcher()
         self._spellings.cache_clear()
-        self._bodies.cache_clear()
+        for memo in (self._bodies, self._best, self._paired):
+            memo.cache_clear()
 
     def rows(self) -> Iterator[tuple[int, str]]:
         """Yield (row, record) of everything that is kept."""
@@ -136,15 +150,47 @@ class Postings:
         facets = [self._term("facet", _collection_facet(collection)), self._filter(condition)]
         return self._run(body, [part for part in facets if part is not None], limit)
 
+    def search_all(self, query: LexicalQuery, condition: Filter) -> Sequence[tuple[int, float]]:
+        """Return the best rows of all collections together, as `search` does; at most `SEARCHED_AT_ONCE`.
+
+        One search for all costs what the search of one collection does.
+        """
+        # By its text: as values, True and 1 are equal, and as filters they are not.
+        return self._best(query, repr(condition), _Held(condition), self._searcher)
+
+    def _find_best(
+        self, query: LexicalQuery, _: str, condition: _Held, __: Any
+    ) -> Sequence[tuple[int, float]]:
+        body, admitted = self._body(query), self._filter(condition.value)
+        if body is None:
+            return ()
+        return tuple(self._run(body, [] if admitted is None else [admitted], SEARCHED_AT_ONCE))
+
     def scores_by_terms(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
         """Return row → BM25 score of these rows; a row that matches nothing is absent."""
         return self._scores_of(rows, self._body(query)) if rows else {}
 
     def scores_by_pairs(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
         """Return row → BM25 score by pairs of terms of these rows; a row that has none is absent."""
-        # Most pairs stand nowhere, which costs less to ask than to search for.
-        there = [pair for pair in query.pairs if self._searcher.doc_freq("pairs", pair)] if rows else []
-        return self._scores_of(rows, self._any(self._term("pairs", pair) for pair in there))
+        if not rows or not query.pairs:
+            return {}
+        of_all = self._paired(query, self._searcher)
+        if of_all is not None:
+            return {row: of_all[row] for row in rows if row in of_all}
+        return self._scores_of(rows, self._pairs(query))
+
+    def _find_paired(self, query: LexicalQuery, searcher: Any) -> Mapping[int, float] | None:
+        """Return row → BM25 by pairs of all rows that have one, or None where those are many.
+
+        Most pairs stand in few rows or none, so one search serves all collections.
+        """
+        frequencies = [searcher.doc_freq("pairs", pair) for pair in query.pairs]
+        if sum(frequencies) > SEARCHED_AT_ONCE:
+            return None
+        return dict(self._run(self._pairs(query), [], SEARCHED_AT_ONCE)) if any(frequencies) else {}
+
+    def _pairs(self, query: LexicalQuery) -> Any:
+        return self._any(self._term("pairs", pair) for pair in query.pairs)
 
     def _scores_of(self, rows: Sequence[int], scored: Any) -> dict[int, float]:
         if scored is None:
