@@ -6,7 +6,6 @@ import asyncio
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import pytest
@@ -272,35 +271,3 @@ def test_candidates_are_copied_in_and_never_changed():
     candidate = a_candidate(metadata=metadata)
     metadata["title"] = "after"
     assert candidate.metadata == {"title": "before"}
-
-
-class Thoughtful(ListSource):
-    """A source that answers from memory, and notes in which thread it was asked."""
-
-    def __init__(self, name: str, shared: object = "memory", error: Exception | None = None) -> None:
-        super().__init__([a_candidate(id=name, source=name)], name)
-        self.shared, self.error, self.thread = shared, error, None
-
-    def company(self, request) -> object:
-        return self.shared
-
-    def fetch(self, request):
-        self.thread = threading.current_thread()
-        if self.error:
-            raise self.error
-        return super().fetch(request)
-
-
-def test_sources_that_answer_from_memory_are_asked_in_one_thread():
-    sources = [Thoughtful("a"), Thoughtful("b"), Thoughtful("c", None), Thoughtful("d", None)]
-    context = ContextEngine(sources=sources).build("q")
-    assert sources[0].thread is sources[1].thread
-    assert len({source.thread for source in sources}) == 3
-    assert [c.id for c in context.candidates] == ["a", "b", "c", "d"]
-
-
-def test_one_of_them_that_fails_costs_only_itself():
-    sources = [Thoughtful("a", error=ValueError("broken")), Thoughtful("b")]
-    context = ContextEngine(sources=sources).build("q")
-    assert [c.id for c in context.candidates] == ["b"]
-    assert context.status is Status.PARTIAL
