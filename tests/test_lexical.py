@@ -283,6 +283,7 @@ def test_a_collection_that_hangs_keeps_only_the_first_question_waiting():
 
         def count(self):
             time.sleep(3)
+            raise ConnectionError("gone")
 
         query = get = count
 
