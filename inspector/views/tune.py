@@ -98,11 +98,12 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
     columns = st.columns(5, gap="small")
     columns[0].metric(
         "Tokens",
-        f"{context.tokens:,} / {context.budget:,}",
+        f"{context.tokens:,}",
         difference.tokens or None,
         "off",
         border=True,
         height="stretch",
+        help=f"Of a budget of {context.budget:,}.",
     )
     gained = len(context.passages) - len(old.passages)
     columns[1].metric("Passages", len(context.passages), gained or None, "off", border=True, height="stretch")
@@ -124,7 +125,11 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
         )
     else:
         columns[4].metric(
-            "nDCG@10", "unjudged", border=True, height="stretch", help="Grade candidates on the Judge page."
+            "nDCG@10",
+            "–",
+            border=True,
+            height="stretch",
+            help="Unjudged: grade candidates on the Judge page.",
         )
 
 
