@@ -85,7 +85,11 @@ def split_units(
         for i, item in enumerate(items)
     ]
     wanted = tuple(dict.fromkeys(query_terms(query))) if any(splits) else ()
-    idf = _idf([item.candidate.text for item in items], wanted) if wanted else {}
+    # What is split is read by its units only: reading it as a whole too would double the work.
+    read = [_terms_of_units if split else term_set for split in splits]
+    idf = _idf(
+        [of(item.candidate.text) for of, item in zip(read, items, strict=True)] if wanted else [], wanted
+    )
     return [
         _units(i, item, value, idf, count)
         if splits[i]
@@ -145,15 +149,20 @@ def _unit_terms(text: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(terms(text[start:end])) for start, end in cut_points(text))
 
 
-def _idf(texts: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
-    """Return BM25's idf of each query term over the texts."""
+@lru_cache(maxsize=8192)
+def _terms_of_units(text: str) -> frozenset[str]:
+    return frozenset().union(*_unit_terms(text))
+
+
+def _idf(texts: Sequence[frozenset[str]], wanted: Sequence[str]) -> dict[str, float]:
+    """Return BM25's idf of each query term over texts given as their terms."""
     n = len(texts)
     query = frozenset(wanted)
     df = dict.fromkeys(wanted, 0)
-    for text in texts:
-        for term in term_set(text) & query:
+    for terms_of_text in texts:
+        for term in terms_of_text & query:
             df[term] += 1
-    return {term: math.log(1 + (n - found + 0.5) / (found + 0.5)) for term, found in df.items()}
+    return {term: math.log(1 + (n - count + 0.5) / (count + 0.5)) for term, count in df.items()}
 
 
 def _local_scores(text: str, idf: Mapping[str, float]) -> list[float]:
