@@ -10,7 +10,6 @@ from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.filters import check_filters
 from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.sources.pinned import PinnedSource
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.types import Candidate
@@ -70,13 +69,11 @@ class Asking:
                 raise UnknownNameError("source", name, known)
 
     def sources_for(self, request: ContextRequest) -> tuple[Any, ...]:
-        """Return the sources that a request asks, in order; pinned and history where it brings some."""
+        """Return the sources that a request asks, in order; before them what it pins, if anything."""
         wanted = request.sources
         chosen = [s for s in self.sources if wanted is None or not {*_names(s)}.isdisjoint(wanted)]
         if request.pinned and not any(isinstance(source, PinnedSource) for source in chosen):
             chosen.insert(0, PinnedSource())
-        if request.history and any(isinstance(source, HistorySource) for source in self.sources):
-            return tuple(chosen)
         return tuple(chosen)
 
     def with_usage(self, candidates: tuple[Candidate, ...], journal: Any) -> tuple[Candidate, ...]:

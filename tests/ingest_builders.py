@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 
@@ -27,8 +28,34 @@ def write_files(folder, **files):
 
 def content(client, name):
     """Everything a collection holds, but for when it was written."""
-    found = client.get_collection(name, embedding_function=None).get(include=["documents", "metadatas"])
     return {
         i: (d, {k: v for k, v in m.items() if k not in {"file_hash", "file_records"}})
-        for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)
+        for i, (d, m) in stored(client, name).items()
     }
+
+
+def stored(client, name):
+    """Everything a collection holds."""
+    found = client.get_collection(name, embedding_function=None).get()
+    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
+
+
+def lines(tmp_path, *rows):
+    """A file of JSON Lines; a row is a value, or a line as it stands."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
+    return path
+
+
+class CountingClient:
+    """A real client that counts what its collections are asked, with a batch limit of its own."""
+
+    def __init__(self, client, most):
+        self._client = client
+        self._most = most
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def get_max_batch_size(self):
+        return self._most

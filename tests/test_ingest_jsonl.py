@@ -15,6 +15,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import index_jsonl
 from langchain_context_engine.ingest.record import clean_metadata
 from tests.builders import WordEmbeddings
+from tests.ingest_builders import CountingClient, lines, stored
 
 
 @pytest.fixture
@@ -25,31 +26,6 @@ def client():
 @pytest.fixture
 def name():
     return f"c{uuid.uuid4().hex}"
-
-
-def lines(tmp_path, *rows):
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
-    return path
-
-
-def content(client, name):
-    found = client.get_collection(name, embedding_function=None).get()
-    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
-
-
-class CountingClient:
-    """A real client that counts what its collections are asked, with a batch limit of its own."""
-
-    def __init__(self, client, most):
-        self._client = client
-        self._most = most
-
-    def __getattr__(self, name):
-        return getattr(self._client, name)
-
-    def get_max_batch_size(self):
-        return self._most
 
 
 def test_fields_are_mapped_and_the_rest_keep_their_names(tmp_path, client, name):
@@ -65,7 +41,7 @@ def test_fields_are_mapped_and_the_rest_keep_their_names(tmp_path, client, name)
         lines(tmp_path, row), name, client, WordEmbeddings(), mapping, metadata={"kind": "memory"}
     )
     assert report[name].added == 1
-    assert content(client, name) == {
+    assert stored(client, name) == {
         "7": (
             "hello",
             {
@@ -90,15 +66,15 @@ def test_a_second_run_writes_nothing_and_a_changed_line_is_updated_without_lefto
     report = index_jsonl(lines(tmp_path, *new), name, client, embeddings)
     assert (report[name].updated, report[name].unchanged) == (2, 1)
     assert embeddings.calls == [("2",)]
-    assert content(client, name)["a"] == ("one", {"new": 1})
-    assert content(client, name)["b"][0] == "2"
+    assert stored(client, name)["a"] == ("one", {"new": 1})
+    assert stored(client, name)["b"][0] == "2"
 
 
 def test_of_lines_with_one_id_the_last_stands_and_stays(tmp_path, client, name):
     rows = [{"id": "a", "text": f"version {n}"} for n in range(5)]
     report = index_jsonl(lines(tmp_path, *rows), name, CountingClient(client, 2), WordEmbeddings())
     assert report.skipped == {"duplicate": 4}
-    assert content(client, name)["a"][0] == "version 4"
+    assert stored(client, name)["a"][0] == "version 4"
     assert index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings()).written == 0
 
 
@@ -109,7 +85,7 @@ def test_equal_texts_with_other_fields_are_two_records(tmp_path, client, name):
         client,
         WordEmbeddings(),
     )
-    assert len(content(client, name)) == 2
+    assert len(stored(client, name)) == 2
 
 
 def test_lines_that_are_no_object_with_a_text_are_skipped_with_a_count(tmp_path, client, name):
@@ -141,7 +117,7 @@ def test_a_file_without_any_text_is_refused_with_the_fields_it_has(tmp_path, cli
 
 def test_an_empty_file_gives_an_empty_collection(tmp_path, client, name):
     assert index_jsonl(lines(tmp_path), name, client, WordEmbeddings()).written == 0
-    assert content(client, name) == {}
+    assert stored(client, name) == {}
 
 
 def test_records_that_the_file_no_longer_has_go_only_when_asked(tmp_path, client, name):
@@ -151,13 +127,13 @@ def test_records_that_the_file_no_longer_has_go_only_when_asked(tmp_path, client
     path = lines(tmp_path, {"id": "a", "text": "x"})
     assert index_jsonl(path, name, client, WordEmbeddings()).deleted == 0
     assert index_jsonl(path, name, client, WordEmbeddings(), delete_missing=True).deleted == 1
-    assert set(content(client, name)) == {"a"}
+    assert set(stored(client, name)) == {"a"}
 
 
 def test_surrogates_and_control_characters_are_stored_as_text_that_encodes(tmp_path, client, name):
     path = lines(tmp_path, r'{"id": "\ud83d", "text": "a\ud83d\u0001 b", "title": "\udc00"}')
     index_jsonl(path, name, client, WordEmbeddings())
-    assert content(client, name) == {"\ufffd": ("a\ufffd\x01 b", {"title": "\ufffd"})}
+    assert stored(client, name) == {"\ufffd": ("a\ufffd\x01 b", {"title": "\ufffd"})}
     assert index_jsonl(path, name, client, WordEmbeddings()).written == 0
 
 
@@ -188,8 +164,8 @@ def test_any_fields_are_stored_so_that_a_second_run_finds_them_unchanged(tmp_pat
 def test_clean_metadata_is_what_chroma_takes_and_cleaning_again_changes_nothing(value):
     cleaned = clean_metadata(value)
     assert clean_metadata(cleaned) == cleaned
-    for stored in cleaned.values():
-        items = stored if isinstance(stored, list) else [stored]
+    for kept in cleaned.values():
+        items = kept if isinstance(kept, list) else [kept]
         assert len({type(item) for item in items}) == 1
         assert all(isinstance(item, (str, bool, int, float)) for item in items)
         assert not any(isinstance(item, float) and not math.isfinite(item) for item in items)

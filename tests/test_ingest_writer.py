@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import uuid
 
@@ -18,6 +17,7 @@ from langchain_context_engine.ingest import index_jsonl
 from langchain_context_engine.ingest.record import Record, content_id
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
 from tests.builders import WordEmbeddings, a_collection
+from tests.ingest_builders import CountingClient, lines, stored
 
 
 @pytest.fixture
@@ -28,31 +28,6 @@ def client():
 @pytest.fixture
 def name():
     return f"c{uuid.uuid4().hex}"
-
-
-def lines(tmp_path, *rows):
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join((r if isinstance(r, str) else json.dumps(r)) + "\n" for r in rows))
-    return path
-
-
-def content(client, name):
-    found = client.get_collection(name, embedding_function=None).get()
-    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
-
-
-class CountingClient:
-    """A real client that counts what its collections are asked, with a batch limit of its own."""
-
-    def __init__(self, client, most):
-        self._client = client
-        self._most = most
-
-    def __getattr__(self, name):
-        return getattr(self._client, name)
-
-    def get_max_batch_size(self):
-        return self._most
 
 
 @given(first=st.lists(st.text(max_size=4), max_size=3), second=st.lists(st.text(max_size=4), max_size=3))
@@ -119,7 +94,7 @@ def test_another_model_is_refused_by_name_and_nothing_is_written(tmp_path, clien
         ConfigError, match=r"made with the embedding model 'WordEmbeddings', not 'OtherEmbeddings'"
     ):
         index_jsonl(lines(tmp_path, {"id": "b", "text": "y"}), name, client, OtherEmbeddings())
-    assert set(content(client, name)) == {"a"}
+    assert set(stored(client, name)) == {"a"}
 
 
 def test_another_dimension_is_refused_and_nothing_is_written(tmp_path, client, name):
@@ -127,7 +102,7 @@ def test_another_dimension_is_refused_and_nothing_is_written(tmp_path, client, n
     index_jsonl(lines(tmp_path, {"id": "a", "text": "x"}), name, client, WordEmbeddings(8))
     with pytest.raises(ConfigError, match="8 dimensions, but WordEmbeddings gives 16"):
         index_jsonl(lines(tmp_path, {"id": "b", "text": "y"}), name, client, WordEmbeddings(16))
-    assert set(content(client, name)) == {"a"}
+    assert set(stored(client, name)) == {"a"}
 
 
 def test_a_collection_made_by_others_is_checked_by_its_vectors_and_keeps_its_own(tmp_path, client, name):
@@ -140,7 +115,7 @@ def test_a_collection_made_by_others_is_checked_by_its_vectors_and_keeps_its_own
         index_jsonl(path, name, client, WordEmbeddings(16))
     index_jsonl(path, name, client, WordEmbeddings(8))
     collection = client.get_collection(name, embedding_function=None)
-    assert set(content(client, name)) == {"theirs", "ours"}
+    assert set(stored(client, name)) == {"theirs", "ours"}
     assert collection.configuration["hnsw"]["space"] == "l2"
 
 
@@ -166,4 +141,4 @@ def test_an_unusable_vector_is_never_written(tmp_path, client, name, vector):
     """I79."""
     with pytest.raises(EmbeddingError):
         index_jsonl(lines(tmp_path, {"text": "x"}), name, client, BrokenEmbeddings(vector))
-    assert content(client, name) == {}
+    assert stored(client, name) == {}

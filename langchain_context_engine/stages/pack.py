@@ -146,12 +146,10 @@ class _Packer:
     def _fill(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False) -> bool:
         """Take what fits, in order; return whether anything was taken."""
         before = self.basket.steps
-        largest = max(0, self.limit - self.basket.spent)
-        fitting = self.basket.open_units(units, largest, within_shares=within_shares)
-        if may_cut or len(self.missed) + len(self.basket) < len(self.items):
-            # Those too large are looked at too: to be cut, or to be told why they are out.
-            fitting = self.basket.open_units(units, _ANY_SIZE, within_shares=within_shares)
-        for unit in fitting:
+        # Those too large are looked at too where they may be cut, or must yet be told why they are out.
+        looks_at_all = may_cut or len(self.missed) + len(self.basket) < len(self.items)
+        largest = _ANY_SIZE if looks_at_all else max(0, self.limit - self.basket.spent)
+        for unit in self.basket.open_units(units, largest, within_shares=within_shares):
             if self._bar(unit.item):
                 continue
             cost = self.basket.cost(unit)
