@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ import streamlit as st
 from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget, turned_by
 from inspector.tuning import recorded as recorded_knobs
 from langchain_context_engine import Context
+
+_MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
 __all__ = ["draw", "forget", "open_in_tune", "plain", "turn_to", "turned"]
 
@@ -153,5 +156,12 @@ def slider(
 
 
 def plain(label: str) -> str:
-    """Return a label that Streamlit shows as it is: names of sources and signals are not Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>()#+!|$~:" else c for c in label)
+    r"""Return a label that Streamlit shows as it is: names of sources and signals are not Markdown.
+
+    An underscore within a word is no Markdown, and would be read aloud with its backslash.
+
+    Example:
+        >>> print(plain("a_b *c*"), plain("_d_"))
+        a_b \*c\* \_d\_
+    """
+    return _MARKDOWN.sub(r"\\\g<0>", label)

@@ -25,6 +25,7 @@ __all__ = [
     "option_of",
     "options",
     "ranked_table",
+    "searched",
     "signal_table",
     "trace_table",
 ]
@@ -171,6 +172,21 @@ def filter_rows(rows: Sequence[Row], shown: str = "All", search: str = "") -> li
     """Return the rows of one kind of `SHOWN` that contain every word searched, whatever its case."""
     words = search.casefold().split()
     return [row for row in rows if _is_shown(row, shown) and _contains(row, words)]
+
+
+def searched(found: Mapping[str, Row], search: str) -> str | None:
+    """Return what a person means who asks why something is not here: the best ranked that was left out.
+
+    Where all that is like it stands in the context, the best ranked of that; None where nothing is like it
+    or nothing is searched.
+
+    Args:
+        found: From `options`, best ranked first.
+        search: Words of the text, the id or the source.
+    """
+    words = search.casefold().split()
+    like = [name for name, row in found.items() if words and _contains(row, words)]
+    return next((name for name in like if found[name].verdict is Verdict.DROPPED), like[0] if like else None)
 
 
 def _is_shown(row: Row, shown: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -86,11 +87,38 @@ def test_the_demo_asks_the_company_of_itself_and_a_repository_of_itself(tmp_path
 def test_the_demo_opens_the_inspector_on_its_journal(demo, monkeypatch, capsys):
     folder, _ = demo
     opened = []
-    monkeypatch.setattr(demo_command, "open_inspector", opened.append)
+    monkeypatch.setattr(demo_command, "open_inspector", lambda *given, **how: opened.append((given, how)))
     monkeypatch.chdir(folder.parent.parent)
-    assert main(["demo", "--store", str(folder)]) == 0
-    assert opened == [folder / "journal.db"]
+    assert main(["demo", "--store", str(folder), "--port", "8600", "--no-browser"]) == 0
+    assert opened == [((folder / "journal.db",), {"port": 8600, "opens_browser": False})]
     assert "harbor: 0 records written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("missing", ["wordllama", "git"])
+def test_a_demo_that_cannot_run_says_what_to_install_and_leaves_nothing(
+    tmp_path, monkeypatch, capsys, missing
+):
+    monkeypatch.chdir(tmp_path)
+    if missing == "git":
+        monkeypatch.setenv("PATH", "")
+    else:
+        monkeypatch.setattr("langchain_context_engine.embeddings.local.find_spec", lambda name: None)
+    assert main(["demo", "--no-inspect"]) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert missing in told
+    assert "install" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_that_is_taken_is_told_before_the_inspector_starts(demo, capsys):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["inspect", "--store", str(demo[0]), "--port", str(port), "--no-browser"]) == 1
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"127.0.0.1:{port}" in told
+    assert "--port" in told
 
 
 def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(demo, tmp_path, capsys):

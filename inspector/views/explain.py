@@ -10,7 +10,7 @@ from inspector.budgets import budget_parts, group_table
 from inspector.charts import budget_chart, funnel_chart, legend_chart
 from inspector.palette import colours_of
 from inspector.state import Opened
-from inspector.tables import SHOWN, filter_rows, funnel, options, ranked_table
+from inspector.tables import SHOWN, filter_rows, funnel, options, ranked_table, searched
 from langchain_context_engine.explain import Row
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
@@ -75,12 +75,21 @@ def candidates(opened: Opened, rows: list[Row]) -> None:
             max_chars=LONGEST_SEARCH,
             placeholder="words of it, its id or source",
             live="300ms",
+            on_change=look_for,
+            args=(found,),
         )
         state.publish("shown", st.session_state["shown"], SHOWN[0])
         state.publish("find", st.session_state["find"], "")
         ranked(opened, filter_rows(rows, st.session_state["shown"], st.session_state["find"] or ""), colours)
     with right:
         explaining.candidate(opened, found, names, colours)
+
+
+def look_for(found: dict[str, Row]) -> None:
+    """Look at what is searched: the best ranked that was left out, else the best ranked."""
+    name = searched(found, st.session_state["find"] or "")
+    if name is not None:
+        st.session_state["candidate"] = name
 
 
 def overview(opened: Opened) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langchain_context_engine.commands import output
-from langchain_context_engine.commands.inspect import open_inspector
+from langchain_context_engine.commands.inspect import PORT, open_inspector
 from langchain_context_engine.commands.store import Store
 
 if TYPE_CHECKING:
@@ -37,14 +37,22 @@ def demo(
     opens_inspector: Annotated[
         bool, typer.Option("--inspect/--no-inspect", help="Open the inspector on the recorded answers.")
     ] = True,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=1, max=65535, help="The inspector's, on 127.0.0.1.")
+    ] = PORT,
+    opens_browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the inspector in the browser at once.")
+    ] = True,
 ) -> None:
     """Build collections from a repository and bundled memories and chat, ask three questions, say why.
 
     Everything happens on this machine. The answers are recorded and, unless --no-inspect, opened in the
     inspector.
     """
-    from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, load_demo
+    from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, load_demo, require_demo
 
+    # Before anything is written: a demo that cannot run leaves nothing behind.
+    require_demo()
     home = Store(store)
     home.create()
     root = repository or repository_here(Path.cwd())
@@ -72,7 +80,9 @@ def demo(
     finally:
         if engine.journal is not None:
             engine.journal.close()
-    _go_on(home, opens_inspector=opens_inspector)
+    _go_on(home)
+    if opens_inspector:
+        open_inspector(home.journal_path, port=port, opens_browser=opens_browser)
 
 
 def repository_here(folder: Path) -> Path | None:
@@ -102,11 +112,9 @@ def _tell(title: str, context: Context, shows: str = "") -> None:
         output.write_text(f"→ {shows}")
 
 
-def _go_on(home: Store, *, opens_inspector: bool) -> None:
+def _go_on(home: Store) -> None:
     output.write_text(
         f"\nwhy is each candidate in, or not: context-engine explain --store {home.folder}"
         f'\nyour own question: context-engine ask "…" --scope workspace_id=harbor --store {home.folder}'
         f"\nthe inspector: context-engine inspect --store {home.folder}"
     )
-    if opens_inspector:
-        open_inspector(home.journal_path)

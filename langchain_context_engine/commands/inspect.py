@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
 
+ADDRESS = "127.0.0.1"
 PORT = 8501
 
 
@@ -41,7 +43,7 @@ def open_inspector(
     """Run the inspector until it is ended, and end with its exit code.
 
     Raises:
-        CommandFailedError: The extra `inspector` is not installed.
+        CommandFailedError: The extra `inspector` is not installed, or the port is taken.
     """
     from importlib.util import find_spec
 
@@ -51,8 +53,21 @@ def open_inspector(
         raise CommandFailedError(
             'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
         )
+    _require_free(port)
     output.note(f"the inspector is at http://127.0.0.1:{port}; Ctrl-C ends it")
     raise typer.Exit(run(journal, trace, port=port, opens_browser=opens_browser and _has_a_screen()))
+
+
+def _require_free(port: int) -> None:
+    with socket.socket() as probe:
+        if sys.platform != "win32":  # There it would share a port that is taken.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((ADDRESS, port))
+        except OSError as error:
+            raise CommandFailedError(
+                f"the inspector cannot listen on {ADDRESS}:{port} ({error.strerror}); give it another: --port"
+            ) from error
 
 
 def _has_a_screen() -> bool:

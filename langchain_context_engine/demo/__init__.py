@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.demo.load import WORKSPACE_ID, DemoCollections, load_demo
+from langchain_context_engine.demo.load import WORKSPACE_ID, DemoCollections, load_demo, require_demo
 from langchain_context_engine.demo.questions import DEMO_QUESTIONS, DemoQuestion
 from langchain_context_engine.demo.repository import create_demo_repository
 
@@ -13,4 +13,5 @@ __all__ = [
     "DemoQuestion",
     "create_demo_repository",
     "load_demo",
+    "require_demo",
 ]

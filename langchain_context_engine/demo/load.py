@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from langchain_context_engine.demo.repository import create_demo_repository
 from langchain_context_engine.ingest import IndexReport, index_jsonl, index_repository
+from langchain_context_engine.ingest.git import run_git
 from langchain_context_engine.ingest.report import OnProgress
 
 if TYPE_CHECKING:
@@ -52,6 +53,18 @@ class DemoCollections:
     commits: Collection
     docs: Collection
     report: IndexReport
+
+
+def require_demo() -> None:
+    """Refuse where the demo cannot run.
+
+    Raises:
+        ConfigError: The extra `local` or git is missing; the message says what to install.
+    """
+    from langchain_context_engine.embeddings.local import LocalEmbeddings
+
+    LocalEmbeddings()
+    run_git(Path.cwd(), "version")
 
 
 def load_demo(

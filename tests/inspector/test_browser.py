@@ -1,14 +1,9 @@
-"""A walk through the inspector in a real browser: no console error, no request to another host."""
+"""Hostile texts, other sessions, the live tail and the speed of a slider, in a real browser."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import socket
 import subprocess
-import time
-import urllib.request
 
 import pytest
 
@@ -17,17 +12,18 @@ from langchain_context_engine import Journal
 from langchain_context_engine.inspect_command import app_path, inspect_command, inspect_environment
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context
+from tests.inspector.walking import (
+    a_browser,
+    a_free_port,
+    choose_row,
+    go_to,
+    settle,
+    turn,
+    visits,
+    wait_until_it_answers,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-
-CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
-SETTLED = """() => {
-    const app = document.querySelector('[data-testid=stApp]');
-    const main = document.querySelector('[data-testid=stMainBlockContainer]');
-    return app && main && main.innerText.length > 20
-        && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
-        && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -62,17 +58,12 @@ def _many(count):
 
 @pytest.fixture(scope="module")
 def address(journal):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = a_free_port()
     command = inspect_command(app_path(), port=port, opens_browser=False)
     server = subprocess.Popen(command, env=inspect_environment(journal), stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(150):
-            with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
-                break
-            time.sleep(0.2)
+        wait_until_it_answers(url, server)
         yield url
     finally:
         server.terminate()
@@ -81,130 +72,23 @@ def address(journal):
 
 @pytest.fixture(scope="module")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with a_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
 def visit(browser, address):
-    """Open pages as a new person each time; afterwards nothing may have gone wrong in any."""
-    wrong: list[str] = []
-    contexts = []
-
-    def open_page(path="", **settings):
-        context = browser.new_context(viewport={"width": 1280, "height": 1000}, **settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on(
-            "console", lambda m: wrong.append(f"console: {m.text} {m.location}") if _is_error(m) else None
-        )
-        page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
-        page.on(
-            "request",
-            lambda request: (
-                wrong.append(f"request: {request.url}") if _leaves(request.url, address) else None
-            ),
-        )
-        page.goto(f"{address}/{path}")
-        settle(page)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert wrong == []
+    with visits(browser, address) as visit:
+        yield visit
 
 
-def _is_error(message):
-    # Streamlit looks for its server below the page's own path first, and finds it at the root.
-    is_probe = "/_stcore/" in message.location.get("url", "") and "404" in message.text
-    return message.type == "error" and not is_probe
-
-
-def _leaves(url, address):
-    return not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
-
-
-def settle(page):
-    page.wait_for_selector("[data-testid=stMainBlockContainer]")
-    page.wait_for_function(SETTLED)
-    page.wait_for_timeout(400)
-    page.wait_for_function(SETTLED)
-
-
-def go_to(page, name):
-    page.get_by_role("link", name=name, exact=True).first.click()
-    page.wait_for_url(f"**/{name.lower()}?**")
-    settle(page)
-
-
-def metric(page, number=0):
-    return page.locator("[data-testid=stMetricValue]").nth(number).inner_text()
-
-
-def turn(page, number, key, times):
-    page.locator("[data-testid=stSlider] input[type=range]").nth(number).focus()
-    for _ in range(times):
-        page.keyboard.press(key)
-
-
-def test_the_walk_from_traces_to_judge(visit):
+def test_a_sample_opens_by_a_click(visit):
     page = visit()
-    assert "Choose a row to see why" in page.inner_text("body")
     page.get_by_text("Open a saved trace, or a sample").click()
     page.get_by_role("button", name="Load the sample: weighted").click()
     page.wait_for_url("**/explain?**")
     settle(page)
-    assert metric(page).endswith("/ 700")
-    page.keyboard.press("j")
-    page.wait_for_url("**candidate=**")
-    go_to(page, "Tune")
-    before = metric(page)
-    turn(page, 4, "ArrowLeft", 40)
-    page.wait_for_url("**budget=**")
-    settle(page)
-    assert metric(page) != before
-    shared = page.url
-    other = visit(shared.split("/", 3)[3])
-    settle(other)
-    assert metric(other) == metric(page)
-    go_to(page, "Compare")
-    assert "Choose two or more" in page.inner_text("body")
-    page.locator("[data-testid=stMultiSelect] input").click()
-    page.get_by_role("option", name="try", exact=False).first.click()
-    page.keyboard.press("Escape")
-    page.get_by_text("Settings that differ").wait_for()
-    settle(page)
-    go_to(page, "Judge")
-    page.keyboard.press("3")
-    page.get_by_text("1 of ", exact=False).first.wait_for()
-    go_to(page, "Collections")
-    assert "What the sources of this trace offered" in page.inner_text("body")
-
-
-def test_a_newcomer_finds_out_why_a_memory_is_missing(visit):
-    page = visit("explain?trace=sample-latest")
-    page.get_by_label("Why is this not here?").fill("Paddle")
-    settle(page)
-    page.get_by_text("Left out", exact=True).click()
-    settle(page)
-    canvas = page.locator("[data-testid=stDataFrame] canvas").first
-    box = canvas.bounding_box()
-    page.mouse.click(box["x"] + 16, box["y"] + 35 + 17)
-    page.get_by_text("What would it take?").wait_for()
-    page.get_by_role("button", name="Find the smallest change").click()
-    page.get_by_role("button", name="See it in Tune").first.wait_for()
-    page.get_by_role("button", name="See it in Tune").first.click()
-    page.wait_for_url("**/tune?**")
-    settle(page)
-    assert "entered" in page.inner_text("body")
+    assert "How are refunds, invoices and payouts checked" in page.inner_text("body")
 
 
 def test_a_trace_dropped_in_opens_for_its_session_alone(visit, tmp_path):
@@ -216,7 +100,7 @@ def test_a_trace_dropped_in_opens_for_its_session_alone(visit, tmp_path):
     page.wait_for_url("**/explain?**")
     settle(page)
     assert "only in this file" in page.inner_text("body")
-    other = visit(page.url.split("/", 3)[3])
+    other = visit(page.url.split("/", 3)[3], expects_a_card=True)
     assert "only in this file" not in other.inner_text("body")
     assert "another session" in other.inner_text("body")
 
@@ -233,8 +117,7 @@ def test_the_live_tail_shows_a_new_question_by_itself(visit, journal):
 
 def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visit):
     page = visit("?q=which+of+the+many")
-    canvas = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
-    page.mouse.click(canvas["x"] + 16, canvas["y"] + 35 + 17)
+    choose_row(page, 0)
     page.wait_for_url("**/explain?**")
     settle(page)
     go_to(page, "Tune")

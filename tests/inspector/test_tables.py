@@ -9,6 +9,7 @@ from inspector.tables import (
     near_misses,
     options,
     ranked_table,
+    searched,
     signal_table,
     trace_table,
 )
@@ -115,3 +116,12 @@ def test_a_trace_row_tells_the_share_of_the_budget_that_is_used(tmp_path):
     assert table[0]["used"] == 0.0
     assert 0 < table[1]["used"] <= 100
     assert table[1]["candidates"] == 4
+
+
+def test_asking_why_something_is_not_here_leads_to_what_was_left_out_before_what_stands_in_the_context():
+    found = options(rows_of(a_context(budget=60, truncator="none")))
+    assert searched(found, "office PLANTS") == "memories/d"
+    assert searched(found, "memories") == next(n for n, row in found.items() if row.verdict == "dropped")
+    assert searched(found, "Invoices first") in {"memories/a", "memories/b"}
+    assert searched(found, "nothing like it") is None
+    assert searched(found, " ") is None

@@ -1,0 +1,142 @@
+"""Walking the inspector in a real browser: one that notices whatever goes wrong, and the steps of a walk."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
+SETTLED = """() => {
+    const app = document.querySelector('[data-testid=stApp]');
+    const main = document.querySelector('[data-testid=stMainBlockContainer]');
+    return app && main && main.innerText.length > 20
+        && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
+        && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
+}"""
+PATIENCE = 60_000
+"""Milliseconds that a step may take on a machine that is busy with other things."""
+
+
+def a_free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def answers(url: str) -> bool:
+    """Return whether an inspector answers at an address."""
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+        return True
+    return False
+
+
+def wait_until_it_answers(url: str, process: Any, seconds: float = 100) -> None:
+    """Wait for an inspector; fail where its process ends before."""
+    until = time.monotonic() + seconds
+    while not answers(url):
+        assert process.poll() is None, f"it ended with {process.returncode} before it answered"
+        assert time.monotonic() < until, f"no answer after {seconds} s"
+        time.sleep(0.2)
+
+
+@contextlib.contextmanager
+def a_browser() -> Iterator[Any]:
+    """Start Debian's Chromium."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextlib.contextmanager
+def visits(browser: Any, address: str) -> Iterator[Any]:
+    """Open pages as a new person each time; afterwards nothing may have gone wrong in any."""
+    wrong: list[str] = []
+    contexts = []
+
+    def open_page(path: str = "", *, expects_a_card: bool = False, **settings: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **settings})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on(
+            "console", lambda m: wrong.append(f"console: {m.text} {m.location}") if _is_error(m) else None
+        )
+        page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
+        page.on(
+            "request",
+            lambda request: (
+                wrong.append(f"request: {request.url}") if _leaves(request.url, address) else None
+            ),
+        )
+        page.goto(f"{address}/{path}")
+        settle(page, expects_a_card=expects_a_card)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert wrong == []
+
+
+def _is_error(message: Any) -> bool:
+    # Streamlit looks for its server below the page's own path first, and finds it at the root.
+    is_probe = "/_stcore/" in message.location.get("url", "") and "404" in message.text
+    return message.type == "error" and not is_probe
+
+
+def _leaves(url: str, address: str) -> bool:
+    return not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
+
+
+def settle(page: Any, *, expects_a_card: bool = False) -> None:
+    """Wait until a page is drawn; unless one is expected, it shows no error."""
+    page.wait_for_selector("[data-testid=stMainBlockContainer]")
+    page.wait_for_function(SETTLED)
+    page.wait_for_timeout(400)
+    page.wait_for_function(SETTLED)
+    assert page.locator("[data-testid=stException]").count() == 0, page.inner_text("body")
+    if not expects_a_card:
+        assert "This did not work" not in page.inner_text("body"), page.inner_text("body")
+
+
+def go_to(page: Any, name: str) -> None:
+    """Go to another page by its name on top."""
+    page.get_by_role("link", name=name, exact=True).first.click()
+    page.wait_for_url(f"**/{name.lower()}?**")
+    settle(page)
+
+
+def choose_row(page: Any, row: int) -> None:
+    """Choose a row of the first table by its box on the left."""
+    canvas = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
+    page.mouse.click(canvas["x"] + 16, canvas["y"] + 35 + 35 * row + 17)
+
+
+def table_of(page: Any) -> str:
+    """Return what the first table shows, as screen readers have it: it stands in its canvas."""
+    return str(page.locator("[data-testid=stDataFrame] canvas").first.text_content())
+
+
+def metric(page: Any, number: int = 0) -> str:
+    """Return the value of a figure."""
+    return str(page.locator("[data-testid=stMetricValue]").nth(number).inner_text())
+
+
+def turn(page: Any, number: int, key: str, times: int) -> None:
+    """Turn a slider by a key."""
+    page.locator("[data-testid=stSlider] input[type=range]").nth(number).focus()
+    for _ in range(times):
+        page.keyboard.press(key)
