@@ -32,7 +32,7 @@ def main() -> None:
     """Draw the navigation and the page."""
     import streamlit as st
 
-    from inspector import cards, state
+    from inspector import cards, garbage, state
 
     st.set_page_config(page_title="Context inspector", layout="wide", initial_sidebar_state="collapsed")
     pages = [
@@ -47,6 +47,7 @@ def main() -> None:
     with cards.guard():
         state.follow_address()
         page.run()
+    garbage.set_aside(page.url_path)
 
 
 load_package()

@@ -16,7 +16,7 @@ from inspector import opening
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.explain import Row, rows
-from langchain_context_engine.traces import ranking, replay
+from langchain_context_engine.traces import ranking, replay_ranked
 from langchain_context_engine.types import Ranked
 
 __all__ = [
@@ -182,8 +182,8 @@ def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row
     """
 
     def compute() -> tuple[Context, list[Row]]:
-        context = replay(opened.context, **changed)
-        return context, rows(context, ranking(context))
+        context, ranked = replay_ranked(opened.context, **changed)
+        return context, rows(context, ranked)
 
     return remember(("replay", opened.name, repr(sorted(changed.items()))), compute)
 

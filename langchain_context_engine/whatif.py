@@ -19,6 +19,7 @@ _WEIGHTS_TRIED = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _SIGNALS_TRIED = ("relevance", "recency", "confidence", "importance", "keyword")
 _LARGEST_BUDGET_FACTOR = 64
 _WEIGHT_STEP = 0.01
+_LATEST = "those that prefer the latest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,8 @@ class Change:
     """One change of one setting that was seen to let the candidate in.
 
     Attributes:
-        setting: `budget`, `k`, `dedupe_threshold`, `min_score`, or `weights.<signal>`.
+        setting: `budget`, `k`, `dedupe_threshold`, `min_score`, `weights.<signal>`, or `weights` where the
+            question was given those that prefer the latest.
         before: What it is.
         after: What it would be.
         settings: The changed settings, for `replay` or `ContextEngine.with_settings`.
@@ -138,6 +140,13 @@ class _Search:
     def _weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""
         now = dict(self.config.weights or {"relevance": 1.0})
+        prefers_latest = self._prefers_latest()
+        if prefers_latest:
+            # Any weights replace those that such a question is given: where this is enough, all are.
+            alone = tuple(self._change("weights", _LATEST, "relevance alone", {"weights": now}))
+            if alone:
+                yield from alone
+                return
         for signal in dict.fromkeys((*now, *_SIGNALS_TRIED)):
             before = float(now.get(signal, 0.0))
             tried = sorted((w for w in _WEIGHTS_TRIED if w != before), key=lambda w: abs(w - before))
@@ -146,8 +155,17 @@ class _Search:
                 if any(changed.values()) and self._admits(weights=changed) is not None:
                     after = self._closer(now, signal, before, weight)
                     settings = {"weights": {**now, signal: after}}
-                    yield from self._change(f"weights.{signal}", before, after, settings)
+                    if prefers_latest:
+                        told = ", ".join(f"{name} {value:g}" for name, value in settings["weights"].items())
+                        yield from self._change("weights", _LATEST, told, settings)
+                    else:
+                        yield from self._change(f"weights.{signal}", before, after, settings)
                     break
+
+    def _prefers_latest(self) -> bool:
+        """Whether the question asks for the latest of something, and nobody weighed it otherwise."""
+        passages = self.context.passages
+        return self.config.weights is None and any("latest" in p.ranked.contributions for p in passages)
 
     def _closer(self, now: Mapping[str, float], signal: str, before: float, admitting: float) -> float:
         """Bisect from a weight that admits towards the present one."""

@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, diff, replay
 from langchain_context_engine.explain import FATES, rows
-from langchain_context_engine.traces import ranking
+from langchain_context_engine.traces import ranking, replay_ranked
 from langchain_context_engine.types import Reason, Verdict
 from langchain_context_engine.whatif import what_would_it_take
 from tests.builders import ListSource, a_candidate, count_words
@@ -53,6 +53,33 @@ def test_replay_reads_a_trace_from_json_without_a_store():
 def test_replay_shows_what_other_weights_would_do():
     again = replay(a_context(), weights={"confidence": 1})
     assert again.passages[0].key[1] == "weak"
+
+
+@pytest.mark.parametrize(
+    "changed", [{}, {"weights": {"keyword": 1, "confidence": 2}}, {"k": 0}, {"budget": 0}]
+)
+def test_a_ranked_replay_is_the_replay_and_its_ranking(changed):
+    context, ranked = replay_ranked(a_context(), **changed)
+    alone = replay(a_context(), **changed)
+    assert (context.text, context.decisions) == (alone.text, alone.decisions)
+    assert ranked == ranking(alone)
+    assert ranked
+
+
+def test_a_signal_is_worked_out_once_for_a_replay_and_its_ranking():
+    asked = []
+
+    def counted(candidates, request):
+        asked.append(len(candidates))
+        return [0.5] * len(candidates)
+
+    engine = ContextEngine(
+        sources=[ListSource([a_candidate()])], signals={"counted": counted}, weights={"counted": 1}
+    )
+    trace = engine.build("x")
+    asked.clear()
+    replay_ranked(trace, engine)
+    assert asked == [1]
 
 
 def test_replay_refuses_unknown_settings_with_the_nearest_name():
@@ -160,6 +187,30 @@ def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
         what_would_it_take(context, ("memories", "nobody"))
     empty = ContextEngine(sources=[ListSource([a_candidate(id="e", text="")])]).build("x")
     assert what_would_it_take(empty, ("memories", "e")) == ()
+
+
+def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
+    found = [
+        a_candidate(
+            id="old",
+            text="Paddle takes the payments, we decided. " * 3,
+            relevance=0.8,
+            created_at="2024-01-01",
+        ),
+        a_candidate(
+            id="new",
+            text="The decision is for Stripe and direct debit. " * 3,
+            relevance=0.7,
+            created_at="2025-12-01",
+        ),
+    ]
+    engine = ContextEngine(sources=[ListSource(found)], truncator="none", tokenizer="estimate")
+    context = engine.build("What is our latest decision?", budget=50, now="2026-01-01")
+    assert [passage.key[1] for passage in context.passages] == ["new"]
+    changes = what_would_it_take(context, ("memories", "old"))
+    told = [change.sentence for change in changes if change.setting.startswith("weights")]
+    assert told == ["weights from those that prefer the latest to relevance alone"]
+    assert changes[-1].context.passages[0].key[1] == "old"
 
 
 def test_an_empty_context_has_a_trace_too():

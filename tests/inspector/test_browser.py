@@ -10,6 +10,7 @@ import pytest
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal
 from langchain_context_engine.inspect_command import app_path, inspect_command, inspect_environment
+from tests.benchmarks.slider import milliseconds_of_a_turn
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context
 from tests.inspector.walking import (
@@ -128,32 +129,8 @@ def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visi
     # On a machine that is not overloaded; where others run beside the test, as much longer as they take.
     limit = 333 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     while len(took) < 40 and min(took, default=limit) >= limit:
-        took.append(_milliseconds_of_a_turn(page))
+        took.append(milliseconds_of_a_turn(page))
     assert min(took) < limit, sorted(took)
-
-
-def _milliseconds_of_a_turn(page):
-    page.wait_for_timeout(300)
-    # What a table shows stands in its canvas as a hidden table too, for screen readers.
-    page.evaluate(
-        """() => {
-            const shown = () => [...document.querySelectorAll('[data-testid=stDataFrame] canvas')]
-                .map(canvas => canvas.textContent).join();
-            const before = shown();
-            window.turned = null;
-            window.addEventListener('keydown', () => {
-                const start = performance.now();
-                const look = () => {
-                    if (shown() !== before) { window.turned = performance.now() - start; }
-                    else { requestAnimationFrame(look); }
-                };
-                look();
-            }, {once: true, capture: true});
-        }"""
-    )
-    page.locator("[data-testid=stSlider] input[type=range]").first.press("ArrowLeft")
-    page.wait_for_function("() => window.turned !== null")
-    return page.evaluate("() => window.turned")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
