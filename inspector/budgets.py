@@ -12,7 +12,17 @@ from langchain_context_engine.budget import split_tokens
 from langchain_context_engine.explain import final_decisions
 from langchain_context_engine.types import Candidate, Context
 
-__all__ = ["FRAME", "LEFT", "OVER", "RESERVED", "Part", "budget_parts", "group_of", "group_table"]
+__all__ = [
+    "FRAME",
+    "LEFT",
+    "OVER",
+    "RESERVED",
+    "Part",
+    "budget_parts",
+    "group_of",
+    "group_table",
+    "shared_tokens",
+]
 
 FRAME, RESERVED, LEFT, OVER = "frame", "reserved", "left over", "over budget"
 
@@ -31,7 +41,10 @@ def group_of(candidate: Candidate, settings: Mapping[str, Any]) -> str:
 
 
 def budget_parts(context: Context) -> list[Part]:
-    """Return the parts of the budget, which add up to it: groups, frame, reserve, what is left over."""
+    """Return the parts of the budget: groups, frame, reserve, what is left over.
+
+    They add up to it, but for tokens that passages share where they are joined: see `shared_tokens`.
+    """
     used: Counter[str] = Counter()
     for passage in context.passages:
         used[group_of(passage.ranked.candidate, context.settings)] += passage.tokens
@@ -43,6 +56,11 @@ def budget_parts(context: Context) -> list[Part]:
     left = context.budget - context.tokens - reserved
     rest = [Part(RESERVED, reserved), Part(LEFT, left), Part(OVER, -left)]
     return [*parts, *(part for part in rest if part.tokens > 0)]
+
+
+def shared_tokens(context: Context) -> int:
+    """Return how many tokens fewer the text has than its passages counted one by one; 0 mostly."""
+    return max(0, sum(passage.tokens for passage in context.passages) - context.tokens)
 
 
 def group_table(context: Context) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -20,7 +20,7 @@ from inspector.tables import figures
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.redact import safe_message
 
-__all__ = ["error_card", "fate_column", "guard", "needs_trace", "question", "strip"]
+__all__ = ["error_card", "fate_column", "guard", "needs_trace", "question", "strip", "table_height"]
 
 RECORD = """\
 engine = ContextEngine(sources=[...], journal="context.db")
@@ -64,14 +64,14 @@ def needs_trace() -> Opened | None:
 def how_to_record() -> None:
     """Draw the three lines that record an application's questions."""
     st.caption("Record the questions of your own application in three lines:")
-    st.code(RECORD, language="python")
+    st.code(RECORD, language="python", wrap_lines=True)
 
 
 def samples() -> None:
     """Draw the buttons that load a sample, each with what it shows."""
     for name in opening.sample_names():
         title = name.removeprefix("sample-").replace("-", " ")
-        button, shows = st.columns([2, 5], vertical_alignment="center")
+        button, shows = st.columns([3, 5], vertical_alignment="center")
         if button.button(f"Load the sample: {title}", key=f"load-{name}", width="stretch"):
             state.choose(name)
             st.switch_page("views/explain.py")
@@ -92,6 +92,11 @@ def strip(context: Context) -> None:
     shown = figures(context)
     for column, figure in zip(st.columns(len(shown), gap="small"), shown, strict=True):
         column.metric(figure.label, figure.value, help=figure.meaning, border=True)
+
+
+def table_height(rows: int, most: int) -> int | Literal["content"]:
+    """Return the height of a table: that of its rows, where it would not be more than so many pixels."""
+    return "content" if 38 + 35 * rows <= most else most
 
 
 def fate_column(label: str, width: int = 118) -> Any:

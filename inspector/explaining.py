@@ -13,12 +13,15 @@ from inspector.charts import score_chart
 from inspector.palette import badge_colour, fate_of
 from inspector.state import Opened
 from inspector.tables import label_of, near_misses, option_of, signal_table
-from inspector.texts import Group, cut_lines, duplicate_groups, mark_difference, token_view
+from inspector.texts import Group, Piece, cut_lines, duplicate_groups, mark_difference, pieces, token_view
 from langchain_context_engine.explain import Row
 from langchain_context_engine.types import Verdict
 from langchain_context_engine.whatif import what_would_it_take
 
 __all__ = ["candidate", "duplicates", "export", "missed", "not_offered", "text"]
+
+VIEWS = ("By passage", "As given", "Token by token")
+"""How the final text can be drawn."""
 
 _FOLDED = 320
 """Height in pixels of a folded text."""
@@ -52,10 +55,10 @@ def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: 
         )
     with st.expander("Signals, weights and what they add"):
         st.dataframe(pd.DataFrame(signal_table(row)), hide_index=True, placeholder="–")
-    passage = next((p for p in opened.context.passages if p.key == row.key), None)
-    if passage is not None and passage.is_truncated:
+    kept = next((p for p in opened.context.passages if p.key == row.key), None)
+    if kept is not None and kept.is_truncated:
         st.caption("Kept lines begin with +, cut ones with −.")
-        st.code(cut_lines(passage), language="diff", wrap_lines=True, height=_FOLDED)
+        st.code(cut_lines(kept), language="diff", wrap_lines=True, height=_FOLDED)
     else:
         st.code(row.text or "(no text)", language=None, wrap_lines=True, height=_height(row.text))
     metadata(opened, row)
@@ -152,7 +155,8 @@ def side_by_side(group: Group) -> None:
     for duplicate in group.duplicates:
         kept, dropped = mark_difference(group.text, duplicate.text)
         left, right = st.columns(2)
-        left.text(f"Kept: {group.citation} {option_of(group.key)}")
+        fate = f"Kept: {group.citation}" if group.is_kept else "Ranked better, but left out too:"
+        left.text(f"{fate} {option_of(group.key)}")
         left.code(kept, language=None, wrap_lines=True)
         how = f"{duplicate.similarity:.0f} % alike" if duplicate.similarity is not None else duplicate.rule
         right.text(f"Dropped: {option_of(duplicate.key)}" + (f" · {how}" if how else ""))
@@ -160,29 +164,37 @@ def side_by_side(group: Group) -> None:
 
 
 def text(opened: Opened) -> None:
-    """Draw the final text, with citations that lead to their candidates, or token by token."""
+    """Draw the final text: its passages beside what leads to their candidates, as one, or token by token."""
     context = opened.context
-    view, _ = st.columns([2, 3])
-    shown = view.segmented_control(
-        "View", ("As given", "Token by token"), default="As given", required=True, key="textview"
-    )
-    if context.citations:
-        st.caption("Where each citation comes from:")
-        with st.container(horizontal=True):
-            for number, (marker, key) in enumerate(context.citations.items()):
-                st.button(
-                    controls.plain(marker.strip("[]")),
-                    key=f"cite-{number}",
-                    on_click=look_at,
-                    args=(option_of(key),),
-                )
-    if shown == "Token by token":
+    shown = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key="textview")
+    if shown == VIEWS[0] and context.text:
+        for number, piece in enumerate(pieces(context)):
+            passage(number, piece)
+        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
+    elif shown == VIEWS[2]:
         with cards.guard("The text is shown as given instead."):
             st.code(token_view(context), language=None, wrap_lines=True)
             st.caption(f"{context.tokens:,} tokens; a bar stands at each beginning.")
     else:
         st.code(context.text or "(empty)", language=None, wrap_lines=True)
         st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+
+
+def passage(number: int, piece: Piece) -> None:
+    """Draw a piece of the text, beside the button that leads to where it comes from."""
+    if not piece.text.strip():
+        return
+    left, right = st.columns([1, 11])
+    if piece.key is not None:
+        left.button(
+            controls.plain(piece.citation or "source"),
+            key=f"cite-{number}",
+            on_click=look_at,
+            args=(option_of(piece.key),),
+            help=controls.plain(option_of(piece.key)),
+            width="stretch",
+        )
+    right.code(piece.text.strip("\n"), language=None, wrap_lines=True)
 
 
 def look_at(name: str) -> None:

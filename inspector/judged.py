@@ -9,9 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from inspector import cards, grading, opening, state
-from inspector.judging import Quality, judgments_as_lines, means, quality, quality_table, read_judgments
+from inspector.judging import (
+    Quality,
+    judgments_as_lines,
+    means,
+    quality,
+    quality_table,
+    read_judgments,
+    tally,
+)
 from inspector.state import Opened
 from inspector.suggesting import suggestion
+from inspector.tables import Figure
 from inspector.tuning import as_json
 from langchain_context_engine import ConfigError
 
@@ -23,13 +32,17 @@ _MEANINGS = {
     "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
     "recall": ("Evidence", "Share of the well-answering texts that stands in the context."),
     "utilisation": ("Budget used", "Share of the budget that is used."),
-    "coverage": ("Judged of ten", "Share of the first ten that is judged: how far to trust the others."),
 }
+_UNJUDGED = {"utilisation"}
 
 
-def told(figures: Quality) -> list[tuple[str, str, str]]:
-    """Return each figure as label, value and meaning."""
-    return [(label, shown(getattr(figures, name)), meaning) for name, (label, meaning) in _MEANINGS.items()]
+def told(figures: Quality) -> list[Figure]:
+    """Return each figure; one that rests on judgments says how many of the first ten are judged."""
+    judged = f" · {figures.coverage:.0%} judged"
+    return [
+        Figure(f"{label}{'' if name in _UNJUDGED else judged}", shown(getattr(figures, name)), meaning)
+        for name, (label, meaning) in _MEANINGS.items()
+    ]
 
 
 def shown(value: float) -> str:
@@ -61,29 +74,45 @@ def over_all() -> None:
     if missing:
         st.caption(f"{missing} judged questions have no trace here any more; ask them again to see them.")
     if found:
-        strip(means(q for _, q, _ in found), means(q for _, _, q in found), is_tried=bool(tried))
-        table(quality_table(found), is_tried=bool(tried))
+        strip(means(q for _, q, _ in found), means(q for _, _, q in found), len(found), is_tried=bool(tried))
+        table(quality_table(found), traces, is_tried=bool(tried))
     suggestion(traces, judgments)
 
 
-def strip(before: Quality, after: Quality, *, is_tried: bool) -> None:
+def strip(before: Quality, after: Quality, count: int, *, is_tried: bool) -> None:
     """Draw the means, and by how much what is tried changes them."""
-    columns = st.columns(len(_MEANINGS), gap="small")
-    for column, (name, (label, meaning)) in zip(columns, _MEANINGS.items(), strict=True):
-        now, was = getattr(after, name), getattr(before, name)
-        change = None if not is_tried or math.isnan(now - was) else round(now - was, 3)
-        column.metric(label, shown(now), change or None, help=meaning, border=True)
+    columns = st.columns(1 + len(_MEANINGS), gap="small")
+    columns[0].metric("Judged questions", count, border=True, height="stretch")
+    for column, name, figure in zip(columns[1:], _MEANINGS, told(after), strict=True):
+        change = getattr(after, name) - getattr(before, name)
+        difference = None if not is_tried or math.isnan(change) else round(change, 3) or None
+        column.metric(
+            figure.label, figure.value, difference, help=figure.meaning, border=True, height="stretch"
+        )
 
 
-def table(rows: list[dict[str, Any]], *, is_tried: bool) -> None:
-    """Draw one row a question, the worst first."""
+def table(rows: list[dict[str, Any]], traces: dict[str, Opened], *, is_tried: bool) -> None:
+    """Draw one row a question, the worst first; choosing one opens it to be graded."""
+
+    def take() -> None:
+        chosen = st.session_state["judged"]["selection"]["rows"]
+        if chosen and chosen[0] < len(rows):
+            state.choose(traces[rows[chosen[0]]["asked"]].name)
+            st.session_state["judging"] = "Grade this question"
+
+    st.text(f"{tally(rows)}, the worst first." if is_tried else "The worst first.")
+    st.caption("Choose a row to see and grade its candidates.")
     column = st.column_config
+    hidden = {"asked"} if is_tried else {"asked", "change", "verdict"}
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        column_order=[name for name in rows[0] if is_tried or name not in {"change", "verdict"}],
+        key="judged",
+        on_select=take,
+        selection_mode="single-row",
+        column_order=[name for name in rows[0] if name not in hidden],
         column_config={
-            "question": column.TextColumn("question", width=360),
+            "question": column.TextColumn("question", width=300),
             **{
                 name: column.ProgressColumn(name, format="%.2f", min_value=0, max_value=1, width=118)
                 for name in ("nDCG@10", "precision", "evidence", "budget used", "judged")

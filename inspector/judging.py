@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ __all__ = [
     "quality",
     "quality_table",
     "read_judgments",
+    "tally",
     "weights_table",
 ]
 
@@ -95,8 +97,7 @@ def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
     final = final_decisions(context)
     for key, grade in grades.items():
         decision = final.get(key)
-        winner = decision.details.get("winner") or decision.details.get("duplicate_of") if decision else None
-        stands = (str(winner[0]), str(winner[1])) if winner else key
+        stands = (decision.repeats if decision else None) or key
         standing[stands] = max(grade, standing.get(stands, 0))
     return standing
 
@@ -125,6 +126,7 @@ def quality_table(judged: Iterable[tuple[str, Quality, Quality]]) -> list[dict[s
     """
     table = [
         {
+            "asked": query,
             "question": one_line(query),
             "nDCG@10": after.ndcg,
             "change": after.ndcg - before.ndcg,
@@ -137,6 +139,13 @@ def quality_table(judged: Iterable[tuple[str, Quality, Quality]]) -> list[dict[s
         for query, before, after in judged
     ]
     return sorted(table, key=lambda row: math.inf if math.isnan(row["nDCG@10"]) else row["nDCG@10"])
+
+
+def tally(table: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many questions of a `quality_table` became better or worse, in words."""
+    count = Counter(row["verdict"] for row in table)
+    told = {"better": "better", "regression": "worse", "unchanged": "unchanged"}
+    return ", ".join(f"{count[verdict]} {words}" for verdict, words in told.items())
 
 
 _NOISE = 0.005

@@ -37,7 +37,7 @@ FILE = "file"
 SAMPLES = {
     "duplicates": "Two notes say the same: one stands in the context, the other is named as its duplicate.",
     "latest": "The question asks for the latest decision, so the newer one comes before the older.",
-    "tight budget": "220 tokens: a long account gives only its best sentences, and much has no room.",
+    "tight budget": "120 tokens: a long account gives only its best sentences, and much has no room.",
     "weighted": "Four signals are weighed, and each source has a share of the budget.",
 }
 """What each sample shows."""

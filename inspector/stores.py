@@ -69,11 +69,23 @@ def describe(collection: Any) -> Sheet:
     return {
         "collection": collection.name,
         "records": handle.count(),
+        "unindexed": unindexed(collection),
         "dimension": len(first[0]) if first is not None and len(first) else None,
         "metric": handle.space,
         "embedder": str(own.get(_MODEL) or (type(named).__name__ if named else "") or "not said"),
         "metadata keys": ", ".join(key for key, _ in keys.most_common()),
     }
+
+
+def unindexed(collection: Any) -> int | None:
+    """Return how many changes a collection has not indexed yet, or None where Chroma does not say.
+
+    Only a distributed server says it; local Chroma and a single server do not.
+    """
+    try:
+        return int(collection.get_indexing_status().num_unindexed_ops)
+    except Exception:  # noqa: BLE001 - whatever a store without this answer raises
+        return None
 
 
 def doubts(found: Sequence[Sheet]) -> list[str]:
@@ -85,7 +97,18 @@ def doubts(found: Sequence[Sheet]) -> list[str]:
             f"The collections have different metrics ({', '.join(sorted(metrics))}): relevance is made 0–1 "
             "from each, but cosine everywhere compares best."
         )
+    untold = [str(sheet["collection"]) for sheet in found if sheet["records"] and sheet["unindexed"] is None]
+    if untold:
+        told.append(
+            f"How many changes are not indexed yet cannot be seen ({', '.join(untold)}): only a distributed "
+            "Chroma server says it. The counts here include them."
+        )
     for sheet in found:
+        if sheet["unindexed"]:
+            told.append(
+                f"{sheet['collection']}: {sheet['unindexed']:,} changes are not indexed yet; a search may be "
+                "slower, or miss them, until they are."
+            )
         if sheet["metric"] == "l2":
             told.append(f"{sheet['collection']}: metric l2 is Chroma's default, seldom meant for texts.")
         if not sheet["records"]:

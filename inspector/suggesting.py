@@ -54,9 +54,11 @@ def show(learned: Tuning, opened: Opened | None) -> None:
     if learned.gain is None:
         return
     before, after, gain = st.columns(3, gap="small")
-    before.metric(f"{learned.metric} now", f"{learned.before:.3f}", border=True, height="stretch")
+    before.metric(
+        f"{learned.metric} with the present weights", f"{learned.before:.3f}", border=True, height="stretch"
+    )
     after.metric(
-        "On held-out questions",
+        "With the suggested weights",
         f"{learned.after:.3f}",
         round(learned.gain.difference, 3),
         border=True,

@@ -86,7 +86,7 @@ def trace_table(traces: Iterable[TraceRow]) -> list[dict[str, Any]]:
 def figures(context: Context) -> list[Figure]:
     """Return the strip of figures above an explanation."""
     final = final_decisions(context)
-    duplicates = sum(d.reason is Reason.DUPLICATE or "duplicate_of" in d.details for d in final.values())
+    duplicates = sum(d.is_duplicate for d in final.values())
     cut = sum(passage.is_truncated for passage in context.passages)
     used = context.tokens / context.budget if context.budget else 0.0
     milliseconds = context.timings.get("total", sum(context.timings.values()))
@@ -94,7 +94,11 @@ def figures(context: Context) -> list[Figure]:
         Figure("Tokens", f"{context.tokens:,} / {context.budget:,}", f"{used:.0%} of the budget is used."),
         Figure("Passages", f"{len(context.passages)}", f"{cut} of them in part, by sentences or cut."),
         Figure("Candidates", f"{len(final)}", "Everything that the sources offered for the question."),
-        Figure("Duplicates", f"{duplicates}", "Candidates that say what a better one says."),
+        Figure(
+            "Duplicates",
+            f"{duplicates}",
+            "They repeat a better ranked one, also where that fell itself.",
+        ),
         Figure("Time", f"{milliseconds:,.0f} ms", _timings(context.timings)),
         Figure("Status", str(context.status), "ok; partial: a source failed; empty: nothing was found."),
     ]
@@ -121,7 +125,7 @@ def funnel(context: Context) -> list[Step]:
 
 
 def _stage_of(decision: Decision) -> str:
-    if "duplicate_of" in decision.details or decision.stage in {"rank", "dedupe"}:
+    if decision.is_duplicate or decision.stage in {"rank", "dedupe"}:
         return "dedupe"
     return "pack" if decision.stage == "pack" else "expand"
 
@@ -129,8 +133,7 @@ def _stage_of(decision: Decision) -> str:
 def _counted(decisions: Sequence[Decision]) -> dict[str, int]:
     return dict(
         Counter(
-            FATES[Reason.DUPLICATE] if "duplicate_of" in d.details else fate_of(d.verdict, d.reason)
-            for d in decisions
+            FATES[Reason.DUPLICATE] if d.is_duplicate else fate_of(d.verdict, d.reason) for d in decisions
         ).most_common()
     )
 
@@ -243,7 +246,7 @@ def _budget_line(rows: Sequence[Row]) -> int | None:
 
 
 def _line_row(context: Context) -> dict[str, Any]:
-    told = f"{context.tokens:,} of {context.budget:,} tokens are used: nothing below this line fitted"
+    told = f"Nothing below fitted: {context.tokens:,} of {context.budget:,} tokens are used"
     blank = dict.fromkeys(("#", "score", "made of", "Δ above", "tokens"))
     return {"option": "", **blank, "fate": [BUDGET_LINE], "cite": "", "source": "", "candidate": told}
 

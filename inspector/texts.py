@@ -9,13 +9,54 @@ from dataclasses import dataclass
 
 from langchain_context_engine.explain import final_decisions
 from langchain_context_engine.tokens import resolve_tokenizer
-from langchain_context_engine.types import Context, Key, Passage, Reason
+from langchain_context_engine.types import Context, Key, Passage, Verdict
 
-__all__ = ["Duplicate", "Group", "cut_lines", "duplicate_groups", "mark_difference", "token_view"]
+__all__ = [
+    "Duplicate",
+    "Group",
+    "Piece",
+    "cut_lines",
+    "duplicate_groups",
+    "mark_difference",
+    "pieces",
+    "token_view",
+]
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _LONGEST_COMPARED = 6000
 _BOUNDARY = "│"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the final text: a passage with all that stands around it, or what stands before the first."""
+
+    text: str
+    key: Key | None = None
+    citation: str = ""
+
+
+def pieces(context: Context) -> list[Piece]:
+    """Return the final text cut where its passages begin; the pieces joined are the text.
+
+    A cut falls at the beginning of a line, unless another passage begins in the same one. A passage that is
+    not found in the text as it was packed, nor by its citation, stays with the one before.
+    """
+    text, at = context.text, 0
+    starts: list[tuple[int, Passage | None]] = [(0, None)]
+    for passage in context.passages:
+        marks = (passage.text, passage.citation)
+        places = [place for mark in marks if mark and (place := text.find(mark, at)) >= 0]
+        if places:
+            line = text.rfind("\n", 0, min(places)) + 1
+            starts.append((line if line >= at else min(places), passage))
+            at = min(places) + 1
+    ends = [*(start for start, _ in starts[1:]), len(text)]
+    return [
+        Piece(text[start:end], passage.key if passage else None, passage.citation if passage else "")
+        for (start, passage), end in zip(starts, ends, strict=True)
+        if end > start
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +71,12 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A survivor and the texts it stands for."""
+    """The best ranked of texts that say the same, and the others; `is_kept`: it is in the context."""
 
     key: Key
     text: str
     citation: str
+    is_kept: bool
     duplicates: tuple[Duplicate, ...]
 
 
@@ -43,13 +85,13 @@ def duplicate_groups(context: Context) -> list[Group]:
     texts = {candidate.key: candidate.text for candidate in context.candidates}
     cited = {tuple(key): marker for marker, key in context.citations.items()}
     groups: dict[Key, list[Duplicate]] = {}
-    for key, decision in final_decisions(context).items():
-        details = decision.details
-        winner = details.get("winner") if decision.reason is Reason.DUPLICATE else details.get("duplicate_of")
+    final = final_decisions(context)
+    for key, decision in final.items():
+        details, winner = decision.details, decision.repeats
         if winner is None:
             continue
         similarity = details.get("similarity")
-        groups.setdefault((str(winner[0]), str(winner[1])), []).append(
+        groups.setdefault(winner, []).append(
             Duplicate(
                 key=key,
                 text=texts.get(key, ""),
@@ -58,7 +100,11 @@ def duplicate_groups(context: Context) -> list[Group]:
             )
         )
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [Group(key, texts.get(key, ""), cited.get(key, ""), tuple(members)) for key, members in ordered]
+    kept = {key for key, decision in final.items() if decision.verdict is Verdict.KEPT}
+    return [
+        Group(key, texts.get(key, ""), cited.get(key, ""), key in kept, tuple(members))
+        for key, members in ordered
+    ]
 
 
 def mark_difference(first: str, second: str) -> tuple[str, str]:

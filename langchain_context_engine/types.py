@@ -177,6 +177,17 @@ class Decision:
     reason: Reason
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_duplicate(self) -> bool:
+        """Whether it fell as a duplicate, or fell anyway and repeats one that fell too."""
+        return self.reason is Reason.DUPLICATE or self.repeats is not None
+
+    @property
+    def repeats(self) -> Key | None:
+        """What it says again, be that in the context or fallen itself; None where it repeats nothing."""
+        of = self.details.get("winner" if self.reason is Reason.DUPLICATE else "duplicate_of")
+        return None if of is None else (str(of[0]), str(of[1]))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:

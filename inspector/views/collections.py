@@ -54,7 +54,11 @@ def store(place: str) -> None:
     st.dataframe(
         pd.DataFrame(found),
         hide_index=True,
-        column_config={"metadata keys": st.column_config.TextColumn("metadata keys", width=380)},
+        column_config={
+            "unindexed": st.column_config.NumberColumn("unindexed", format="localized"),
+            "metadata keys": st.column_config.TextColumn("metadata keys", width=380),
+        },
+        placeholder="not told",
     )
     told = stores.doubts(found)
     if not stores.is_server(place):

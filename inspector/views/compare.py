@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from inspector import opening, state
+from inspector import cards, opening, state
 from inspector.comparing import aligned, settings_table, told
 from inspector.state import Opened
 from inspector.tables import one_line
@@ -96,8 +96,19 @@ def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context])
         }
         for (letter, context), name in zip(contexts.items(), chosen, strict=True)
     ]
-    shared = st.column_config.ProgressColumn("shared with A", format="percent", min_value=0, max_value=1)
-    st.dataframe(pd.DataFrame(table), hide_index=True, column_config={"shared with A": shared})
+    column = st.column_config
+    st.dataframe(
+        pd.DataFrame(table),
+        hide_index=True,
+        column_config={
+            "": column.TextColumn("", width=34),
+            "what": column.TextColumn("what", width=270),
+            "question": column.TextColumn("question", width=250),
+            "shared with A": column.ProgressColumn(
+                "shared with A", format="percent", min_value=0, max_value=1, width=110
+            ),
+        },
+    )
 
 
 def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
@@ -111,7 +122,7 @@ def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
         st.dataframe(
             pd.DataFrame(table),
             hide_index=True,
-            height=min(560, 38 + 35 * max(1, len(table))),
+            height=cards.table_height(len(table), 560),
             column_order=["text", *contexts, "candidate"],
             column_config={"text": width},
             alt="Every candidate with its place, fate and score in each context.",

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from inspector import cards, explaining, state
-from inspector.budgets import budget_parts, group_table
+from inspector.budgets import budget_parts, group_table, shared_tokens
 from inspector.charts import budget_chart, funnel_chart, legend_chart
 from inspector.palette import colours_of
 from inspector.state import Opened
@@ -15,7 +15,7 @@ from langchain_context_engine.explain import Row
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 ACCENT = "#4c7be0"
-CANDIDATE_WIDTH = 300
+CANDIDATE_WIDTH = 235
 LONGEST_SEARCH = 200
 
 
@@ -117,7 +117,7 @@ def ranked(opened: Opened, rows: list[Row], colours: dict[str, str]) -> None:
         key="ranked",
         on_select=lambda: take_row([row["option"] for row in table]),
         selection_mode="single-row",
-        height=min(640, 38 + 35 * len(table)),
+        height=cards.table_height(len(table), 640),
         column_order=["#", "fate", "made of", "score", "candidate", "tokens", "cite", "source", "Δ above"],
         column_config={
             "#": column.NumberColumn("#", width=38),
@@ -147,6 +147,8 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     context = opened.context
     overview(opened)
     st.caption("Frame is what the template adds around the passages; left over is room that nothing fitted.")
+    if shared := shared_tokens(context):
+        st.caption(f"Joined, the passages take {shared} tokens less than counted one by one, as here.")
     column = st.column_config
     groups = group_table(context)
     top = max((group["tokens"] for group in groups), default=1) or 1

@@ -57,10 +57,11 @@ def grade(opened: Opened) -> None:
 def figures(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
     """Draw how good this context is, and how much of it was judged."""
     now = quality(opened.context, rows, grades)
-    columns = st.columns(6, gap="small")
+    figures = judged.told(now)
+    columns = st.columns(1 + len(figures), gap="small")
     columns[0].metric("Judged", f"{len(grades)} of {len(rows)}", border=True)
-    for column, (label, value, meaning) in zip(columns[1:], judged.told(now), strict=True):
-        column.metric(label, value, help=meaning, border=True)
+    for column, figure in zip(columns[1:], figures, strict=True):
+        column.metric(figure.label, figure.value, help=figure.meaning, border=True)
 
 
 def table(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
@@ -88,13 +89,13 @@ def table(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
         hide_index=True,
         on_change=take,
         disabled=["#", "fate", "source", "candidate"],
-        height=min(620, 38 + 35 * len(shown)),
+        height=cards.table_height(len(shown), 620),
         column_order=["grade", "#", "fate", "candidate", "source"],
         column_config={
             "grade": column.SelectboxColumn("grade", options=list(GRADES.values()), width=108),
             "#": column.NumberColumn("#", width=38),
             "fate": cards.fate_column("fate"),
-            "candidate": column.TextColumn("candidate", width=380),
+            "candidate": column.TextColumn("candidate", width=310),
             "source": column.TextColumn("source", width=90),
         },
         placeholder="unjudged",

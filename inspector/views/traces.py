@@ -84,14 +84,14 @@ def table(traces: list[TraceRow]) -> None:
         key="traces",
         on_select="rerun",
         selection_mode="single-row",
-        height=min(620, 37 + 35 * len(traces)),
+        height=cards.table_height(len(traces), 620),
         column_order=[
             *("time", "question", "kept", "candidates", "used", "tokens", "budget", "duplicates", "ms"),
             *("status", "warnings", "sources"),
         ],
         column_config={
             "time": column.DatetimeColumn("time (UTC)", format="D MMM, HH:mm:ss", width=125),
-            "question": column.TextColumn("question", width=360),
+            "question": column.TextColumn("question", width=320),
             "used": column.ProgressColumn(
                 "budget used", format="%.0f %%", min_value=0, max_value=100, width=110
             ),

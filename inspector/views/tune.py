@@ -140,7 +140,7 @@ def table(before: list[Row], after: list[Row], difference: Diff) -> None:
     st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,
-        height=min(560, 38 + 35 * max(1, len(rows))),
+        height=cards.table_height(len(rows), 560),
         column_config={
             "#": column.NumberColumn("#", width=38),
             "was": column.NumberColumn("was", width=42),
@@ -153,7 +153,7 @@ def table(before: list[Row], after: list[Row], difference: Diff) -> None:
             "score": column.NumberColumn("score", format="%.3f", width=58),
             "tokens": column.NumberColumn("tokens", width=56),
             "source": column.TextColumn("source", width=90),
-            "candidate": column.TextColumn("candidate", width=300),
+            "candidate": column.TextColumn("candidate", width=250),
         },
         column_order=[
             *("#", "moved", "change", "fate", "fate before", "candidate", "tokens", "score", "source", "was"),
@@ -183,11 +183,7 @@ def history(opened: Opened, recorded: tuning.Knobs) -> None:
         st.dataframe(
             pd.DataFrame(try_table(tries)),
             hide_index=True,
-            column_config={
-                "shared": st.column_config.ProgressColumn(
-                    "shared", format="percent", min_value=0, max_value=1
-                )
-            },
+            column_config={"changed": st.column_config.TextColumn("changed", width=330), "shared": SHARED},
             alt="What was tried, the latest first.",
         )
 

@@ -15,7 +15,7 @@ from typing import Any
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.freeze import clean_text
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.types import Context, Reason, Verdict
+from langchain_context_engine.types import Context, Verdict
 from langchain_context_engine.wire import context_from_dict, context_to_dict
 
 __all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "trim"]
@@ -72,7 +72,6 @@ def encode(trace_id: str, at: float, context: Context, key: bytes) -> tuple[tupl
     """Return a trace as the values of its row and its compressed body."""
     request = context.request
     sources = sorted({clean_text(str(candidate.origin)) for candidate in context.candidates})
-    is_duplicate = (Verdict.DROPPED, Reason.DUPLICATE)
     row = (
         trace_id,
         at,
@@ -83,7 +82,7 @@ def encode(trace_id: str, at: float, context: Context, key: bytes) -> tuple[tupl
         len(context.passages),
         context.tokens,
         context.budget,
-        sum((d.verdict, d.reason) == is_duplicate for d in context.decisions),
+        sum(d.verdict is not Verdict.CHANGED and d.is_duplicate for d in context.decisions),
         _milliseconds(context),
         len(context.warnings),
         str(context.status),

@@ -27,7 +27,7 @@ class TraceRow:
         kept: How many passages the context has.
         tokens: Tokens of the text.
         budget: Tokens allowed.
-        duplicates: How many candidates were dropped as duplicates.
+        duplicates: How many candidates repeat another, also one that fell itself.
         milliseconds: How long the answer took.
         warnings: How many warnings it has.
         status: ok, partial or empty.

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from inspector.budgets import FRAME, LEFT, RESERVED, budget_parts, group_table
+from inspector.budgets import FRAME, LEFT, RESERVED, budget_parts, group_table, shared_tokens
 from langchain_context_engine import Context
 from tests.inspector.builders import a_context, a_shared_context
 
@@ -19,6 +21,13 @@ def test_what_the_template_adds_is_the_frame():
     context = a_context(template="chat", budget=1000)
     parts = {part.name: part.tokens for part in budget_parts(context)}
     assert parts[FRAME] == context.tokens - sum(passage.tokens for passage in context.passages)
+
+
+def test_tokens_that_passages_share_where_they_are_joined_are_told():
+    context = a_context(budget=1000)
+    assert shared_tokens(context) == 0
+    joined = replace(context, tokens=sum(passage.tokens for passage in context.passages) - 3)
+    assert shared_tokens(joined) == 3
 
 
 def test_reserve_and_shares_are_told():

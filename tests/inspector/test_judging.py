@@ -11,6 +11,7 @@ from inspector.judging import (
     quality,
     quality_table,
     read_judgments,
+    tally,
 )
 from langchain_context_engine import ConfigError, replay
 from tests.inspector.builders import a_context, rows_of
@@ -54,6 +55,7 @@ def test_the_worst_question_comes_first_and_a_regression_is_named():
     table = quality_table([("fine?", good, good), ("worse?", good, other)])
     assert [row["question"] for row in table] == ["worse?", "fine?"]
     assert [row["verdict"] for row in table] == ["regression", "unchanged"]
+    assert tally(table) == "0 better, 1 worse, 1 unchanged"
     assert means([good, other]).ndcg == pytest.approx((good.ndcg + other.ndcg) / 2)
 
 

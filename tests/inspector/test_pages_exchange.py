@@ -111,3 +111,13 @@ def test_what_is_tuned_is_given_back_or_taken_away_as_code():
     assert any(code.value.startswith("engine = engine.with_settings(") for code in at.code)
     at.button(key="reset").click().run()
     assert at.slider(key="w_relevance").value == 0.5
+
+
+def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(tmp_path, monkeypatch):
+    path = tmp_path / "j.db"
+    with Journal(path) as journal:
+        for query in ("When do invoices go out?", "Who may refund?"):
+            journal.record(a_context(query=query))
+            journal.judge(query, ("memories", "a" if "invoices" in query else "d"), 3)
+    at = a_page("judge", journal=path, monkeypatch=monkeypatch, judging="All judged questions")
+    assert list(at.dataframe[0].value["question"]) == ["Who may refund?", "When do invoices go out?"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from inspector.opening import Settings, open_trace
 from tests.inspector.builders import a_context, a_page, said
 
 
@@ -70,6 +71,10 @@ def test_every_section_of_the_explanation_opens(section):
 
 def test_a_citation_leads_to_its_candidate():
     at = a_page("explain", trace="sample-duplicates", section="Text")
+    context = open_trace("sample-duplicates", Settings())
+    assert at.button(key="cite-1").label == context.passages[1].citation.replace("[", "\\[").replace(
+        "]", "\\]"
+    )
     at.button(key="cite-1").click().run()
     assert at.session_state["section"] == "Candidates"
-    assert at.session_state["candidate"]
+    assert at.session_state["candidate"] == "/".join(context.passages[1].key)

@@ -101,5 +101,12 @@ def test_grades_go_to_the_journal_where_there_is_one(tmp_path, monkeypatch):
     with Journal(path) as journal:
         assert [(j.key, j.grade) for j in journal.judgments()] == [(("memories", "a"), 2)]
     over = a_page("judge", journal=path, monkeypatch=monkeypatch, judging="All judged questions")
-    assert over.metric[0].label == "nDCG@10"
+    assert [metric.label for metric in over.metric] == [
+        "Judged questions",
+        "nDCG@10 · 33% judged",
+        "Precision@10 · 33% judged",
+        "Evidence · 33% judged",
+        "Budget used",
+    ]
     assert list(over.dataframe[0].value["question"]) == ["When do invoices go out?"]
+    assert "The worst first." in said(over)

@@ -28,8 +28,21 @@ def test_mixed_and_unmeant_metrics_empty_collections_and_unknown_embedders_are_d
             ]
         )
     )
-    for doubt in ("different metrics", "l2", "is empty", "does not say what embedded it"):
+    for doubt in (
+        "different metrics",
+        "l2",
+        "is empty",
+        "does not say what embedded it",
+        "not indexed yet cannot be seen",
+    ):
         assert doubt in told
+
+
+def test_changes_that_a_server_has_not_indexed_yet_are_counted_and_doubted():
+    sheet = {**describe(a_collection(RECORDS)), "unindexed": 1200}
+    told = " ".join(doubts([sheet]))
+    assert "1,200 changes are not indexed yet" in told
+    assert "cannot be seen" not in told
 
 
 def test_a_folder_without_a_store_is_refused_and_nothing_is_made(tmp_path):

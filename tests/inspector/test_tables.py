@@ -125,3 +125,15 @@ def test_asking_why_something_is_not_here_leads_to_what_was_left_out_before_what
     assert searched(found, "Invoices first") in {"memories/a", "memories/b"}
     assert searched(found, "nothing like it") is None
     assert searched(found, " ") is None
+
+
+def test_the_journal_counts_duplicates_as_the_explanation_does(tmp_path):
+    contexts = [a_context(budget=budget, truncator="none") for budget in (10, 60, 2000)]
+    with Journal(tmp_path / "j.db") as journal:
+        for context in contexts:
+            journal.record(context)
+        journal.flush()
+        recorded = [row.duplicates for row in reversed(journal.traces())]
+    assert recorded == [1, 1, 1]
+    explained = [next(f.value for f in figures(context) if f.label == "Duplicates") for context in contexts]
+    assert list(map(int, explained)) == recorded

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.texts import cut_lines, duplicate_groups, mark_difference, token_view
-from langchain_context_engine import ConfigError, Context
+from inspector.texts import cut_lines, duplicate_groups, mark_difference, pieces, token_view
+from langchain_context_engine import ConfigError, Context, Template
 from tests.inspector.builders import a_context
 
 
@@ -18,6 +18,28 @@ def test_a_duplicate_stands_in_the_group_of_its_survivor_with_its_similarity():
 def test_a_duplicate_of_one_that_fell_stands_in_its_group_too():
     groups = duplicate_groups(a_context(budget=10, truncator="none"))
     assert [d.key[1] for d in groups[0].duplicates] == ["b"]
+
+
+def test_a_group_says_whether_its_best_ranked_is_in_the_context():
+    assert duplicate_groups(a_context(budget=2000))[0].is_kept
+    assert not duplicate_groups(a_context(budget=10, truncator="none"))[0].is_kept
+
+
+@pytest.mark.parametrize("template", ["cited", "chat", "detailed", "summary", "markdown", "xml", "sections"])
+@pytest.mark.parametrize("budget", [0, 60, 150, 2000])
+def test_the_pieces_of_the_text_are_the_text_each_with_the_passage_it_holds(template, budget):
+    context = a_context(template=template, budget=budget)
+    found = pieces(context)
+    assert "".join(piece.text for piece in found) == context.text
+    texts = {passage.key: passage.text for passage in context.passages}
+    assert [piece.key for piece in found if piece.key] == [passage.key for passage in context.passages]
+    assert all(texts[piece.key] in piece.text for piece in found if piece.key)
+
+
+def test_passages_that_share_a_line_are_told_apart_within_it():
+    context = a_context(template=Template(name="one line", passage="{{content}}", separator=" "), budget=2000)
+    assert "".join(piece.text for piece in pieces(context)) == context.text
+    assert [piece.key for piece in pieces(context)] == [passage.key for passage in context.passages]
 
 
 @given(
