@@ -118,6 +118,12 @@ def test_an_unknown_trace_is_an_error_that_names_it(journal):
         journal.trace("nothing-here")
 
 
+def test_usage_counts_each_use_once_while_it_is_being_written(journal):
+    for number in range(1, 401):
+        journal.touch([KEY])
+        assert journal.usage([KEY]) == {KEY: number}
+
+
 def test_usage_counts_at_once_and_0_for_the_unknown(journal):
     journal.touch([KEY, KEY, ("chat", "c1")])
     assert journal.usage([KEY, ("chat", "c1"), ("chat", "c2")]) == {

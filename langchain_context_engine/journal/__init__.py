@@ -163,9 +163,9 @@ class Journal:
 
     def usage(self, keys: Iterable[Key]) -> Mapping[Key, int]:
         """Return how often each key was used; 0 for one that never was."""
-        with self._reading() as connection:
+        with self._writer.paused(), self._reading() as connection:
             stored = tables.usage_of(connection, keys)
-        waiting = [uses for uses in self._writer.pending() if isinstance(uses, Counter)]
+            waiting = [uses for uses in self._writer.pending() if isinstance(uses, Counter)]
         return {key: count + sum(uses[key] for uses in waiting) for key, count in stored.items()}
 
     def feedback(self, key: Key, useful: bool) -> None:

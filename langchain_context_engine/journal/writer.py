@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ContextEngineError
@@ -22,7 +22,21 @@ _LOGGER = logging.getLogger("langchain_context_engine.journal")
 _BATCH = 32
 _IDLE_SECONDS = 2.0
 _EXIT_SECONDS = 2.0
+_PAUSE_SECONDS = 0.1
 _WRITERS: weakref.WeakSet[BackgroundWriter] = weakref.WeakSet()
+
+
+class _Queue(queue.Queue[Any]):
+    """A queue that holds on to what was taken from it until that is written."""
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self.taken: list[Any] = []
+
+    def _get(self) -> Any:
+        item = super()._get()
+        self.taken.append(item)
+        return item
 
 
 class BackgroundWriter:
@@ -47,18 +61,27 @@ class BackgroundWriter:
         _WRITERS.add(self)
 
     def _reset(self) -> None:
-        self._queue: queue.Queue[Any] = queue.Queue(self._capacity)
+        self._queue = _Queue(self._capacity)
+        self._writing = threading.Lock()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._has_warned = False
-        self._batch: list[Any] = []
 
     def pending(self) -> list[Any]:
         """Return what is taken and not written yet, in order."""
-        batch = self._batch
         with self._queue.mutex:
-            return [*batch, *self._queue.queue]
+            return [*self._queue.taken, *self._queue.queue]
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let nothing go from pending to written meanwhile; a write that takes long is not waited for."""
+        is_paused = self._writing.acquire(timeout=_PAUSE_SECONDS)
+        try:
+            yield
+        finally:
+            if is_paused:
+                self._writing.release()
 
     def put(self, item: object) -> bool:
         """Take an item, or drop it where the queue is full or closed; never wait, never raise."""
@@ -96,7 +119,7 @@ class BackgroundWriter:
     def _run(self) -> None:
         while True:
             try:
-                batch = self._batch = [self._queue.get(timeout=_IDLE_SECONDS)]
+                batch = [self._queue.get(timeout=_IDLE_SECONDS)]
             except queue.Empty:
                 with self._lock:
                     if self._queue.empty():
@@ -106,8 +129,10 @@ class BackgroundWriter:
             with contextlib.suppress(queue.Empty):
                 while len(batch) < _BATCH:
                     batch.append(self._queue.get_nowait())
-            self._write_batch(batch)
-            self._batch = []
+            with self._writing:
+                self._write_batch(batch)
+                with self._queue.mutex:
+                    self._queue.taken.clear()
             for _ in batch:
                 self._queue.task_done()
             del batch  # an idle thread holds no context
