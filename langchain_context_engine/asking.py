@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_context_engine import analysis
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.filters import check_filters
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.pinned import PinnedSource
 from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.stages import dedupe
 from langchain_context_engine.types import Candidate
 
 
@@ -42,7 +44,7 @@ class Asking:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
-        shared = SharedResources()
+        shared = SharedResources(on_text=_prepared_by(config))
         bound = tuple(source.share(shared) if hasattr(source, "share") else source for source in sources)
         return cls(sources=bound).under(config)
 
@@ -84,6 +86,17 @@ class Asking:
         return tuple(
             replace(c, metadata={**c.metadata, **used[c.key]}) if c.key in used else c for c in candidates
         )
+
+
+def _prepared_by(config: EngineConfig) -> Callable[[str], None]:
+    """Return what works out of a text what does not depend on the question, when a source reads it."""
+    parts = config.parts()
+
+    def prepare(text: str) -> None:
+        analysis.prepare(text, parts.packing.count)
+        dedupe.prepare(text, parts.dedupe_threshold)
+
+    return prepare
 
 
 def _names(source: Any) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -53,9 +53,7 @@ class Shingles:
             tokens: The text's words.
             threshold: The least similarity of a pair that must be found, 0–100.
         """
-        return cls(
-            array("q", map(hash, _cut(tokens, threshold))), array("q", map(hash, _runs(tokens, threshold)))
-        )
+        return cls(_hashed(_cut(tokens, threshold)), _hashed(_runs(tokens, threshold)))
 
 
 class ShingleIndex:
@@ -108,6 +106,10 @@ class ShingleIndex:
         shares = {number: count / self._kept_under[number] for number, count in hits.items()}
         enough = (number for number, share in shares.items() if share >= _LEAST_SHARED)
         return sorted(enough, key=lambda number: (-shares[number], number))[:_MOST_CANDIDATES]
+
+
+def _hashed(runs: Iterable[tuple[str, ...]]) -> array[int]:
+    return array("I", [number & 0xFFFFFFFF for number in map(hash, runs)])
 
 
 def _cut(tokens: Sequence[str], threshold: float) -> Iterator[tuple[str, ...]]:

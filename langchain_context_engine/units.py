@@ -7,13 +7,14 @@ next. A unit's worth joins what its passage is worth with how much of the questi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import NamedTuple
 
-from langchain_context_engine.sentences import Span, is_code, unit_spans
+from langchain_context_engine.analysis import analyse, sizes_of, term_number
+from langchain_context_engine.sentences import Span
 from langchain_context_engine.types import Candidate, Ranked
-from langchain_context_engine.words import query_terms, terms
+from langchain_context_engine.words import query_terms
 
 WHOLE_UP_TO = 80
 """A passage of up to so many tokens is not worth cutting."""
@@ -41,8 +42,7 @@ class UnitValue:
     smoothing: float = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A piece of a passage.
 
     Attributes:
@@ -54,7 +54,7 @@ class Unit:
     """
 
     item: int
-    index: int
+    index: int  # type: ignore[assignment]  # tuple.index is not missed
     span: Span
     size: int
     value: float
@@ -81,17 +81,14 @@ def split_units(
         may_split
         and i < SPLIT_FIRST
         and is_divisible(item.candidate.text, item.candidate.kind)
-        and measure(item.candidate.text, count) > WHOLE_UP_TO
+        and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
         for i, item in enumerate(items)
     ]
     wanted = tuple(dict.fromkeys(query_terms(query))) if any(splits) else ()
-    # What is split is read by its units only: reading it as a whole too would double the work.
-    read = [_terms_of_units if split else term_set for split in splits]
-    idf = _idf(
-        [of(item.candidate.text) for of, item in zip(read, items, strict=True)] if wanted else [], wanted
-    )
+    found = [_found(item.candidate.text, wanted) for item in items]
+    idf = _idf(found, len(wanted))
     return [
-        _units(i, item, value, idf, count)
+        _units(i, item, value, _shares(item.candidate.text, found[i], idf), count)
         if splits[i]
         else [_whole(i, item.candidate, value.passage * item.score, count)]
         for i, item in enumerate(items)
@@ -99,83 +96,56 @@ def split_units(
 
 
 def _whole(i: int, candidate: Candidate, value: float, count: Callable[[str], int]) -> Unit:
-    return Unit(i, 0, (0, len(candidate.text)), measure(candidate.text, count), value)
+    return Unit(i, 0, (0, len(candidate.text)), sizes_of(candidate.text, count)[0], value)
 
 
 def _units(
-    i: int, item: Ranked, value: UnitValue, idf: Mapping[str, float], count: Callable[[str], int]
+    i: int, item: Ranked, value: UnitValue, shares: Sequence[float], count: Callable[[str], int]
 ) -> list[Unit]:
     text = item.candidate.text
-    base = value.passage * item.score
-    spans = cut_points(text)
-    local = _smoothed(_local_scores(text, idf), value.smoothing)
-    exponents = [value.local * x for x in local]
+    base, sizes = value.passage * item.score, sizes_of(text, count)[1:]
+    exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
     base -= math.log(math.fsum(map(math.exp, exponents)))
-    sizes = _unit_sizes(text, count)
-    return [Unit(i, j, span, sizes[j], base + exponents[j]) for j, span in enumerate(spans)]
+    return [Unit(i, j, span, sizes[j], base + exponents[j]) for j, span in enumerate(analyse(text).spans)]
 
 
-@lru_cache(maxsize=16384)
-def measure(text: str, count: Callable[[str], int]) -> int:
-    """Return `count(text)`; cached, since the same texts come again."""
-    return count(text)
+def _shares(text: str, found: Sequence[tuple[int, Sequence[int]]], idf: Sequence[float]) -> list[float]:
+    """Return, for each piece of a text, the share of the query's idf that its terms carry, 0–1."""
+    shares = [0.0] * len(analyse(text))
+    total = math.fsum(idf)
+    for term, places in found:
+        for place in places:
+            shares[place] += idf[term]
+    return [share / total for share in shares] if found and total else shares
 
 
-@lru_cache(maxsize=8192)
 def is_divisible(text: str, kind: str) -> bool:
     """Return whether a passage may be packed by its sentences: it is prose of more than one."""
-    return kind not in CODE_KINDS and not is_code(text) and len(cut_points(text)) > 1
+    if kind in CODE_KINDS:
+        return False
+    pieces = analyse(text)
+    return pieces.is_prose and len(pieces) > 1
 
 
-@lru_cache(maxsize=8192)
-def cut_points(text: str) -> tuple[Span, ...]:
-    """Return the spans of a text's units; cached, since the same texts come again."""
-    return tuple(unit_spans(text))
-
-
-@lru_cache(maxsize=8192)
-def _unit_sizes(text: str, count: Callable[[str], int]) -> tuple[int, ...]:
-    return tuple(count(text[start:end]) for start, end in cut_points(text))
-
-
-@lru_cache(maxsize=16384)
-def term_set(text: str) -> frozenset[str]:
-    """Return the terms of a text; cached, since the same texts come again."""
-    return frozenset(terms(text))
-
-
-@lru_cache(maxsize=8192)
-def _unit_terms(text: str) -> tuple[frozenset[str], ...]:
-    return tuple(frozenset(terms(text[start:end])) for start, end in cut_points(text))
-
-
-@lru_cache(maxsize=8192)
-def _terms_of_units(text: str) -> frozenset[str]:
-    return frozenset().union(*_unit_terms(text))
-
-
-def _idf(texts: Sequence[frozenset[str]], wanted: Sequence[str]) -> dict[str, float]:
-    """Return BM25's idf of each query term over texts given as their terms."""
-    n = len(texts)
-    query = frozenset(wanted)
-    df = dict.fromkeys(wanted, 0)
-    for terms_of_text in texts:
-        for term in terms_of_text & query:
-            df[term] += 1
-    return {term: math.log(1 + (n - count + 0.5) / (count + 0.5)) for term, count in df.items()}
-
-
-def _local_scores(text: str, idf: Mapping[str, float]) -> list[float]:
-    """Return, for each unit, the share of the query's idf that its terms carry, 0–1."""
-    units = _unit_terms(text)
-    total = math.fsum(idf.values())
-    if not total:
-        return [0.0] * len(units)
-    query = frozenset(idf)
+def _found(text: str, wanted: Sequence[str]) -> list[tuple[int, list[int]]]:
+    """Return (place of a wanted term, pieces of the text that have it) of those that stand in it."""
+    if not wanted:
+        return []
+    pieces = analyse(text)
     return [
-        0.0 if query.isdisjoint(found) else sum(idf[term] for term in idf if term in found) / total
-        for found in units
+        (i, places)
+        for i, term in enumerate(wanted)
+        if (places := list(pieces.pieces_with(term_number(term))))
     ]
+
+
+def _idf(found: Sequence[Sequence[tuple[int, Sequence[int]]]], wanted: int) -> list[float]:
+    """Return BM25's idf of each query term over the texts."""
+    n, df = len(found), [0] * wanted
+    for terms_found in found:
+        for term, _ in terms_found:
+            df[term] += 1
+    return [math.log(1 + (n - have + 0.5) / (have + 0.5)) for have in df]
 
 
 def _smoothed(scores: Sequence[float], share: float) -> list[float]:

@@ -16,7 +16,7 @@ LAYERS = {
         "where filters calls links highlights trigrams tokens words sentences"
         " boundaries signals fusion latest truncate units templates"
         " citations compact layout orders budget identity shingles similarity wire codec telemetry"
-        " result_cache"
+        " result_cache analysis"
     ),
     "stages": "stages assemble",
     "stores": "sources embeddings journal ingest",

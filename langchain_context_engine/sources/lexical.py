@@ -53,9 +53,17 @@ class LexicalIndex:
     Args:
         path: A directory to keep the index in; None keeps it in memory.
         refresh_seconds: See above.
+        on_text: Called with each text that stays in memory when it is read.
     """
 
-    def __init__(self, path: str | Path | None = None, *, refresh_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        refresh_seconds: float = 30.0,
+        on_text: Callable[[str], None] | None = None,
+    ) -> None:
+        self._on_text = on_text
         self._refresh_seconds = refresh_seconds
         self._handles: list[CollectionHandle] = []
         self._shelves: dict[str, Shelf] = {}
@@ -175,7 +183,8 @@ class LexicalIndex:
 
     def _shelf(self, collection: str) -> Shelf:
         with self._lock:
-            return self._shelves.setdefault(collection, Shelf(collection, self._postings, self._rows))
+            new = Shelf(collection, self._postings, self._rows, self._on_text)
+            return self._shelves.setdefault(collection, new)
 
     def _forget(self, shelf: Shelf) -> None:
         shelf.clear()

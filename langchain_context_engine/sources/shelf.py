@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ class Shelf:
         collection: Chroma's id of the collection, another one once it is recreated.
         postings: Where its words are indexed.
         rows: Gives each record its row there.
+        on_text: Called with each text that is kept.
         catalogue: Its records.
         vectors: Their vectors.
         watch: What tells of changes; None until the first reading.
@@ -45,6 +46,7 @@ class Shelf:
     collection: str
     postings: Postings
     rows: Iterator[int]
+    on_text: Callable[[str], None] | None = None
     catalogue: Catalogue = field(default_factory=Catalogue)
     vectors: Vectors = field(default_factory=lambda: Vectors(MOST_VECTOR_BYTES))
     watch: Watch | None = None
@@ -172,6 +174,8 @@ class Shelf:
         is_kept = self.is_exact and len(text) <= self._characters_left
         if is_kept:
             self._characters_left -= len(text)
+            if self.on_text is not None:
+                self.on_text(text)
         self.catalogue.put(id_, Entry(entry.row, entry.digest, entry.metadata, text) if is_kept else entry)
 
     def _remove(self, ids: Sequence[str]) -> None:

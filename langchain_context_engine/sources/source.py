@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -56,11 +56,19 @@ class SharedResources:
     Args:
         lexical_path: A directory to keep the lexical index in; None keeps it in memory.
         max_queries: Embedded queries to remember.
+        on_text: Called with each text that stays in memory when it is read.
     """
 
-    def __init__(self, *, lexical_path: str | Path | None = None, max_queries: int = 1000) -> None:
+    def __init__(
+        self,
+        *,
+        lexical_path: str | Path | None = None,
+        max_queries: int = 1000,
+        on_text: Callable[[str], None] | None = None,
+    ) -> None:
         self.query_vectors = QueryVectors(max_queries=max_queries)
         self._lexical_path = lexical_path
+        self._on_text = on_text
         self._lexical: LexicalIndex | None = None
         self._lock = threading.Lock()
         self._named: dict[str, str] = {}
@@ -80,5 +88,5 @@ class SharedResources:
         """The one index of words over all hybrid sources, so that BM25 scores compare."""
         with self._lock:
             if self._lexical is None:
-                self._lexical = LexicalIndex(self._lexical_path)
+                self._lexical = LexicalIndex(self._lexical_path, on_text=self._on_text)
             return self._lexical

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from langchain_context_engine.analysis import measure
 from langchain_context_engine.layout import Layout, block_of
 from langchain_context_engine.templates import fill, passage_block, passage_values
 from langchain_context_engine.truncate import ELLIPSIS, pieces
 from langchain_context_engine.types import Passage, Ranked
-from langchain_context_engine.units import Unit, measure
+from langchain_context_engine.units import Unit
 
 _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}
@@ -47,6 +48,7 @@ class Basket:
         chosen: Item → indexes of its chosen units.
         cuts: Item → its cut or compacted text, as a passage.
         steps: How many choices were ever made.
+        slack: A unit costs at least its size less this.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Basket:
             self.spent += measure(fill(layout.closing, {"query": layout.query}), count)
         self._note = measure(template.note, count) if template.note and counts_frame else 0
         self._ellipsis = measure(ELLIPSIS, count)
+        self.slack = self._note + self._ellipsis
         self._has_frames = counts_frame
         self._has_one_frame = not template.section and _frames_alike(template.passage)
 

@@ -12,8 +12,10 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
+from langchain_context_engine.analysis import MOST_TEXTS
 from langchain_context_engine.identity import AcrossKinds, DedupeRule, Versions, changed_at
 from langchain_context_engine.shingles import ShingleIndex, Shingles
 from langchain_context_engine.similarity import Wording, similarity
@@ -78,13 +80,21 @@ class _Loss:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=8192)
-def _folded(text: str) -> str:
-    """Return `Wording.folded`; kept, since the same texts come again."""
-    return Wording(text).folded
+@lru_cache(maxsize=MOST_TEXTS)
+def _folded(text: str) -> bytes:
+    """Return a digest of `Wording.folded`, b"" of none; kept, since the same texts come again."""
+    folded = Wording(text).folded
+    return blake2b(folded.encode("utf-8", "replace"), digest_size=16).digest() if folded else b""
 
 
-@lru_cache(maxsize=8192)
+def prepare(text: str, threshold: float | None) -> None:
+    """Work out what a text is compared by before a question meets it."""
+    _folded(text)
+    if threshold is not None:
+        _shingles(text, threshold)
+
+
+@lru_cache(maxsize=MOST_TEXTS)
 def _shingles(text: str, threshold: float) -> Shingles:
     return Shingles.of(Wording(text).tokens, threshold)
 
@@ -135,7 +145,7 @@ def _repeated(
     identities = [rule for rule in rules if not isinstance(rule, Versions)]
     namings = [rule.name for rule in rules if isinstance(rule, Versions) and rule.tells_apart]
     same_thing: dict[_Mark, int] = {}
-    same_text: dict[str, int] = {}
+    same_text: dict[bytes, int] = {}
     index = ShingleIndex()
     for number in sorted(range(len(items)), key=lambda n: not items[n].candidate.is_pinned):
         if number in without:

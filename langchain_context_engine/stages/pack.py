@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
 
-from langchain_context_engine.budget import Budget
-from langchain_context_engine.layout import Blocks, Layout, write
+from langchain_context_engine.layout import Blocks, write
 from langchain_context_engine.stages.basket import Basket
-from langchain_context_engine.stages.select import Diversity, by_density, knapsack
-from langchain_context_engine.stages.shorten import Shorten
+from langchain_context_engine.stages.packing import Packed, Packing
+from langchain_context_engine.stages.select import by_density, knapsack
 from langchain_context_engine.types import Decision, Passage, Ranked, Reason, Verdict
-from langchain_context_engine.units import Unit, UnitValue, split_units
+from langchain_context_engine.units import Unit, split_units
+
+__all__ = ["Packed", "Packing", "pack"]
 
 _REFILLS = 6
 """How often room that recounting frees is offered again."""
@@ -20,50 +22,6 @@ _REFILLS = 6
 _ANY_SIZE = 2**62
 _RECUTS = 4
 """How often one item is cut shorter because the written text came out too long."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packing:
-    """How pack works.
-
-    Attributes:
-        count: The token counter.
-        layout: What stands around the passages.
-        budget: Tokens, shares and caps.
-        selection: One of `SELECTIONS`.
-        splits: Adaptive selection may pack a passage by its sentences; else every passage is whole first.
-        shorten: Makes an item fit that does not fit whole, or None: it is left out.
-        unit_value: How sentences are valued, in adaptive selection.
-        diversity: A rule against one kind dominating, or None.
-        k: The most passages, or None.
-    """
-
-    count: Callable[[str], int]
-    layout: Layout
-    budget: Budget
-    selection: str = "adaptive"
-    splits: bool = True
-    shorten: Shorten | None = None
-    unit_value: UnitValue = field(default_factory=UnitValue)
-    diversity: Diversity | None = None
-    k: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Packed:
-    """The passages, best first, and one final decision for every ranked item.
-
-    Attributes:
-        passages: Best first; render gives them their place, marker and cost.
-        decisions: One for every item, kept or dropped.
-        warnings: What went wrong with compactors.
-        blocks: Rendered passages, for render to use again.
-    """
-
-    passages: tuple[Passage, ...] = ()
-    decisions: tuple[Decision, ...] = ()
-    warnings: tuple[str, ...] = ()
-    blocks: Blocks = field(default_factory=dict)
 
 
 def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
@@ -133,7 +91,8 @@ class _Packer:
         flat = [unit for units in self.units for unit in units]
         selection = self.packing.selection
         if self.is_by_units:
-            return sorted(flat, key=lambda u: (-u.value, u.item, u.index))
+            # They come by item and index, and sorting keeps the order of equals, reversed too.
+            return sorted(flat, key=attrgetter("value"), reverse=True)
         if selection in {"adaptive", "score"}:
             return flat
         scores = [item.score for item in self.items]
@@ -146,10 +105,16 @@ class _Packer:
     def _fill(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False) -> bool:
         """Take what fits, in order; return whether anything was taken."""
         before = self.basket.steps
+        is_plain = not within_shares and self.packing.has_only_a_budget
+        left, slack = max(0, self.limit - self.basket.spent), self.basket.slack
         # Those too large are looked at too where they may be cut, or must yet be told why they are out.
-        looks_at_all = may_cut or len(self.missed) + len(self.basket) < len(self.items)
-        largest = _ANY_SIZE if looks_at_all else max(0, self.limit - self.basket.spent)
+        cuts = may_cut and not (is_plain and left < self.packing.budget.minimum_cut and not self._pinned())
+        looks_at_all = cuts or len(self.missed) + len(self.basket) < len(self.items)
+        largest = _ANY_SIZE if looks_at_all else left
         for unit in self.basket.open_units(units, largest, within_shares=within_shares):
+            is_larger = unit.size - slack > self.limit - self.basket.spent
+            if is_plain and is_larger and self._is_known_to_miss(unit.item, may_cut=may_cut):
+                continue
             if self._bar(unit.item):
                 continue
             cost = self.basket.cost(unit)
@@ -168,6 +133,15 @@ class _Packer:
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
         return self.basket.steps != before
+
+    def _is_known_to_miss(self, item: int, *, may_cut: bool) -> bool:
+        """Return whether looking at a unit that is too large changes nothing: at the end most are."""
+        missed = self.missed.get(item)
+        if missed is None or missed[0] is not Reason.OVER_BUDGET or item == 0 or item in self.basket.cuts:
+            return False
+        left = self.limit - self.basket.spent
+        is_cuttable = left >= self.packing.budget.minimum_cut or self.items[item].candidate.is_pinned
+        return not (may_cut and is_cuttable)
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""

@@ -1,0 +1,63 @@
+"""What pack is told, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from langchain_context_engine.budget import Budget
+from langchain_context_engine.layout import Blocks, Layout
+from langchain_context_engine.stages.select import Diversity
+from langchain_context_engine.stages.shorten import Shorten
+from langchain_context_engine.types import Decision, Passage
+from langchain_context_engine.units import UnitValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How pack works.
+
+    Attributes:
+        count: The token counter.
+        layout: What stands around the passages.
+        budget: Tokens, shares and caps.
+        selection: One of `SELECTIONS`.
+        splits: Adaptive selection may pack a passage by its sentences; else every passage is whole first.
+        shorten: Makes an item fit that does not fit whole, or None: it is left out.
+        unit_value: How sentences are valued, in adaptive selection.
+        diversity: A rule against one kind dominating, or None.
+        k: The most passages, or None.
+    """
+
+    count: Callable[[str], int]
+    layout: Layout
+    budget: Budget
+    selection: str = "adaptive"
+    splits: bool = True
+    shorten: Shorten | None = None
+    unit_value: UnitValue = field(default_factory=UnitValue)
+    diversity: Diversity | None = None
+    k: int | None = None
+
+    @property
+    def has_only_a_budget(self) -> bool:
+        """Nothing but the budget as a whole keeps a passage out."""
+        caps = (self.budget.source_cap, self.budget.item_cap, self.diversity, self.k)
+        return all(cap is None for cap in caps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """The passages, best first, and one final decision for every ranked item.
+
+    Attributes:
+        passages: Best first; render gives them their place, marker and cost.
+        decisions: One for every item, kept or dropped.
+        warnings: What went wrong with compactors.
+        blocks: Rendered passages, for render to use again.
+    """
+
+    passages: tuple[Passage, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    blocks: Blocks = field(default_factory=dict)
