@@ -110,7 +110,7 @@ def assemble(candidates: Sequence[Candidate], request: ContextRequest, parts: Pa
     with _timed("pack", timings):
         packed = pack(ordered.items, request.query, packing)
     with _timed("render", timings):
-        rendered = render(packed.passages, layout=packing.layout, count=packing.count, blocks=packed.blocks)
+        rendered = render(packed.written, layout=packing.layout, count=packing.count)
     over = rendered.tokens - packing.budget.tokens
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
+from contextvars import ContextVar
 from datetime import UTC, date, datetime
+
+asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
+"""When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
 
 # Epoch seconds reach this only in the year 5138; anything beyond is milliseconds.
 _MILLISECONDS_FROM = 1e11
+
+
+def moment_asked() -> float:
+    """Return `asked_at`, or now where nobody says: what was written before that must be seen."""
+    asked = asked_at.get()
+    return time.monotonic() if asked is None else asked
 
 
 def read_instant(value: object) -> datetime | None:

@@ -7,6 +7,7 @@ checked here again, so every source filters alike.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -22,8 +23,10 @@ from langchain_context_engine.where import (
     AnyOf,
     Condition,
     Filter,
+    Matcher,
     Not,
     all_of,
+    matcher,
     matches,
     read_scope,
     read_where,
@@ -35,18 +38,25 @@ __all__ = [
     "NOTHING",
     "AllOf",
     "AnyOf",
+    "CandidateTest",
     "Condition",
     "Filter",
+    "Matcher",
     "Not",
     "all_of",
     "check_filters",
+    "filter_test",
     "in_scope",
+    "matcher",
     "matches",
     "passes",
     "read_scope",
     "read_where",
+    "scope_test",
     "to_chroma",
 ]
+
+CandidateTest = Callable[[Candidate], bool]
 
 _LARGEST_INT = 2**53
 _LONGEST_LIST = 5000
@@ -70,7 +80,13 @@ def in_scope(candidate: Candidate, request: ContextRequest) -> bool:
     Raises:
         ScopeError: See `read_scope`.
     """
-    return not matches(candidate.metadata, HIDDEN) and matches(candidate.metadata, read_scope(request.scope))
+    return scope_test(request)(candidate)
+
+
+def scope_test(request: ContextRequest) -> CandidateTest:
+    """Return `in_scope` of a request, for many candidates."""
+    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope)))
+    return lambda candidate: test(candidate.metadata)
 
 
 def passes(candidate: Candidate, request: ContextRequest) -> bool:
@@ -82,24 +98,34 @@ def passes(candidate: Candidate, request: ContextRequest) -> bool:
     Raises:
         ConfigError: See `read_where`.
     """
-    if candidate.is_pinned:
-        return True
-    if request.kinds is not None and candidate.kind not in request.kinds:
-        return False
-    created = candidate.created_at
-    if request.since is not None and (created is None or created < request.since):
-        return False
-    if request.until is not None and (created is None or created > request.until):
-        return False
-    if request.min_confidence is not None:
-        stated = read_number(candidate.metadata.get("confidence"))
-        if (MISSING if stated is None else clamp(stated)) < request.min_confidence:
+    return filter_test(request)(candidate)
+
+
+def filter_test(request: ContextRequest) -> CandidateTest:
+    """Return `passes` of a request, for many candidates."""
+    is_wanted = matcher(read_where(request.where))
+
+    def test(candidate: Candidate) -> bool:
+        if candidate.is_pinned:
+            return True
+        if request.kinds is not None and candidate.kind not in request.kinds:
             return False
-    if request.conversation_id is not None:
-        conversation = candidate.metadata.get("conversation_id")
-        if conversation is None or str(conversation) != str(request.conversation_id):
+        created = candidate.created_at
+        if request.since is not None and (created is None or created < request.since):
             return False
-    return matches(candidate.metadata, read_where(request.where))
+        if request.until is not None and (created is None or created > request.until):
+            return False
+        if request.min_confidence is not None:
+            stated = read_number(candidate.metadata.get("confidence"))
+            if (MISSING if stated is None else clamp(stated)) < request.min_confidence:
+                return False
+        if request.conversation_id is not None:
+            conversation = candidate.metadata.get("conversation_id")
+            if conversation is None or str(conversation) != str(request.conversation_id):
+                return False
+        return is_wanted(candidate.metadata)
+
+    return test
 
 
 def to_chroma(condition: Filter) -> dict[str, Any] | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ConfigError
 
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
+T = TypeVar("T")
+
 _PLAIN = {int, float, bool, type(None)}
 
 
@@ -41,14 +43,18 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
     """
     if value is None:
         return {}
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         msg = f"{name} must be a mapping, got {type(value).__name__}"
         raise ConfigError(msg)
     return _copied(value)
 
 
 def _copied(value: Mapping[Any, Any]) -> dict[Any, Any]:
-    return {clean_text(k) if isinstance(k, str) else k: _copy(v) for k, v in value.items()}
+    for k, v in value.items():
+        # Of plain values a plain copy will do; a question makes hundreds.
+        if not (type(k) is str and k.isascii() and (type(v) in _PLAIN or (type(v) is str and v.isascii()))):
+            return {clean_text(k) if isinstance(k, str) else k: _copy(v) for k, v in value.items()}
+    return dict(value)
 
 
 def _copy(value: Any) -> Any:
@@ -76,6 +82,17 @@ def set_fields(instance: object, **values: object) -> None:
     """Set fields of a frozen dataclass; only its own `__post_init__` may call this."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
+
+
+def with_fields(instance: T, **values: object) -> T:
+    """Return a copy of a frozen dataclass with some fields set, unlike `replace` without checking them.
+
+    Only for values that `__post_init__` would leave as they are.
+    """
+    copied = object.__new__(type(instance))
+    for name in instance.__dataclass_fields__:  # type: ignore[attr-defined]
+        object.__setattr__(copied, name, values[name] if name in values else getattr(instance, name))
+    return copied
 
 
 def longest_run(text: str, character: str) -> int:

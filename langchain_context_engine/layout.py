@@ -92,9 +92,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A text with the passages in it, in text order, with their markers and blocks."""
+    """A text with the passages in it, in text order, with their markers and blocks; `tokens` once counted."""
 
     text: str
+    tokens: int = 0
     passages: tuple[Passage, ...] = ()
     blocks: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()

@@ -73,16 +73,19 @@ class Candidate:
     is_pinned: bool = False
 
     def __post_init__(self) -> None:
-        text = self.text if self.text is not None else ""
+        for name in ("id", "source", "kind", "text"):
+            value = getattr(self, name)
+            if isinstance(value, str) and not value.isascii():
+                set_fields(self, **{name: clean_text(value)})
+        if self.text is None:
+            set_fields(self, text="")
+        if self.relevance is None:
+            set_fields(self, relevance=0.0)
+        if self.created_at is not None:
+            set_fields(self, created_at=read_instant(self.created_at))
         set_fields(
             self,
-            id=_clean(self.id),
-            source=_clean(self.source),
-            kind=_clean(self.kind),
-            text=_clean(text),
-            relevance=0.0 if self.relevance is None else self.relevance,
             claims=copy_mapping(self.claims, "claims"),
-            created_at=read_instant(self.created_at),
             metadata=copy_mapping(self.metadata, "metadata"),
             provenance=tuple(self.provenance),
             neighbours=tuple(self.neighbours),
@@ -97,10 +100,6 @@ class Candidate:
     def origin(self) -> str:
         """The name a person knows the source by: the first that offered it, else `source`."""
         return self.provenance[0] if self.provenance else self.source
-
-
-def _clean(value: Any) -> Any:
-    return clean_text(value) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ def split_units(
         and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
         for i, item in enumerate(items)
     ]
-    wanted = tuple(dict.fromkeys(query_terms(query))) if any(splits) else ()
+    wanted = [term_number(term) for term in dict.fromkeys(query_terms(query))] if any(splits) else []
     found = [_found(item.candidate.text, wanted) for item in items]
     idf = _idf(found, len(wanted))
     return [
@@ -103,10 +103,14 @@ def _units(
     i: int, item: Ranked, value: UnitValue, shares: Sequence[float], count: Callable[[str], int]
 ) -> list[Unit]:
     text = item.candidate.text
-    base, sizes = value.passage * item.score, sizes_of(text, count)[1:]
-    exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
-    base -= math.log(math.fsum(map(math.exp, exponents)))
-    return [Unit(i, j, span, sizes[j], base + exponents[j]) for j, span in enumerate(analyse(text).spans)]
+    base, sizes, spans = value.passage * item.score, sizes_of(text, count)[1:], analyse(text).spans
+    if any(shares):
+        exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
+        base -= math.log(math.fsum(map(math.exp, exponents)))
+        values = [base + exponent for exponent in exponents]
+    else:
+        values = [base - math.log(len(spans))] * len(spans)
+    return [Unit(i, j, *piece) for j, piece in enumerate(zip(spans, sizes, values, strict=True))]
 
 
 def _shares(text: str, found: Sequence[tuple[int, Sequence[int]]], idf: Sequence[float]) -> list[float]:
@@ -127,7 +131,7 @@ def is_divisible(text: str, kind: str) -> bool:
     return pieces.is_prose and len(pieces) > 1
 
 
-def _found(text: str, wanted: Sequence[str]) -> list[tuple[int, list[int]]]:
+def _found(text: str, wanted: Sequence[bytes]) -> list[tuple[int, list[int]]]:
     """Return (place of a wanted term, pieces of the text that have it) of those that stand in it."""
     if not wanted:
         return []
@@ -135,7 +139,7 @@ def _found(text: str, wanted: Sequence[str]) -> list[tuple[int, list[int]]]:
     return [
         (i, places)
         for i, term in enumerate(wanted)
-        if (places := list(pieces.pieces_with(term_number(term))))
+        if term in pieces.pairs and (places := list(pieces.pieces_with(term)))
     ]
 
 

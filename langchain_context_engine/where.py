@@ -8,7 +8,7 @@ an ISO string; in a comparison they match epoch numbers and ISO strings alike).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from numbers import Real
@@ -73,6 +73,9 @@ class Not:
 
 
 Filter = Condition | AllOf | AnyOf | Not
+Matcher = Callable[[Mapping[str, Any]], bool]
+"""Tells whether a record's metadata pass a filter."""
+
 EVERYTHING = AllOf()
 NOTHING = AnyOf()
 HIDDEN = Condition("deleted", "$in", (True,))
@@ -134,13 +137,29 @@ def read_scope(scope: Mapping[str, Any] | None) -> Filter:
 
 def matches(metadata: Mapping[str, Any], condition: Filter) -> bool:
     """Tell whether a record's metadata pass a filter. A missing key equals nothing but None."""
-    if isinstance(condition, AllOf):
-        return all(matches(metadata, part) for part in condition.parts)
-    if isinstance(condition, AnyOf):
-        return any(matches(metadata, part) for part in condition.parts)
+    return matcher(condition)(metadata)
+
+
+def matcher(condition: Filter) -> Matcher:
+    """Return the same test of a filter, for many records: the filter is walked through once."""
+    if isinstance(condition, (AllOf, AnyOf)):
+        tests = [matcher(part) for part in condition.parts]
+        return tests[0] if len(tests) == 1 else _joined(tests, is_all=isinstance(condition, AllOf))
     if isinstance(condition, Not):
-        return not matches(metadata, condition.part)
-    return _holds(condition, metadata.get(condition.key))
+        test = matcher(condition.part)
+        return lambda metadata: not test(metadata)
+    key, holds = condition.key, _test(condition)
+    return lambda metadata: (value := metadata.get(key)) is not None and holds(value)
+
+
+def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
+    def test(metadata: Mapping[str, Any]) -> bool:
+        for each in tests:
+            if each(metadata) is not is_all:
+                return not is_all
+        return is_all
+
+    return test
 
 
 def _read_entry(key: Any, value: Any) -> Filter:
@@ -215,23 +234,25 @@ def _bound(key: str, operator: str, operand: Any) -> Any:
     return instant
 
 
-def _holds(condition: Condition, value: Any) -> bool:
-    if value is None:
-        return False
+def _test(condition: Condition) -> Callable[[Any], bool]:
+    """Return the test of a value that is there."""
     operator, wanted = condition.operator, condition.values
     if operator == "$in":
-        return any(_is_same(value, each) for each in wanted)
+        if len(wanted) == 1:
+            return lambda value: _is_same(value, wanted[0])
+        return lambda value: any(_is_same(value, each) for each in wanted)
     if operator == "$at":
-        return read_instant(_plain(value)) in wanted
+        return lambda value: read_instant(_plain(value)) in wanted
     if operator == "$contains":
-        return isinstance(value, (list, tuple)) and any(_is_same(item, wanted[0]) for item in value)
+        return lambda value: (
+            isinstance(value, (list, tuple)) and any(_is_same(item, wanted[0]) for item in value)
+        )
     if operator == "$exists":
-        return True
-    bound = wanted[0]
+        return lambda _: True
+    bound, compare = wanted[0], COMPARE[operator]
     if isinstance(bound, datetime):
-        instant = read_instant(_plain(value))
-        return instant is not None and COMPARE[operator](instant, bound)
-    return isinstance(value, Real) and not isinstance(value, bool) and COMPARE[operator](value, bound)
+        return lambda value: (instant := read_instant(_plain(value))) is not None and compare(instant, bound)
+    return lambda value: isinstance(value, Real) and not isinstance(value, bool) and compare(value, bound)
 
 
 def _is_same(value: Any, wanted: Any) -> bool:

@@ -20,7 +20,7 @@ from langchain_context_engine.filters import (
     Filter,
     Not,
     all_of,
-    matches,
+    matcher,
     read_scope,
     read_where,
     to_chroma,
@@ -96,11 +96,11 @@ class Blocks:
         wanted = list(dict.fromkeys(ids))
         if not wanted or allowed == NOTHING:
             return {}
-        found = self._handle.read(wanted, _FIELDS)
+        found, is_allowed = self._handle.read(wanted, _FIELDS), matcher(allowed)
         return {
             id_: found[id_]
             for id_ in wanted
-            if id_ in found and matches(found[id_].get("metadatas") or {}, allowed)
+            if id_ in found and is_allowed(found[id_].get("metadatas") or {})
         }
 
     def find(self, condition: Filter, request: ContextRequest) -> dict[str, dict[str, Any]]:
@@ -108,9 +108,9 @@ class Blocks:
         pushed = all_of(condition, _pushed(request))
         if pushed == NOTHING:
             return {}
-        wanted = all_of(condition, _allowed(request))
+        is_wanted = matcher(all_of(condition, _allowed(request)))
         found = self._handle.metadata(to_chroma(pushed))
-        return {id_: metadata for id_, metadata in found.items() if matches(metadata, wanted)}
+        return {id_: metadata for id_, metadata in found.items() if is_wanted(metadata)}
 
     def ids(
         self, condition: Filter, request: ContextRequest, *, where: dict[str, Any] | None = None

@@ -13,7 +13,7 @@ from langchain_context_engine.filters import (
     Filter,
     Not,
     all_of,
-    matches,
+    matcher,
     read_scope,
     read_where,
 )
@@ -129,11 +129,11 @@ class ChromaSource:
         has_query = request.vector is not None or bool(request.query.strip())
         search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
         search.load(ids)
+        is_known = matcher(scope)
         kept = [
             id_
             for id_ in dict.fromkeys(ids)
-            if (record := search.records.get(id_)) is not None
-            and matches(record.get("metadatas") or {}, scope)
+            if (record := search.records.get(id_)) is not None and is_known(record.get("metadatas") or {})
         ]
         if not has_query:
             return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
@@ -147,11 +147,11 @@ class ChromaSource:
         shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
         if shelf is None:
             return []
-        scope, entries = self._scope(request), shelf.catalogue.entries
+        entries, is_known = shelf.catalogue.entries, matcher(self._scope(request))
         return [
             id_
             for id_ in shelf.catalogue.named_in(text)
-            if (entry := entries.get(id_)) is not None and matches(entry.metadata, scope)
+            if (entry := entries.get(id_)) is not None and is_known(entry.metadata)
         ]
 
     def company(self, request: ContextRequest) -> Hashable | None:
@@ -189,12 +189,12 @@ class ChromaSource:
         return None if shelf is None else (index, shelf)
 
     def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
-        scope, lexical = self._scope(request), self._lexical()
+        is_known, lexical = matcher(self._scope(request)), self._lexical()
 
         def adjacent(id_: str) -> tuple[str, ...]:
             if lexical is None or self.sequence is None:
                 return ()
-            return lexical[1].catalogue.adjacent(id_, self.sequence, lambda _, found: matches(found, scope))
+            return lexical[1].catalogue.adjacent(id_, self.sequence, lambda _, found: is_known(found))
 
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             return to_candidate(

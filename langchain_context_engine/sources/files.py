@@ -13,8 +13,8 @@ from langchain_context_engine.filters import (
     NOTHING,
     Not,
     all_of,
-    matches,
-    passes,
+    filter_test,
+    matcher,
     read_scope,
     read_where,
 )
@@ -126,11 +126,11 @@ class FileSource:
             msg = f"collection {self._handle.name!r} is still being read for the first time; ask again"
             raise SourceError(msg)
 
+        is_wanted, passes = matcher(wanted), filter_test(request)
+
         def admits(id_: str, metadata: Mapping[str, Any]) -> bool:
             found = self._candidate(id_, {"metadatas": metadata})
-            return (
-                matches(metadata, wanted) and found.kind not in self.without_kinds and passes(found, request)
-            )
+            return is_wanted(metadata) and found.kind not in self.without_kinds and passes(found)
 
         searched = Searched(
             handle=self._handle, index=self._shared.lexical, shelf=shelf, wanted=wanted, admits=admits
@@ -153,11 +153,11 @@ class FileSource:
         scope = all_of(Not(HIDDEN), read_scope(request.scope))
         if not ids or scope == NOTHING:
             return []
-        records = self._handle.read(ids, _FIELDS)
+        records, is_known = self._handle.read(ids, _FIELDS), matcher(scope)
         return [
             self._candidate(id_, records[id_])
             for id_ in dict.fromkeys(ids)
-            if id_ in records and matches(records[id_].get("metadatas") or {}, scope)
+            if id_ in records and is_known(records[id_].get("metadatas") or {})
         ]
 
     def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:

@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_context_engine.clock import read_instant
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.filters import Condition, Filter, all_of, matches, read_scope, to_chroma
+from langchain_context_engine.filters import Condition, Filter, all_of, matcher, read_scope, to_chroma
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.signals import Keyword
 from langchain_context_engine.sources.catalogue import Admits, Catalogue
@@ -257,11 +257,11 @@ class Referenced:
             return []
         wanted = all_of(Condition(self.thread_key, "$in", (thread,)), read_scope(request.scope))
         found = self.kept.read(self.kept.find(to_chroma(wanted)), ("metadatas",))
-        records = [record.get("metadatas") or {} for record in found.values()]
+        records, is_wanted = [record.get("metadatas") or {} for record in found.values()], matcher(wanted)
         return [
             str(metadata[self.file_key])
             for metadata in records
-            if metadata.get(self.file_key) is not None and matches(metadata, wanted)
+            if metadata.get(self.file_key) is not None and is_wanted(metadata)
         ]
 
 
@@ -271,10 +271,11 @@ def focused(request: ContextRequest, name: str) -> Any:
 
 
 def _dated(searched: Searched, wanted: Filter, key: str) -> dict[str, datetime | None]:
+    is_wanted = matcher(wanted)
     return {
         id_: read_instant(entry.metadata.get(key))
         for id_, entry in list(searched.catalogue.entries.items())
-        if matches(entry.metadata, wanted)
+        if is_wanted(entry.metadata)
     }
 
 

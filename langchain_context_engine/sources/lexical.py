@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from langchain_context_engine.clock import moment_asked
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.redact import safe_message
@@ -69,8 +70,6 @@ class LexicalIndex:
         self._shelves: dict[str, Shelf] = {}
         self._lock = threading.Lock()
         self._others_lock = threading.Lock()
-        self._moments = itertools.count(1)
-        self._others_updated_at = 0
         try:
             self._postings = Postings(path)
         except ValueError as error:
@@ -93,9 +92,10 @@ class LexicalIndex:
             self._wait_for_reading(wait_seconds)
             if not shelf.ready.is_set():
                 return None
-            arrived = next(self._moments)
-            self._update(handle, shelf)
-            self._update_others(arrived)
+            asked = moment_asked()
+            if not shelf.is_known_at(asked):
+                self._update(handle, shelf)
+            self._update_others(asked)
             if str(handle.collection.id) == shelf.collection:
                 return shelf
             self._forget(shelf)  # recreated meanwhile under the same name
@@ -139,11 +139,14 @@ class LexicalIndex:
     def find(self, query: LexicalQuery, shelf: Shelf, condition: Filter, admits: Admits, limit: int) -> Found:
         """Return the same with all that was looked at on the way."""
         seen = self._catalogued(shelf.catalogue, admits)
-        of_all = self._postings.search_all(query, condition)
-        own = [(id_, score) for row, score in of_all if (id_ := shelf.catalogue.ids.get(row)) is not None]
+        of_all, ids = self._postings.search_all(query, condition), shelf.catalogue.ids
+        # A record may go meanwhile.
+        both = of_all.keys() & ids.keys()
+        own = [(id_, of_all[row]) for row in both if (id_ := ids.get(row)) is not None]
         is_all = len(of_all) < SEARCHED_AT_ONCE
         # Beside the last of all, of as good a score, others may stand that were left out.
-        sure = own if is_all else [hit for hit in own if hit[1] > of_all[-1][1]]
+        last = 0.0 if is_all else min(of_all.values())
+        sure = own if is_all else [hit for hit in own if hit[1] > last]
         found = settled(sorted(sure, key=_by_score), seen, limit, is_all=True)
         if is_all or len(found or ()) == limit:
             return Found(found or [], dict(own), is_all)
@@ -227,20 +230,18 @@ class LexicalIndex:
                 target=self._refresh, args=(handle, shelf), name="lexical-refresh", daemon=True
             ).start()
 
-    def _update_others(self, arrived: int) -> None:
-        # All sources of a question come at once, so one look at the others serves those who came before it.
-        with self._others_lock:
-            if self._others_updated_at > arrived:
-                return
-            began = next(self._moments)
-            for other in tuple(self._handles):
-                shelf = self._shelves.get(str(other.collection.id))
-                if shelf is not None and shelf.is_exact:
-                    try:
+    def _update_others(self, asked: float) -> None:
+        # All sources of a question come at once, so one look at a collection serves them all.
+        for other in tuple(self._handles):
+            shelf = self._shelves.get(str(other.collection.id))
+            if shelf is None or not shelf.is_exact or shelf.is_known_at(asked):
+                continue
+            with self._others_lock:
+                try:
+                    if not shelf.is_known_at(asked):
                         self._update(other, shelf)
-                    except ContextEngineError as error:
-                        _log.debug("lexical index: %s", safe_message(error))
-            self._others_updated_at = began
+                except ContextEngineError as error:
+                    _log.debug("lexical index: %s", safe_message(error))
 
     def _refresh(self, handle: CollectionHandle, shelf: Shelf) -> None:
         ids = list(shelf.catalogue.entries)

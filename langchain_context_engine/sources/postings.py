@@ -150,21 +150,19 @@ class Postings:
         facets = [self._term("facet", _collection_facet(collection)), self._filter(condition)]
         return self._run(body, [part for part in facets if part is not None], limit)
 
-    def search_all(self, query: LexicalQuery, condition: Filter) -> Sequence[tuple[int, float]]:
-        """Return the best rows of all collections together, as `search` does; at most `SEARCHED_AT_ONCE`.
+    def search_all(self, query: LexicalQuery, condition: Filter) -> Mapping[int, float]:
+        """Return row → BM25 score of the best rows of all collections; at most `SEARCHED_AT_ONCE`.
 
         One search for all costs what the search of one collection does.
         """
         # By its text: as values, True and 1 are equal, and as filters they are not.
         return self._best(query, repr(condition), _Held(condition), self._searcher)
 
-    def _find_best(
-        self, query: LexicalQuery, _: str, condition: _Held, __: Any
-    ) -> Sequence[tuple[int, float]]:
+    def _find_best(self, query: LexicalQuery, _: str, condition: _Held, __: Any) -> Mapping[int, float]:
         body, admitted = self._body(query), self._filter(condition.value)
         if body is None:
-            return ()
-        return tuple(self._run(body, [] if admitted is None else [admitted], SEARCHED_AT_ONCE))
+            return {}
+        return dict(self._run(body, [] if admitted is None else [admitted], SEARCHED_AT_ONCE))
 
     def scores_by_terms(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
         """Return row → BM25 score of these rows; a row that matches nothing is absent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 
@@ -44,8 +45,5 @@ def merge_by_rank(dense: Sequence[str], lexical: Sequence[str]) -> list[str]:
         >>> merge_by_rank(["a", "b", "c"], ["c", "d"])
         ['a', 'c', 'b', 'd']
     """
-    best: dict[str, tuple[int, int]] = {}
-    for leg, ranking in enumerate((dense, lexical)):
-        for rank, id_ in enumerate(ranking):
-            best[id_] = min(best.get(id_, (rank, leg)), (rank, leg))
-    return sorted(best, key=lambda id_: (best[id_], id_))
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(dense, lexical))
+    return [id_ for id_ in dict.fromkeys(in_turn) if id_ is not None]

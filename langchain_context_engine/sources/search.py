@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from langchain_context_engine.filters import EVERYTHING, Filter, matches, passes, to_chroma
+from langchain_context_engine.filters import (
+    EVERYTHING,
+    CandidateTest,
+    Filter,
+    Matcher,
+    filter_test,
+    matcher,
+    to_chroma,
+)
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
 from langchain_context_engine.sources.lexical import Found, LexicalIndex
@@ -121,9 +129,17 @@ class Search:
 
     def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
         """Tell whether a record may be offered."""
-        if id_ in self.rejected or not matches(metadata, self.wanted):
+        if id_ in self.rejected or not self._is_wanted(metadata):
             return False
-        return not self.asks_more or passes(self.to_candidate(id_, {"metadatas": metadata}), self.request)
+        return not self.asks_more or self._passes(self.to_candidate(id_, {"metadatas": metadata}))
+
+    @cached_property
+    def _is_wanted(self) -> Matcher:
+        return matcher(self.wanted)
+
+    @cached_property
+    def _passes(self) -> CandidateTest:
+        return filter_test(self.request)
 
     @cached_property
     def asks_more(self) -> bool:

@@ -40,6 +40,7 @@ class Shelf:
         vectors: Their vectors.
         watch: What tells of changes; None until the first reading.
         is_current: The last look for changes went well.
+        looked_at: When it began.
         ready: The first reading is done.
     """
 
@@ -51,6 +52,7 @@ class Shelf:
     vectors: Vectors = field(default_factory=lambda: Vectors(MOST_VECTOR_BYTES))
     watch: Watch | None = None
     is_current: bool = True
+    looked_at: float = -1.0
     lock: threading.RLock = field(default_factory=threading.RLock)
     ready: threading.Event = field(default_factory=threading.Event)
     reader: threading.Thread | None = None
@@ -70,6 +72,7 @@ class Shelf:
             SourceError: The collection could not be read.
             sqlite3.Error: Its file could not be read.
         """
+        began = time.monotonic()
         if self.watch is None:
             self.watch = watch(handle)
             self.refreshed_at = time.monotonic()
@@ -81,6 +84,11 @@ class Shelf:
                 self.watch = None  # what was told is lost, so the next call compares everything
                 raise
         self.is_current = True
+        self.looked_at = began
+
+    def is_known_at(self, moment: float) -> bool:
+        """Return whether all is taken in that was written before a moment on `time.monotonic()`'s clock."""
+        return self.is_exact and self.is_current and self.looked_at >= moment
 
     def heal(self, ids: Iterable[str], records: Mapping[str, Mapping[str, Any]]) -> None:
         """Compare what the store answered for these ids with what is known, and take in the difference."""

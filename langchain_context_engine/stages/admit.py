@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.filters import in_scope, passes
-from langchain_context_engine.freeze import is_blank
+from langchain_context_engine.filters import CandidateTest, filter_test, scope_test
+from langchain_context_engine.freeze import is_blank, with_fields
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.signals import clamp
 from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
@@ -42,12 +42,13 @@ def admit(
     dropped: dict[Key, Decision] = {}
     changed: list[Decision] = []
     warnings: list[str] = []
+    in_scope, passes = scope_test(request), filter_test(request)
     for name, offer in offers:
         own: set[Key] = set()
-        sound, malformed = _sound(name, offer, request)
+        sound, malformed = _sound(name, offer, in_scope)
         for candidate, fault in sound:
             key = candidate.key
-            reason = fault or _unfit(candidate, request)
+            reason = fault or _unfit(candidate, request, passes)
             if not reason and key not in found and request.limit is not None and len(own) >= request.limit:
                 reason = Reason.OVER_LIMIT
             if reason:
@@ -74,7 +75,7 @@ def admit(
 
 
 def _sound(
-    name: str, offer: Sequence[Any], request: ContextRequest
+    name: str, offer: Sequence[Any], in_scope: CandidateTest
 ) -> tuple[list[tuple[Candidate, Reason | None]], int]:
     """Return the in-scope candidates of an offer, each with its fault, and how many cannot be named."""
     named: list[tuple[Candidate, Reason | None]] = []
@@ -82,26 +83,32 @@ def _sound(
     for item in offer:
         if not isinstance(item, Candidate) or not (isinstance(item.id, str) and item.id):
             nameless += 1
-        elif in_scope(item, request):
+        elif in_scope(item):
             candidate = item if item.source else replace(item, source=name)
             named.append((candidate, Reason.INVALID if _is_malformed(item) else None))
     return named, nameless
 
 
 def _is_malformed(item: Candidate) -> bool:
-    numbers: Iterator[Any] = iter((item.relevance, *item.claims.values()))
-    return not isinstance(item.text, str) or not all(
-        isinstance(n, (int, float)) and not isinstance(n, bool) and math.isfinite(n) for n in numbers
-    )
+    if not isinstance(item.text, str):
+        return True
+    numbers: tuple[Any, ...] = (item.relevance, *item.claims.values())
+    return not all(map(_is_number, numbers))
 
 
-def _unfit(candidate: Candidate, request: ContextRequest) -> Reason | None:
+def _is_number(value: Any) -> bool:
+    is_number = type(value) is float or (isinstance(value, (int, float)) and not isinstance(value, bool))
+    return is_number and math.isfinite(value)
+
+
+def _unfit(candidate: Candidate, request: ContextRequest, passes: CandidateTest) -> Reason | None:
     if is_blank(candidate.text):
         return Reason.EMPTY
-    if candidate.id in request.excluded or candidate.key in request.excluded:
+    excluded = request.excluded
+    if excluded and (candidate.id in excluded or candidate.key in excluded):
         return Reason.EXCLUDED
     # What is pinned must come in: only the scope and exclusions keep it out.
-    return None if candidate.is_pinned or passes(candidate, request) else Reason.FILTERED
+    return None if candidate.is_pinned or passes(candidate) else Reason.FILTERED
 
 
 def _clamped(candidate: Candidate, name: str) -> Candidate:
@@ -109,7 +116,7 @@ def _clamped(candidate: Candidate, name: str) -> Candidate:
     relevance = clamp(candidate.relevance)
     if relevance == candidate.relevance and candidate.provenance:
         return candidate
-    return replace(candidate, relevance=relevance, provenance=candidate.provenance or (name,))
+    return with_fields(candidate, relevance=relevance, provenance=candidate.provenance or (name,))
 
 
 def _merged(first: Candidate, second: Candidate) -> Candidate:

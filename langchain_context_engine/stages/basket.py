@@ -96,6 +96,11 @@ class Basket:
         """The latest choice."""
         return self._log[-1] if self._log else None
 
+    @property
+    def state(self) -> tuple[int, int]:
+        """What tells what is chosen now from what was chosen before: choices ever made, and standing."""
+        return self.steps, len(self._log)
+
     def frame(self, item: int) -> int:
         """Return what a passage costs without its content: separator, marker, a new section's heading."""
         if not self._has_frames:
@@ -131,6 +136,11 @@ class Basket:
         """Return the tokens that a cut text of an item may have within an allowance."""
         return allowance - self.frame(item) - self._note
 
+    def most_text_room(self, allowance: int) -> int:
+        """Return the most tokens that a cut text of any item may have within an allowance."""
+        frame = self.frame(0) if self._has_one_frame and self.items else 0
+        return allowance - frame - self._note
+
     def cut_cost(self, item: int, passage: Passage) -> int:
         """Return what an item's cut text costs as it will be written: its note, closed fences, a heading."""
         if not self._has_frames:
@@ -139,8 +149,8 @@ class Basket:
         written = self._count(self._layout.template.separator + block_of(shown, self._layout))
         return written + self._heading(self.groups[item])
 
-    def open_units(self, units: Sequence[Unit], largest: int, *, within_shares: bool) -> list[Unit]:
-        """Return the units that are not in and might fit so many tokens, in the order given.
+    def open_units(self, units: Sequence[Unit], *, within_shares: bool) -> list[Unit]:
+        """Return the units that are not in, in the order given.
 
         An item cut by its share may grow once shares are filled.
         """
@@ -149,8 +159,7 @@ class Basket:
         return [
             unit
             for unit in units
-            if (unit.size <= largest or unit.item in growing)
-            and unit.index not in chosen.get(unit.item, none)
+            if unit.index not in chosen.get(unit.item, none)
             and (unit.item not in cuts or unit.item in growing)
         ]
 

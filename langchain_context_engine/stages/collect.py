@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.clock import asked_at
 from langchain_context_engine.errors import AllSourcesFailedError, SourceError
 from langchain_context_engine.redact import safe_message
 from langchain_context_engine.request import ContextRequest
@@ -42,7 +43,8 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
 
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
     """Do the same from a running event loop: a source's `afetch` is awaited, `fetch` runs in a thread."""
-    answers = await asyncio.gather(*(_afetch(source, request.apart(), deadline) for source in sources))
+    asked = time.monotonic()
+    answers = await asyncio.gather(*(_afetch(source, request.apart(), asked, deadline) for source in sources))
     return _settle(sources, answers, request)
 
 
@@ -61,11 +63,13 @@ def run_all(
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
     answers: list[Answer] = [_Late()] * len(calls)
     batches: dict[Hashable, list[int]] = {}
+    asked = time.monotonic()
     for i in range(len(calls)):
         shared = company[i] if company else None
         batches.setdefault((i,) if shared is None else shared, []).append(i)
     for places in batches.values():
-        _start({place: calls[place] for place in places}, lambda i, answer: results.put((i, answer)))
+        batch = {place: calls[place] for place in places}
+        _start(batch, lambda i, answer: results.put((i, answer)), asked)
     for _ in calls:
         try:
             i, answer = results.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -75,8 +79,10 @@ def run_all(
     return answers
 
 
-def _start(calls: Mapping[int, Callable[[], Any]], give: Callable[[int, Answer], None]) -> None:
+def _start(calls: Mapping[int, Callable[[], Any]], give: Callable[[int, Answer], None], asked: float) -> None:
     contexts = [contextvars.copy_context() for _ in calls]
+    for context in contexts:
+        context.run(asked_at.set, asked)
 
     def run() -> None:
         for (i, call), context in zip(calls.items(), contexts, strict=True):
@@ -105,12 +111,12 @@ def _fetch(source: Any, request: ContextRequest) -> Any:
         raise SourceError(safe_message(error)) from None
 
 
-async def _afetch(source: Any, request: ContextRequest, deadline: float) -> Answer:
+async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: float) -> Answer:
     try:
         call = (
             source.afetch(request)
             if hasattr(source, "afetch")
-            else _in_thread(lambda: _fetch(source, request))
+            else _in_thread(lambda: _fetch(source, request), asked)
         )
         task: asyncio.Future[Any] = asyncio.ensure_future(call)
     except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
@@ -128,7 +134,7 @@ async def _afetch(source: Any, request: ContextRequest, deadline: float) -> Answ
     return task.exception() or task.result()
 
 
-async def _in_thread(call: Callable[[], Any]) -> Any:
+async def _in_thread(call: Callable[[], Any], asked: float) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -141,7 +147,7 @@ async def _in_thread(call: Callable[[], Any]) -> Any:
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, answer)
 
-    _start({0: call}, give)
+    _start({0: call}, give, asked)
     answer = await future
     if isinstance(answer, Exception):
         raise answer

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
-from langchain_context_engine.layout import Blocks, write
+from langchain_context_engine.layout import Blocks, Written, write
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packed, Packing
 from langchain_context_engine.stages.select import by_density, knapsack
@@ -19,7 +20,6 @@ __all__ = ["Packed", "Packing", "pack"]
 _REFILLS = 6
 """How often room that recounting frees is offered again."""
 
-_ANY_SIZE = 2**62
 _RECUTS = 4
 """How often one item is cut shorter because the written text came out too long."""
 
@@ -59,6 +59,8 @@ class _Packer:
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
         self.blocks: Blocks = {}
+        self.written: Written | None = None
+        self.written_at = (0, 0)
 
     def run(self) -> Packed:
         in_order = self._in_order()
@@ -75,10 +77,9 @@ class _Packer:
         self._recount()
         decisions = [self._decision(i, item) for i, item in enumerate(self.items)]
         return Packed(
-            passages=tuple(self.basket.passages()),
+            written=self._written(),
             decisions=tuple(decisions),
             warnings=tuple(dict.fromkeys(self.warnings)),
-            blocks=self.blocks,
         )
 
     def _pinned(self) -> list[Unit]:
@@ -104,27 +105,27 @@ class _Packer:
 
     def _fill(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False) -> bool:
         """Take what fits, in order; return whether anything was taken."""
-        before = self.basket.steps
+        basket, before = self.basket, self.basket.steps
         is_plain = not within_shares and self.packing.has_only_a_budget
-        left, slack = max(0, self.limit - self.basket.spent), self.basket.slack
-        # Those too large are looked at too where they may be cut, or must yet be told why they are out.
-        cuts = may_cut and not (is_plain and left < self.packing.budget.minimum_cut and not self._pinned())
-        looks_at_all = cuts or len(self.missed) + len(self.basket) < len(self.items)
-        largest = _ANY_SIZE if looks_at_all else left
-        for unit in self.basket.open_units(units, largest, within_shares=within_shares):
-            is_larger = unit.size - slack > self.limit - self.basket.spent
-            if is_plain and is_larger and self._is_known_to_miss(unit.item, may_cut=may_cut):
+        if is_plain:
+            self.missed = {i: why for i, why in self.missed.items() if why[0] is not Reason.OVER_SHARE}
+        is_cutting, cuttable = may_cut and self._has_room_to_cut(), {0, *basket.cuts}
+        for unit in basket.open_units(units, within_shares=within_shares):
+            # What is too large and cannot be cut is told at the end; most are.
+            is_too_large = unit.size > self.limit - basket.spent + basket.slack
+            is_cut = unit.item not in basket.chosen and (is_cutting or unit.item in cuttable)
+            if is_plain and is_too_large and not is_cut:
                 continue
             if self._bar(unit.item):
                 continue
-            cost = self.basket.cost(unit)
+            cost = basket.cost(unit)
             room, reason = self._room(unit.item, within_shares=within_shares)
             if cost <= room:
                 self._take(unit, cost)
                 continue
-            if self.missed.get(unit.item, (None,))[0] is not Reason.OVER_BUDGET:
+            if not is_plain and self.missed.get(unit.item, (None,))[0] is not Reason.OVER_BUDGET:
                 self.missed[unit.item] = (reason, cost, room)
-            is_lone = unit.item not in self.basket or unit.item in self.basket.cuts
+            is_lone = unit.item not in basket or unit.item in basket.cuts
             # What is too long for its cap never gets in whole, so waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP
             if not is_due and unit.item == 0 and unit.size > self.limit:
@@ -132,16 +133,11 @@ class _Packer:
                 is_due, room = True, min(room, self.limit // 2)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
-        return self.basket.steps != before
+        return basket.steps != before
 
-    def _is_known_to_miss(self, item: int, *, may_cut: bool) -> bool:
-        """Return whether looking at a unit that is too large changes nothing: at the end most are."""
-        missed = self.missed.get(item)
-        if missed is None or missed[0] is not Reason.OVER_BUDGET or item == 0 or item in self.basket.cuts:
-            return False
-        left = self.limit - self.basket.spent
-        is_cuttable = left >= self.packing.budget.minimum_cut or self.items[item].candidate.is_pinned
-        return not (may_cut and is_cuttable)
+    def _has_room_to_cut(self) -> bool:
+        left = self.basket.most_text_room(self.limit - self.basket.spent)
+        return left >= self.packing.budget.minimum_cut or bool(self._pinned())
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
@@ -231,8 +227,7 @@ class _Packer:
         """Take back, latest first, what is over budget; return whether room is left to offer again."""
         basket, limit = self.basket, self.limit
         while basket.last is not None:
-            written = write(basket.passages(), self.packing.layout, self.blocks)
-            exact = self.packing.count(written.text)
+            exact = self._written().tokens
             if exact <= limit or self.packing.budget.is_soft:
                 basket.spent = basket.spent if self.packing.budget.is_soft else exact
                 return basket.spent < limit
@@ -247,17 +242,35 @@ class _Packer:
                 self._cut(item, dropped.cost - (exact - limit))
         return basket.spent < limit
 
+    def _written(self) -> Written:
+        """Return the text of what is chosen now, counted."""
+        if self.written is None or self.written_at != self.basket.state:
+            written = write(self.basket.passages(), self.packing.layout, self.blocks)
+            tokens = self.packing.count(written.text) if written.text else 0
+            self.written, self.written_at = replace(written, tokens=tokens), self.basket.state
+        return self.written
+
     def _decision(self, i: int, item: Ranked) -> Decision:
-        kept = Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=Reason.WHOLE)
+        if i not in self.basket:
+            reason, details = self._why_out(i)
+            return Decision(
+                stage="pack", key=item.key, verdict=Verdict.DROPPED, reason=reason, details=details
+            )
+        chosen, of = len(self.basket.chosen.get(i, ())), len(self.units[i])
+        details = {"units": of, "chosen": chosen} if 0 < chosen < of else {}
         if i in self.basket.cuts:
-            return replace(kept, reason=Reason.COMPACTED if i in self.compacted else Reason.CUT)
-        if i in self.basket.chosen:
-            chosen, of = len(self.basket.chosen[i]), len(self.units[i])
-            extracted = replace(kept, reason=Reason.EXTRACTED, details={"units": of, "chosen": chosen})
-            return kept if chosen == of else extracted
-        reason, needed, left = self.missed.get(i, (Reason.OVER_BUDGET, 0, 0))
+            reason = Reason.COMPACTED if i in self.compacted else Reason.CUT
+        else:
+            reason = Reason.WHOLE if chosen == of else Reason.EXTRACTED
+        return Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=reason, details=details)
+
+    def _why_out(self, i: int) -> tuple[Reason, dict[str, Any]]:
+        if i in self.missed:
+            reason, needed, left = self.missed[i]
+        else:
+            best = max(self.units[i], key=attrgetter("value"))
+            reason, needed, left = Reason.OVER_BUDGET, self.basket.cost(best), 0
         if reason is Reason.OVER_BUDGET:
             # What is left in the end, not when it was tried: the figures of the text must agree.
             left = min(max(0, self.limit - self.basket.spent), needed - 1)
-        details = {"needed": needed, "left": left, "missing": needed - left} if needed else {}
-        return replace(kept, verdict=Verdict.DROPPED, reason=reason, details=details)
+        return reason, {"needed": needed, "left": left, "missing": needed - left} if needed else {}

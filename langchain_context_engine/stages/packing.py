@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from langchain_context_engine.budget import Budget
-from langchain_context_engine.layout import Blocks, Layout
+from langchain_context_engine.layout import Layout, Written
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
-from langchain_context_engine.types import Decision, Passage
+from langchain_context_engine.types import Decision
 from langchain_context_engine.units import UnitValue
 
 
@@ -48,16 +48,14 @@ class Packing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """The passages, best first, and one final decision for every ranked item.
+    """The written text, and one final decision for every ranked item.
 
     Attributes:
-        passages: Best first; render gives them their place, marker and cost.
+        written: The text of what was chosen; render gives its passages their cost.
         decisions: One for every item, kept or dropped.
         warnings: What went wrong with compactors.
-        blocks: Rendered passages, for render to use again.
     """
 
-    passages: tuple[Passage, ...] = ()
+    written: Written
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[str, ...] = ()
-    blocks: Blocks = field(default_factory=dict)

@@ -1,11 +1,11 @@
-"""Render: write the text with its sections and citations, and count what everything costs."""
+"""Render: the written text with its sections and citations, and what everything in it costs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from langchain_context_engine.layout import Blocks, Layout, write
+from langchain_context_engine.layout import Layout, Written
 from langchain_context_engine.types import Key, Passage, Section
 
 
@@ -28,18 +28,14 @@ class Rendered:
     sections: tuple[Section, ...] = ()
 
 
-def render(
-    passages: Sequence[Passage], *, layout: Layout, count: Callable[[str], int], blocks: Blocks | None = None
-) -> Rendered:
-    """Return the written text of the passages, recounted.
+def render(written: Written, *, layout: Layout, count: Callable[[str], int]) -> Rendered:
+    """Return a written text with what each of its passages and sections costs.
 
     Args:
-        passages: Best first; the layout orders them.
-        layout: Template, order, sections and markers.
+        written: From pack, counted.
+        layout: What it was written with.
         count: The token counter.
-        blocks: Passages that pack has rendered already.
     """
-    written = write(passages, layout, blocks)
     separator = layout.template.separator
     placed = tuple(
         replace(passage, tokens=count(separator + block if i else block))
@@ -48,7 +44,7 @@ def render(
     cost = {passage.key: passage.tokens for passage in placed}
     return Rendered(
         text=written.text,
-        tokens=count(written.text) if written.text else 0,
+        tokens=written.tokens,
         passages=placed,
         citations={passage.citation: passage.key for passage in placed if passage.citation},
         sections=tuple(replace(s, tokens=sum(cost[key] for key in s.keys)) for s in written.sections),
