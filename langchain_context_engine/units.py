@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count as count_up
+from itertools import repeat
 from typing import NamedTuple
 
 from langchain_context_engine.analysis import analyse, sizes_of, term_number
@@ -110,7 +113,11 @@ def _units(
         values = [base + exponent for exponent in exponents]
     else:
         values = [base - math.log(len(spans))] * len(spans)
-    return [Unit(i, j, *piece) for j, piece in enumerate(zip(spans, sizes, values, strict=True))]
+    return list(map(_unit, zip(repeat(i), count_up(), spans, sizes, values, strict=False)))
+
+
+_unit = partial(tuple.__new__, Unit)
+"""Makes a unit of its fields at the speed of C: a question makes a thousand."""
 
 
 def _shares(text: str, found: Sequence[tuple[int, Sequence[int]]], idf: Sequence[float]) -> list[float]:

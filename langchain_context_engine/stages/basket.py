@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -149,19 +149,17 @@ class Basket:
         written = self._count(self._layout.template.separator + block_of(shown, self._layout))
         return written + self._heading(self.groups[item])
 
-    def open_units(self, units: Sequence[Unit], *, within_shares: bool) -> list[Unit]:
-        """Return the units that are not in, in the order given.
+    def open_units(self, units: Iterable[Unit], *, within_shares: bool) -> Iterator[Unit]:
+        """Yield the units that are not in at this moment, in the order given.
 
         An item cut by its share may grow once shares are filled.
         """
         chosen, cuts, none = self.chosen, self.cuts, frozenset[int]()
-        growing = frozenset() if within_shares else self._cut_by_share
-        return [
-            unit
-            for unit in units
-            if unit.index not in chosen.get(unit.item, none)
-            and (unit.item not in cuts or unit.item in growing)
-        ]
+        growing = frozenset() if within_shares else frozenset(self._cut_by_share)
+        for unit in units:
+            is_chosen = unit.index in chosen.get(unit.item, none)
+            if not is_chosen and (unit.item not in cuts or unit.item in growing):
+                yield unit
 
     def refund(self, item: int) -> int:
         """Return the tokens that releasing an item's cut text would free."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
@@ -107,15 +107,11 @@ class _Packer:
         """Take what fits, in order; return whether anything was taken."""
         basket, before = self.basket, self.basket.steps
         is_plain = not within_shares and self.packing.has_only_a_budget
+        looked_at: Iterable[Unit] = units
         if is_plain:
             self.missed = {i: why for i, why in self.missed.items() if why[0] is not Reason.OVER_SHARE}
-        is_cutting, cuttable = may_cut and self._has_room_to_cut(), {0, *basket.cuts}
-        for unit in basket.open_units(units, within_shares=within_shares):
-            # What is too large and cannot be cut is told at the end; most are.
-            is_too_large = unit.size > self.limit - basket.spent + basket.slack
-            is_cut = unit.item not in basket.chosen and (is_cutting or unit.item in cuttable)
-            if is_plain and is_too_large and not is_cut:
-                continue
+            looked_at = self._fitting(units, is_cutting=may_cut and self._has_room_to_cut())
+        for unit in basket.open_units(looked_at, within_shares=within_shares):
             if self._bar(unit.item):
                 continue
             cost = basket.cost(unit)
@@ -134,6 +130,17 @@ class _Packer:
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
         return basket.steps != before
+
+    def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
+        """Yield the units that may get in at this moment; of what is too large, pack tells at the end."""
+        basket, cuttable = self.basket, {0, *self.basket.cuts}
+        for unit in units:
+            if (
+                unit.size <= self.limit - basket.spent + basket.slack
+                or unit.item in cuttable
+                or (is_cutting and unit.item not in basket.chosen)
+            ):
+                yield unit
 
     def _has_room_to_cut(self) -> bool:
         left = self.basket.most_text_room(self.limit - self.basket.spent)
