@@ -57,22 +57,60 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion) -> list[Fused]:
     nothing: with one leg there is nothing to fuse, and the source's own scale is kept. Fused values
     above 1 are divided by the largest, so order is kept.
     """
+    lent = _lent(candidates, fusion)
+    if lent is None:
+        return [Fused(relevance=candidate.relevance) for candidate in candidates]
+    raised = _raised(candidates, fusion, lent)
+    return [
+        _told(i, raised[i], candidates, lent) if candidate.claims else Fused(relevance=candidate.relevance)
+        for i, candidate in enumerate(candidates)
+    ]
+
+
+def strengths(candidates: Sequence[Candidate], fusion: Fusion) -> list[float]:
+    """Return the relevance that `fuse` gives each candidate, without what it is made of."""
+    lent = _lent(candidates, fusion)
+    return (
+        [candidate.relevance for candidate in candidates]
+        if lent is None
+        else _raised(candidates, fusion, lent)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """What relevance is made of.
+
+    Attributes:
+        first: Relevance by the legs alone.
+        live: Leg → scaled values, of those legs that tell candidates apart.
+        places: Part → place of the borrower → place of the lender.
+    """
+
+    first: Sequence[float]
+    live: Mapping[str, Sequence[float]]
+    places: Mapping[str, Mapping[int, int]]
+
+
+def _lent(candidates: Sequence[Candidate], fusion: Fusion) -> _Lent | None:
+    """Return the first relevance and who lends to whom; None where the lexical leg found nothing."""
     legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
     scaled = {leg: _min_max(candidates, leg) for leg, weight in legs.items() if weight > 0}
     if not scaled.get("lexical"):
-        return [Fused(relevance=candidate.relevance) for candidate in candidates]
+        return None
     live = {leg: values for leg, values in scaled.items() if values}
     total = sum(legs[leg] for leg in live)
+    joint = [0.0] * len(candidates)
+    for leg, values in live.items():
+        weight = legs[leg]
+        joint = [value + weight * own for value, own in zip(joint, values, strict=True)]
     first = [
-        sum(legs[leg] * live[leg][i] for leg in live) / total if candidate.claims else candidate.relevance
-        for i, candidate in enumerate(candidates)
+        value / total if candidate.claims else candidate.relevance
+        for value, candidate in zip(joint, candidates, strict=True)
     ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
-    lent = {
-        "neighbour": _neighbours(candidates, first, place),
-        "link": _namers(candidates, first, fusion.naming) if fusion.link else {},
-    }
-    return _raised(candidates, fusion, first, live, lent)
+    namers = _namers(candidates, first, place, fusion.naming) if fusion.link else {}
+    return _Lent(first, live, {"neighbour": _neighbours(candidates, first, place), "link": namers})
 
 
 def _min_max(candidates: Sequence[Candidate], leg: str) -> list[float]:
@@ -97,13 +135,14 @@ def _neighbours(
     return better
 
 
-def _namers(candidates: Sequence[Candidate], relevance: Sequence[float], naming: int) -> dict[int, int]:
+def _namers(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], naming: int
+) -> dict[int, int]:
     """Return, for each candidate that a top passage links to or names verbatim, the best such passage."""
     by_start: dict[Words, list[tuple[Name, int]]] = {}
     for i, candidate in enumerate(candidates):
         for name in names_of(candidate.metadata):
             by_start.setdefault(name.start, []).append((name, i))
-    place = {candidate.key: i for i, candidate in enumerate(candidates)}
     named: dict[int, int] = {}
     for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
         passage = candidates[namer]
@@ -125,44 +164,29 @@ def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -
     return [(i, name) for names in possible for name, i in names if named.has(name)]
 
 
-def _raised(
-    candidates: Sequence[Candidate],
-    fusion: Fusion,
-    first: Sequence[float],
-    live: Mapping[str, Sequence[float]],
-    lent: Mapping[str, Mapping[int, int]],
-) -> list[Fused]:
-    """Add what neighbours and naming passages lend to the first relevance.
-
-    Args:
-        candidates: The pool.
-        fusion: The weights.
-        first: Relevance by the legs alone.
-        live: Leg → scaled values.
-        lent: Part → place of the borrower → place of the lender.
-    """
-    shares = {"neighbour": fusion.neighbour, "link": fusion.link}
-    raised = [
-        value + sum(shares[part] * first[places[i]] for part, places in lent.items() if i in places)
-        if candidates[i].claims
-        else value
-        for i, value in enumerate(first)
-    ]
+def _raised(candidates: Sequence[Candidate], fusion: Fusion, lent: _Lent) -> list[float]:
+    """Add to the first relevance what neighbours and naming passages lend, and scale what has claims."""
+    raised = list(lent.first)
+    for part, share in (("neighbour", fusion.neighbour), ("link", fusion.link)):
+        for borrower, lender in lent.places[part].items():
+            if candidates[borrower].claims:
+                raised[borrower] += share * lent.first[lender]
     largest = max([1.0, *raised])
-    fused = []
-    for i, candidate in enumerate(candidates):
-        if not candidate.claims:
-            fused.append(Fused(relevance=candidate.relevance))
-            continue
-        lenders = {part: places[i] for part, places in lent.items() if i in places}
-        fused.append(
-            Fused(
-                relevance=raised[i] / largest,
-                parts={
-                    **{leg: values[i] for leg, values in live.items()},
-                    **{part: first[lender] for part, lender in lenders.items()},
-                },
-                lenders={part: candidates[lender].key for part, lender in lenders.items()},
-            )
-        )
-    return fused
+    return [
+        value / largest if candidate.claims else candidate.relevance
+        for value, candidate in zip(raised, candidates, strict=True)
+    ]
+
+
+def _told(i: int, relevance: float, candidates: Sequence[Candidate], lent: _Lent) -> Fused:
+    """Return a candidate's relevance with what it is made of, and by whom."""
+    lenders = {part: places[i] for part, places in lent.places.items() if i in places}
+    parts = {leg: values[i] for leg, values in lent.live.items()}
+    if not lenders:
+        return Fused(relevance=relevance, parts=parts)
+    parts |= {part: lent.first[lender] for part, lender in lenders.items()}
+    return Fused(
+        relevance=relevance,
+        parts=parts,
+        lenders={part: candidates[lender].key for part, lender in lenders.items()},
+    )

@@ -21,6 +21,7 @@ _LONGEST_TOKEN = 100
 """Characters of a token that count; base64 and hashes beyond it would only fill an index."""
 
 _LONGEST_STEM = 40
+_MOST_TOKENS = 2**16
 
 _UNSPACED = (
     r"\u0e00-\u0e4e\u0e80-\u0ecd\u1000-\u109f\u1100-\u11ff\u1780-\u17d3\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff"
@@ -69,7 +70,7 @@ def words(text: str) -> list[str]:
         >>> words("認証はJWT")
         ['認証', '証は', 'jwt']
     """
-    return list(_each(_words_of, _tokens(text)))
+    return list(_each(_WORDS, _tokens(text)))
 
 
 def terms(text: str) -> list[str]:
@@ -84,7 +85,7 @@ def terms(text: str) -> list[str]:
         ['pars', 'parse_url', 'pars', 'url', 'v1.2', 'v1', '2']
     """
     tokens = _tokens(text)
-    found = list(_each(_terms_of, tokens))
+    found = list(_each(_TERMS, tokens))
     if not text.isascii():
         found += chain.from_iterable(t for t in tokens if len(t) > 1 and _UNSPACED_START.match(t))
     return found
@@ -99,7 +100,7 @@ def query_terms(query: str) -> list[str]:
         >>> query_terms("the of and")
         []
     """
-    return list(dict.fromkeys(_each(_terms_of, _tokens(query))))
+    return list(dict.fromkeys(_each(_TERMS, _tokens(query))))
 
 
 def bigrams(terms: Sequence[str]) -> list[str]:
@@ -116,20 +117,10 @@ def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 
-def _each(of: Callable[[str], tuple[str, ...]], tokens: Iterable[str]) -> Iterator[str]:
-    # What is cached is kept short, and runs of an unspaced script, which rarely repeat, stay out.
-    return chain.from_iterable(
-        _pairs(token) if token[0] > "\u0dff" and _UNSPACED_START.match(token) else of(token[:_LONGEST_TOKEN])
-        for token in tokens
-    )
-
-
-@lru_cache(maxsize=2**16)
 def _words_of(token: str) -> tuple[str, ...]:
     return (token.casefold().replace("’", "'").removesuffix("'s"),)
 
 
-@lru_cache(maxsize=2**16)
 def _terms_of(token: str) -> tuple[str, ...]:
     token, apostrophe, ending = token.replace("’", "'").strip("_").partition("'")
     word = token.casefold()
@@ -140,6 +131,36 @@ def _terms_of(token: str) -> tuple[str, ...]:
         parts = word.split(".") if "." in word else map(str.casefold, _PART.findall(token))
         return (word, *(stem(part) for part in parts if part not in STOP_WORDS))
     return (stem(word),)
+
+
+class _Memo(dict[str, tuple[str, ...]]):
+    """Token → what it gives, worked out when it is first looked up: a look-up runs at the speed of C.
+
+    What is kept is kept short, and runs of an unspaced script, which rarely repeat, stay out. One that
+    is full starts anew.
+    """
+
+    def __init__(self, of: Callable[[str], tuple[str, ...]]) -> None:
+        super().__init__()
+        self._of = of
+
+    def __missing__(self, token: str) -> tuple[str, ...]:
+        if token[0] > "\u0dff" and _UNSPACED_START.match(token):
+            return _pairs(token)
+        if len(token) > _LONGEST_TOKEN:
+            return self[token[:_LONGEST_TOKEN]]
+        found = self._of(token)
+        if len(self) >= _MOST_TOKENS:
+            self.clear()
+        self[token] = found
+        return found
+
+
+_WORDS, _TERMS = _Memo(_words_of), _Memo(_terms_of)
+
+
+def _each(memo: _Memo, tokens: Iterable[str]) -> Iterator[str]:
+    return chain.from_iterable(map(memo.__getitem__, tokens))
 
 
 def _pairs(run: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class _Rows:
 
     matrix: Any
     lengths: Any
+    inverse: Any
     is_dead: Any
     ids: list[str]
     places: dict[str, int]
@@ -72,7 +73,12 @@ class Vectors:
             return
         start = len(rows.ids)
         rows.matrix[start : start + len(block)] = block
-        rows.lengths[start : start + len(block)] = np.sqrt((block.astype(np.float64) ** 2).sum(axis=1))
+        lengths = np.sqrt((block.astype(np.float64) ** 2).sum(axis=1))
+        rows.lengths[start : start + len(block)] = lengths
+        # Of a vector without a length, every cosine is 0.
+        rows.inverse[start : start + len(block)] = np.divide(
+            1, lengths, out=np.zeros_like(lengths), where=lengths > 0
+        )
         rows.is_dead[start : start + len(block)] = False
         rows.ids.extend(given)
         rows.places.update(zip(given, range(start, start + len(block)), strict=True))
@@ -105,16 +111,18 @@ class Vectors:
         living = used - self._dead
         if living + more > most:
             self.is_too_large, self._rows = True, None
-            return _Rows(None, None, None, [], {})
+            return _Rows(None, None, None, None, [], {})
         room = min(most, max(_FIRST_ROOM, (living + more) * 5 // 4))
         kept = np.flatnonzero(~rows.is_dead[:used]) if rows is not None else np.empty(0, dtype=int)
         room = -(-room // block) * block
         matrix, lengths = np.zeros((room, dimensions), dtype=np.float32), np.zeros(room)
+        inverse = np.zeros(room, dtype=np.float32)
         ids = [rows.ids[place] for place in kept] if rows is not None else []
         if rows is not None:
             matrix[:living], lengths[:living] = rows.matrix[kept], rows.lengths[kept]
+            inverse[:living] = rows.inverse[kept]
         places = {id_: place for place, id_ in enumerate(ids)}
-        self._rows, self._dead = _Rows(matrix, lengths, np.zeros(room, dtype=bool), ids, places), 0
+        self._rows, self._dead = _Rows(matrix, lengths, inverse, np.zeros(room, dtype=bool), ids, places), 0
         return self._rows
 
     def nearest(self, vector: Sequence[float], space: str) -> Callable[[int], list[tuple[str, float]]]:
@@ -127,7 +135,8 @@ class Vectors:
         size = len(rows.ids)
         query = np.asarray(vector, dtype=np.float32)
         far, unsure = _distances(rows, query, size, space)
-        far[rows.is_dead[:size]] = np.inf
+        if rows.is_dead[:size].any():
+            far[rows.is_dead[:size]] = np.inf
 
         def first(n: int) -> list[tuple[str, float]]:
             bound = np.inf if n >= size else float(np.partition(far, n)[n]) + unsure
@@ -192,12 +201,11 @@ def _distances(rows: _Rows, query: Any, size: int, space: str) -> tuple[Any, flo
     block = _block(len(query))
     blocks = rows.matrix[: -(-size // block) * block].reshape(-1, block, len(query))
     dots = (blocks @ query).reshape(-1)[:size]
-    lengths = rows.lengths[:size]
     own = float(np.sqrt(query.astype(np.float64) @ query))
-    longest = float(lengths.max()) if size else 0.0
     if space == "cosine":
-        scale = lengths * own
-        return 1 - np.divide(dots, scale, out=np.zeros(size), where=scale > 0), _UNSURE
+        return 1 - dots * rows.inverse[:size] * np.float32(1 / own if own else 0.0), _UNSURE
+    lengths = rows.lengths[:size]
+    longest = float(lengths.max()) if size else 0.0
     if space == "ip":
         return 1 - dots.astype(np.float64), _UNSURE * (1 + own * longest)
     return lengths**2 + own**2 - 2 * dots.astype(np.float64), _UNSURE * (1 + (own + longest) ** 2)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.fusion import Fusion, fuse
+from langchain_context_engine.fusion import Fusion, strengths
 from langchain_context_engine.links import links_of
 from langchain_context_engine.redact import safe_message
 from langchain_context_engine.request import ContextRequest
@@ -117,7 +117,7 @@ class _Reach:
         pool = list(self.known.values())
         if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
             return
-        relevance = [fused.relevance for fused in fuse(pool, fusion)]
+        relevance = strengths(pool, fusion)
         best = [pool[i] for i in sorted(range(len(pool)), key=lambda i: (-relevance[i], i))]
         wanted: dict[Key, tuple[Key, Reason]] = {}
         for candidate in best[:STRONGEST] if fusion.neighbour else ():
