@@ -86,9 +86,11 @@ def measure(text: str, count: Callable[[str], int]) -> int:
     return count(text)
 
 
-def prepare(text: str, count: Callable[[str], int]) -> None:
-    """Analyse a text before a question meets it."""
-    sizes_of(text, count)
+def prepare(text: str, count: Callable[[str], int] | None) -> None:
+    """Analyse a text before a question meets it; without a counter, all but its sizes."""
+    analyse(text)
+    if count is not None:
+        sizes_of(text, count)
 
 
 def term_number(term: str) -> bytes:

@@ -91,9 +91,11 @@ class Asking:
 def _prepared_by(config: EngineConfig) -> Callable[[str], None]:
     """Return what works out of a text what does not depend on the question, when a source reads it."""
     parts = config.parts()
+    # A counter of one's own may ask a server, which nobody wants to be asked for every text there is.
+    count = parts.packing.count if isinstance(config.tokenizer, str) else None
 
     def prepare(text: str) -> None:
-        analysis.prepare(text, parts.packing.count)
+        analysis.prepare(text, count)
         dedupe.prepare(text, parts.dedupe_threshold)
 
     return prepare

@@ -169,14 +169,20 @@ class ChromaSource:
             return None
         return "memory"
 
-    def prepare(self) -> None:
-        """Read the collection into the lexical index now, rather than with the first question.
+    def prepare(self, *, with_texts: bool = True) -> None:
+        """Read the collection now, rather than with the first question.
+
+        Args:
+            with_texts: Wait too until what a question would work out of a text that it meets for the
+                first time is worked out; False leaves that to the background.
 
         Raises:
             SourceError: The collection could not be read.
         """
         if self.hybrid:
-            self._shared.lexical.sync(self._handle)
+            shelf = self._shared.lexical.sync(self._handle)
+            if shelf is not None and with_texts:
+                shelf.prepared.wait()
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))

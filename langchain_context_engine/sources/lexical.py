@@ -16,6 +16,7 @@ from langchain_context_engine.clock import moment_asked
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.redact import safe_message
+from langchain_context_engine.sources import background
 from langchain_context_engine.sources.catalogue import Admits, Catalogue, Entry
 from langchain_context_engine.sources.changes import CountWatch
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
@@ -54,7 +55,8 @@ class LexicalIndex:
     Args:
         path: A directory to keep the index in; None keeps it in memory.
         refresh_seconds: See above.
-        on_text: Called with each text that stays in memory when it is read.
+        on_text: Called once with each text that stays in memory, up to `most_texts`.
+        most_texts: See above.
     """
 
     def __init__(
@@ -63,8 +65,10 @@ class LexicalIndex:
         *,
         refresh_seconds: float = 30.0,
         on_text: Callable[[str], None] | None = None,
+        most_texts: int = 2**16,
     ) -> None:
         self._on_text = on_text
+        self._texts_left = most_texts
         self._refresh_seconds = refresh_seconds
         self._handles: list[CollectionHandle] = []
         self._shelves: dict[str, Shelf] = {}
@@ -186,7 +190,7 @@ class LexicalIndex:
 
     def _shelf(self, collection: str) -> Shelf:
         with self._lock:
-            new = Shelf(collection, self._postings, self._rows, self._on_text)
+            new = Shelf(collection, self._postings, self._rows)
             return self._shelves.setdefault(collection, new)
 
     def _forget(self, shelf: Shelf) -> None:
@@ -197,11 +201,8 @@ class LexicalIndex:
     def _start_reading(self, handle: CollectionHandle, shelf: Shelf) -> None:
         with self._lock:
             if shelf.reader is None or not shelf.reader.is_alive():
-                shelf.reader = threading.Thread(
-                    target=self._read_first, args=(handle, shelf), name="lexical-index", daemon=True
-                )
                 shelf.began_at = time.monotonic()
-                shelf.reader.start()
+                shelf.reader = background.start(self._read_first, handle, shelf, name="lexical-index")
 
     def _read_first(self, handle: CollectionHandle, shelf: Shelf) -> None:
         try:
@@ -212,6 +213,18 @@ class LexicalIndex:
             _log.debug("lexical index: %s", safe_message(error))
         finally:
             shelf.ready.set()
+        self._prepare_texts(shelf)
+
+    def _prepare_texts(self, shelf: Shelf) -> None:
+        """Do once what a question would otherwise do when it first meets a text."""
+        for entry in tuple(shelf.catalogue.entries.values()):
+            if self._on_text is None or self._texts_left <= 0 or background.is_ending():
+                break
+            if entry.text is not None:
+                self._texts_left -= 1
+                self._on_text(entry.text)
+                time.sleep(0)  # a question that comes meanwhile goes first
+        shelf.prepared.set()
 
     def _update(self, handle: CollectionHandle, shelf: Shelf) -> None:
         with shelf.lock:
@@ -226,9 +239,7 @@ class LexicalIndex:
         now = time.monotonic()
         if not shelf.is_exact and now - shelf.refreshed_at > self._refresh_seconds:
             shelf.refreshed_at = now
-            threading.Thread(
-                target=self._refresh, args=(handle, shelf), name="lexical-refresh", daemon=True
-            ).start()
+            background.start(self._refresh, handle, shelf, name="lexical-refresh")
 
     def _update_others(self, asked: float) -> None:
         # All sources of a question come at once, so one look at a collection serves them all.
@@ -247,6 +258,8 @@ class LexicalIndex:
         ids = list(shelf.catalogue.entries)
         try:
             for start in range(0, len(ids), _BATCH):
+                if background.is_ending():
+                    return
                 batch = ids[start : start + _BATCH]
                 shelf.heal(batch, handle.read(batch, FIELDS))
         except ContextEngineError as error:

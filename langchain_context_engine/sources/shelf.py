@@ -6,10 +6,12 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.errors import SourceError
+from langchain_context_engine.sources import background
 from langchain_context_engine.sources.catalogue import Catalogue, Entry
 from langchain_context_engine.sources.changes import Changes, Watch, watch
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
@@ -35,19 +37,18 @@ class Shelf:
         collection: Chroma's id of the collection, another one once it is recreated.
         postings: Where its words are indexed.
         rows: Gives each record its row there.
-        on_text: Called with each text that is kept.
         catalogue: Its records.
         vectors: Their vectors.
         watch: What tells of changes; None until the first reading.
         is_current: The last look for changes went well.
         looked_at: When it began.
         ready: The first reading is done.
+        prepared: Its texts are prepared for questions.
     """
 
     collection: str
     postings: Postings
     rows: Iterator[int]
-    on_text: Callable[[str], None] | None = None
     catalogue: Catalogue = field(default_factory=Catalogue)
     vectors: Vectors = field(default_factory=lambda: Vectors(MOST_VECTOR_BYTES))
     watch: Watch | None = None
@@ -55,6 +56,7 @@ class Shelf:
     looked_at: float = -1.0
     lock: threading.RLock = field(default_factory=threading.RLock)
     ready: threading.Event = field(default_factory=threading.Event)
+    prepared: threading.Event = field(default_factory=threading.Event)
     reader: threading.Thread | None = None
     began_at: float = 0.0
     refreshed_at: float = 0.0
@@ -149,6 +151,8 @@ class Shelf:
     def _apply(self, handle: CollectionHandle, changes: Changes) -> None:
         self._remove(changes.gone)
         for start in range(0, len(changes.written), _BATCH):
+            if background.is_ending():
+                raise SourceError("the program ends")
             self._read_in(handle, changes.written[start : start + _BATCH])
         self.postings.commit()
 
@@ -182,8 +186,6 @@ class Shelf:
         is_kept = self.is_exact and len(text) <= self._characters_left
         if is_kept:
             self._characters_left -= len(text)
-            if self.on_text is not None:
-                self.on_text(text)
         self.catalogue.put(id_, Entry(entry.row, entry.digest, entry.metadata, text) if is_kept else entry)
 
     def _remove(self, ids: Sequence[str]) -> None:

@@ -56,7 +56,7 @@ class SharedResources:
     Args:
         lexical_path: A directory to keep the lexical index in; None keeps it in memory.
         max_queries: Embedded queries to remember.
-        on_text: Called with each text that stays in memory when it is read.
+        on_text: Called once with each text that stays in memory.
     """
 
     def __init__(
