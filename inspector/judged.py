@@ -100,7 +100,7 @@ def table(rows: list[dict[str, Any]], traces: dict[str, Opened], *, is_tried: bo
             state.choose(traces[rows[chosen[0]]["asked"]].name)
             st.session_state["judging"] = "Grade this question"
 
-    st.text(f"{tally(rows)}, the worst first." if is_tried else "The worst first.")
+    st.text(f"{tally(rows)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first.")
     st.caption("Choose a row to see and grade its candidates.")
     column = st.column_config
     hidden = {"asked"} if is_tried else {"asked", "change", "verdict"}

@@ -119,7 +119,7 @@ def grade_table(rows: Iterable[Row], grades: Grades, *, only_unjudged: bool = Fa
 
 
 def quality_table(judged: Iterable[tuple[str, Quality, Quality]]) -> list[dict[str, Any]]:
-    """Return one row a question: the figures as recorded and as tried, the worst first.
+    """Return one row a question: the figures as recorded and as tried: regressions, then the worst first.
 
     Args:
         judged: Question, figures of the baseline, figures of what is tried.
@@ -138,24 +138,28 @@ def quality_table(judged: Iterable[tuple[str, Quality, Quality]]) -> list[dict[s
         }
         for query, before, after in judged
     ]
-    return sorted(table, key=lambda row: math.inf if math.isnan(row["nDCG@10"]) else row["nDCG@10"])
+    return sorted(table, key=_badness)
+
+
+def _badness(row: Mapping[str, Any]) -> tuple[bool, float]:
+    return row["verdict"] != _REGRESSION, math.inf if math.isnan(row["nDCG@10"]) else row["nDCG@10"]
 
 
 def tally(table: Iterable[Mapping[str, Any]]) -> str:
     """Return how many questions of a `quality_table` became better or worse, in words."""
     count = Counter(row["verdict"] for row in table)
-    told = {"better": "better", "regression": "worse", "unchanged": "unchanged"}
+    told = {"better": "better", _REGRESSION: "worse", "unchanged": "unchanged"}
     return ", ".join(f"{count[verdict]} {words}" for verdict, words in told.items())
 
 
-_NOISE = 0.005
+_NOISE, _REGRESSION = 0.005, "regression"
 
 
 def _verdict(before: Quality, after: Quality) -> str:
     change = after.ndcg - before.ndcg
     if math.isnan(change) or abs(change) < _NOISE:
         return "unchanged"
-    return "better" if change > 0 else "regression"
+    return "better" if change > 0 else _REGRESSION
 
 
 def weights_table(learned: Tuning) -> list[dict[str, Any]]:

@@ -120,8 +120,15 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
     if grades:
         was = quality(old, state.replayed(opened, {})[1], grades)
         now = quality(context, rows, grades)
+        judged = f"{now.coverage:.0%} judged"
         columns[4].metric(
-            "nDCG@10", f"{now.ndcg:.3f}", round(now.ndcg - was.ndcg, 3) or None, border=True, height="stretch"
+            "nDCG@10",
+            f"{now.ndcg:.3f}",
+            round(now.ndcg - was.ndcg, 3) or None,
+            border=True,
+            height="stretch",
+            help=f"Of the first ten {judged}.",
+            delta_description=judged,
         )
     else:
         columns[4].metric(

@@ -56,6 +56,10 @@ def test_the_worst_question_comes_first_and_a_regression_is_named():
     assert [row["question"] for row in table] == ["worse?", "fine?"]
     assert [row["verdict"] for row in table] == ["regression", "unchanged"]
     assert tally(table) == "0 better, 1 worse, 1 unchanged"
+    assert [row["question"] for row in quality_table([("bad?", other, other), ("worse?", good, other)])] == [
+        "worse?",
+        "bad?",
+    ]
     assert means([good, other]).ndcg == pytest.approx((good.ndcg + other.ndcg) / 2)
 
 
