@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
@@ -20,12 +20,12 @@ from langchain_context_engine.filters import (
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import CollectionHandle
 from langchain_context_engine.sources.lexical import LexicalIndex
-from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector, check_vector
 from langchain_context_engine.sources.records import to_candidate
 from langchain_context_engine.sources.search import Search
 from langchain_context_engine.sources.shelf import Shelf
 from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.together import Together
 from langchain_context_engine.types import Candidate
 
 DEFAULT_LIMIT = 20
@@ -103,19 +103,24 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
+        begun = self.begin(request)
+        return [] if begun is None else begun[0].candidates(begun[1])
+
+    def begin(self, request: ContextRequest) -> tuple[Search, list[str]] | None:
+        """Return a search and the ids that `fetch` will return, or None where there is nothing to find."""
         pushed = all_of(read_scope(request.scope), read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         if limit == 0 or pushed == NOTHING or request.kinds == ():
-            return []
+            return None
         if request.vector is None and not request.query.strip():
-            return []
+            return None
         search = self._search(request, self._vector(request), pushed)
         search.rejected |= {
             item if isinstance(item, str) else item[1]
             for item in request.excluded
             if isinstance(item, str) or item[0] == self.collection_name
         }
-        return search.run(request.offset, request.offset + limit)
+        return search, search.find(request.offset + limit)[request.offset :]
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
         """Return the candidates of these ids in their order; the missing and the out of scope are left out.
@@ -137,7 +142,7 @@ class ChromaSource:
         ]
         if not has_query:
             return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
-        return search.complete(kept, LexicalQuery.of(request.query))
+        return search.candidates(kept)
 
     def link_named(self, text: str, request: ContextRequest) -> list[str]:
         """Return the ids, in scope, whose title, or path and symbol, stands verbatim in a text.
@@ -154,8 +159,8 @@ class ChromaSource:
             if (entry := entries.get(id_)) is not None and is_known(entry.metadata)
         ]
 
-    def company(self, request: ContextRequest) -> Hashable | None:
-        """Return what those sources share that are best asked one after the other, in one thread.
+    def company(self, request: ContextRequest) -> Together | None:
+        """Return what asks those sources together that share an index and answer from memory.
 
         None where a store or an embedder may have to be waited for. Threads that wait for nothing only
         take turns, which costs more than it gives.
@@ -167,7 +172,7 @@ class ChromaSource:
             return None
         if not shelf.vectors.has_all(len(shelf.catalogue.entries)):
             return None
-        return "memory"
+        return Together(self._shared.lexical)
 
     def prepare(self, *, with_texts: bool = True) -> None:
         """Read the collection now, rather than with the first question.

@@ -44,6 +44,35 @@ class Found:
     is_all: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Whose scores are asked for.
+
+    Attributes:
+        shelf: The collection's; None is one without words.
+        ids: Of its records.
+        found: What a search with the same question found, whose scores need not be worked out again;
+            the ids must pass its filter.
+    """
+
+    shelf: Shelf | None
+    ids: Sequence[str]
+    found: Found | None = None
+
+    def rows(self) -> dict[int, str]:
+        """Return row → id of those that are catalogued."""
+        if self.shelf is None:
+            return {}
+        entries = self.shelf.catalogue.entries
+        return {entry.row: id_ for id_ in self.ids if (entry := entries.get(id_)) is not None}
+
+    def unknown(self, rows: Mapping[int, str]) -> list[int]:
+        """Return the rows whose score by terms is not known yet."""
+        if self.found is None:
+            return list(rows)
+        return [] if self.found.is_all else [row for row, id_ in rows.items() if id_ not in self.found.scores]
+
+
 class LexicalIndex:
     """A BM25 index over many collections. Thread-safe.
 
@@ -164,29 +193,27 @@ class LexicalIndex:
                 return Found(found, dict(hits), is_all)
             rung = deeper(rung, rung + 1)
 
-    def scores(
-        self, query: LexicalQuery, shelf: Shelf, ids: Sequence[str], found: Found | None = None
-    ) -> dict[str, tuple[float, float]]:
-        """Return id → (BM25 by terms, BM25 by pairs of terms); 0 where nothing matches.
+    def scores(self, query: LexicalQuery, shelf: Shelf, ids: Sequence[str]) -> dict[str, tuple[float, float]]:
+        """Return id → (BM25 by terms, BM25 by pairs of terms); 0 where nothing matches."""
+        return self.scores_of_all(query, [Asked(shelf, ids)])[0]
 
-        Args:
-            query: The question.
-            shelf: The collection's.
-            ids: Whose scores.
-            found: What a search with this question found, whose scores need not be worked out again;
-                the ids must pass its filter.
-        """
-        entries = shelf.catalogue.entries
-        rows = {entry.row: id_ for id_ in ids if (entry := entries.get(id_)) is not None}
-        known = found.scores if found else {}
-        unknown = [] if found and found.is_all else [row for row, id_ in rows.items() if id_ not in known]
+    def scores_of_all(
+        self, query: LexicalQuery, asked: Sequence[Asked]
+    ) -> list[dict[str, tuple[float, float]]]:
+        """Return the same for several collections, whose rows are looked up together."""
+        rows = [each.rows() for each in asked]
+        unknown = [row for each, own in zip(asked, rows, strict=True) for row in each.unknown(own)]
         by_terms = self._postings.scores_by_terms(query, unknown)
-        by_pairs = self._postings.scores_by_pairs(query, list(rows))
-        scores = dict.fromkeys(ids, (0.0, 0.0))
-        for row, id_ in rows.items():
-            own = known.get(id_)
-            scores[id_] = (by_terms.get(row, 0.0) if own is None else own, by_pairs.get(row, 0.0))
-        return scores
+        by_pairs = self._postings.scores_by_pairs(query, [row for own in rows for row in own])
+        told = []
+        for each, own in zip(asked, rows, strict=True):
+            known = each.found.scores if each.found else {}
+            scores = dict.fromkeys(each.ids, (0.0, 0.0))
+            for row, id_ in own.items():
+                score = known.get(id_)
+                scores[id_] = (by_terms.get(row, 0.0) if score is None else score, by_pairs.get(row, 0.0))
+            told.append(scores)
+        return told
 
     def _shelf(self, collection: str) -> Shelf:
         with self._lock:

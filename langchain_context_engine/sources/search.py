@@ -19,7 +19,7 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
-from langchain_context_engine.sources.lexical import Found, LexicalIndex
+from langchain_context_engine.sources.lexical import Asked, Found, LexicalIndex
 from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector
 from langchain_context_engine.sources.ranking import deeper, merge_by_rank, settled
@@ -69,8 +69,8 @@ class Search:
     found: Found | None = None
     to_candidate: ToCandidate = Candidate
 
-    def run(self, offset: int, needed: int) -> list[Candidate]:
-        """Return the candidates of places `offset` to `needed`, best first.
+    def find(self, needed: int) -> list[str]:
+        """Return the ids of the `needed` best, best first.
 
         What the legs offer is read and checked again; where something is refused (it was deleted, or
         changed since it was catalogued), they are asked once more without it.
@@ -86,15 +86,25 @@ class Search:
                 break
             self.rejected |= refused
             self.is_strict = True
-        return self.complete(order[offset:], query)
+        return order
 
-    def complete(self, ids: Sequence[str], query: LexicalQuery) -> list[Candidate]:
+    def asks(self, ids: Sequence[str]) -> Asked:
+        """Return what the index of words is asked about ids that were found."""
+        if self.lexical is None:
+            return Asked(None, ids)
+        # What is not exact may have been brought up to date by what was read since.
+        shelf = self.lexical[1]
+        return Asked(shelf, ids, self.found if shelf.is_exact else None)
+
+    def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
-        scores: Mapping[str, tuple[float, float]] = {}
-        if self.lexical:
-            index, shelf = self.lexical
-            # What is not exact may have been brought up to date by what was read since.
-            scores = index.scores(query, shelf, ids, self.found if shelf.is_exact else None)
+        if self.lexical is None:
+            return self.complete(ids, {})
+        query = LexicalQuery.of(self.request.query)
+        return self.complete(ids, self.lexical[0].scores_of_all(query, [self.asks(ids)])[0])
+
+    def complete(self, ids: Sequence[str], scores: Mapping[str, tuple[float, float]]) -> list[Candidate]:
+        """Return the same, told the scores by words."""
         measured = self._measure(ids)
         found = []
         for id_ in ids:

@@ -26,8 +26,9 @@ class Source(Protocol):
       scope left out;
     * `link_named(text, request)`: ids in this source, in scope, whose title, or path and symbol,
       stands verbatim in a text;
-    * `company(request)`: what those sources share that are best asked one after the other in one thread,
-      since they answer from memory; None for a thread of its own;
+    * `company(request)`: what those sources share that are best asked in one thread, since they answer
+      from memory: hashable, and where it is callable, called with these sources and the request in place
+      of each `fetch`, to return what each would; None for a thread of its own;
     * `share(shared)`: a copy of it that uses an engine's `SharedResources`;
     * `collection_name`: the `source` of its candidates where that is not its `name`.
 

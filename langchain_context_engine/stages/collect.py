@@ -7,7 +7,7 @@ import contextvars
 import queue
 import threading
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,8 +36,15 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
     Raises:
         AllSourcesFailedError: Every source failed.
     """
-    company = [source.company(request) if hasattr(source, "company") else None for source in sources]
-    answers = run_all([_blocking(source, request.apart()) for source in sources], deadline, company)
+    companies: dict[Hashable, list[int]] = {}
+    for i, source in enumerate(sources):
+        company = source.company(request) if hasattr(source, "company") else None
+        companies.setdefault((i,) if company is None else company, []).append(i)
+    jobs = [
+        (places, _asking(company, [sources[i] for i in places], request))
+        for company, places in companies.items()
+    ]
+    answers = _run(jobs, deadline)
     return _settle(sources, answers, request)
 
 
@@ -48,9 +55,7 @@ async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: fl
     return _settle(sources, answers, request)
 
 
-def run_all(
-    calls: Sequence[Callable[[], Any]], deadline: float, company: Sequence[Hashable | None] = ()
-) -> list[Answer]:
+def run_all(calls: Sequence[Callable[[], Any]], deadline: float) -> list[Answer]:
     """Run calls at once and return what each gave, or the exception it raised, in order.
 
     Threads are daemons: one that hangs keeps neither the answer nor the program's exit waiting.
@@ -58,19 +63,22 @@ def run_all(
     Args:
         calls: What to run.
         deadline: On `time.monotonic()`'s clock, in seconds.
-        company: For each call: those with an equal value run one after the other; None runs by itself.
     """
+    return _run([([i], _each([call])) for i, call in enumerate(calls)], deadline)
+
+
+Job = Callable[[], Iterable[Answer]]
+"""What one thread does: gives the answers of some sources in their order."""
+
+
+def _run(jobs: Sequence[tuple[Sequence[int], Job]], deadline: float) -> list[Answer]:
+    """Run jobs at once; each comes with the places of its answers."""
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
-    answers: list[Answer] = [_Late()] * len(calls)
-    batches: dict[Hashable, list[int]] = {}
+    answers: list[Answer] = [_Late()] * sum(len(places) for places, _ in jobs)
     asked = time.monotonic()
-    for i in range(len(calls)):
-        shared = company[i] if company else None
-        batches.setdefault((i,) if shared is None else shared, []).append(i)
-    for places in batches.values():
-        batch = {place: calls[place] for place in places}
-        _start(batch, lambda i, answer: results.put((i, answer)), asked)
-    for _ in calls:
+    for places, job in jobs:
+        _start(places, job, lambda i, answer: results.put((i, answer)), asked)
+    for _ in answers:
         try:
             i, answer = results.get(timeout=max(0.0, deadline - time.monotonic()))
         except queue.Empty:
@@ -79,20 +87,41 @@ def run_all(
     return answers
 
 
-def _start(calls: Mapping[int, Callable[[], Any]], give: Callable[[int, Answer], None], asked: float) -> None:
-    contexts = [contextvars.copy_context() for _ in calls]
-    for context in contexts:
-        context.run(asked_at.set, asked)
+def _start(places: Sequence[int], job: Job, give: Callable[[int, Answer], None], asked: float) -> None:
+    context = contextvars.copy_context()
+    context.run(asked_at.set, asked)
 
-    def run() -> None:
-        for (i, call), context in zip(calls.items(), contexts, strict=True):
-            try:
-                answer = context.run(call)
-            except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
-                answer = error
-            give(i, answer)
+    def work() -> None:
+        for place, answer in zip(places, job(), strict=True):
+            give(place, answer)
 
-    threading.Thread(target=run, daemon=True, name="context-engine-source").start()
+    threading.Thread(target=context.run, args=(work,), daemon=True, name="context-engine-source").start()
+
+
+def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) -> Job:
+    """Return what asks sources that share something: all together where that can, or one after the other."""
+    if not callable(company):
+        return _each([_blocking(source, request.apart()) for source in sources])
+
+    def ask() -> Iterable[Answer]:
+        try:
+            answers: Iterable[Answer] = company(sources, request.apart())
+        except Exception as error:  # noqa: BLE001 - whatever it raises costs only these sources
+            return [error] * len(sources)
+        return answers
+
+    return ask
+
+
+def _each(calls: Sequence[Callable[[], Any]]) -> Job:
+    return lambda: map(_answer, calls)
+
+
+def _answer(call: Callable[[], Any]) -> Answer:
+    try:
+        return contextvars.copy_context().run(call)
+    except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
+        return error
 
 
 def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
@@ -147,7 +176,7 @@ async def _in_thread(call: Callable[[], Any], asked: float) -> Any:
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, answer)
 
-    _start({0: call}, give, asked)
+    _start([0], _each([call]), give, asked)
     answer = await future
     if isinstance(answer, Exception):
         raise answer
