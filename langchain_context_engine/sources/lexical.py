@@ -8,8 +8,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from langchain_context_engine.clock import moment_asked
@@ -20,6 +19,7 @@ from langchain_context_engine.sources import background
 from langchain_context_engine.sources.catalogue import Admits, Catalogue, Entry
 from langchain_context_engine.sources.changes import CountWatch
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
+from langchain_context_engine.sources.lexical_scores import Asked, Found
 from langchain_context_engine.sources.postings import SEARCHED_AT_ONCE, LexicalQuery, Postings
 from langchain_context_engine.sources.ranking import deeper, settled
 from langchain_context_engine.sources.shelf import Shelf
@@ -27,50 +27,6 @@ from langchain_context_engine.sources.shelf import Shelf
 _FIRST_RUNG = 50
 _BATCH = 1000
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search by words found.
-
-    Attributes:
-        hits: (id, BM25 score) of admitted records, best first, ties by id.
-        scores: Id → score of all that was looked at, admitted or not.
-        is_all: Nothing else that passes the filter matches.
-    """
-
-    hits: list[tuple[str, float]]
-    scores: Mapping[str, float]
-    is_all: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Whose scores are asked for.
-
-    Attributes:
-        shelf: The collection's; None is one without words.
-        ids: Of its records.
-        found: What a search with the same question found, whose scores need not be worked out again;
-            the ids must pass its filter.
-    """
-
-    shelf: Shelf | None
-    ids: Sequence[str]
-    found: Found | None = None
-
-    def rows(self) -> dict[int, str]:
-        """Return row → id of those that are catalogued."""
-        if self.shelf is None:
-            return {}
-        entries = self.shelf.catalogue.entries
-        return {entry.row: id_ for id_ in self.ids if (entry := entries.get(id_)) is not None}
-
-    def unknown(self, rows: Mapping[int, str]) -> list[int]:
-        """Return the rows whose score by terms is not known yet."""
-        if self.found is None:
-            return list(rows)
-        return [] if self.found.is_all else [row for row, id_ in rows.items() if id_ not in self.found.scores]
 
 
 class LexicalIndex:

@@ -19,7 +19,8 @@ from langchain_context_engine.filters import (
 )
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.sources.collection import FIELDS, CollectionHandle
-from langchain_context_engine.sources.lexical import Asked, Found, LexicalIndex
+from langchain_context_engine.sources.lexical import LexicalIndex
+from langchain_context_engine.sources.lexical_scores import Asked, Found
 from langchain_context_engine.sources.postings import LexicalQuery
 from langchain_context_engine.sources.query_vectors import Vector
 from langchain_context_engine.sources.ranking import deeper, merge_by_rank, settled
