@@ -19,6 +19,7 @@ from tests.inspector.walking import (
     choose_row,
     go_to,
     settle,
+    table_of,
     turn,
     visits,
     wait_until_it_answers,
@@ -104,6 +105,19 @@ def test_a_trace_dropped_in_opens_for_its_session_alone(visit, tmp_path):
     other = visit(page.url.split("/", 3)[3], expects_a_card=True)
     assert "only in this file" not in other.inner_text("body")
     assert "another session" in other.inner_text("body")
+
+
+def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(visit, journal):
+    with Journal(journal) as opened:
+        for query in ("which of the many?", HOSTILE):
+            (found,) = opened.traces(1, search=query)
+            opened.judge(query, opened.trace(found.id).candidates[-1].key, 3)
+    page = visit("judge?judging=All judged questions")
+    assert "which of the many?" in table_of(page).split(HOSTILE)[0]
+    choose_row(page, 0)
+    page.get_by_role("button", name="Take the grade back").wait_for()
+    settle(page)
+    assert "which of the many?" in page.inner_text("body")
 
 
 def test_the_live_tail_shows_a_new_question_by_itself(visit, journal):

@@ -113,7 +113,7 @@ def test_what_is_tuned_is_given_back_or_taken_away_as_code():
     assert at.slider(key="w_relevance").value == 0.5
 
 
-def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(tmp_path, monkeypatch):
+def test_the_judged_questions_are_listed_worst_first(tmp_path, monkeypatch):
     path = tmp_path / "j.db"
     with Journal(path) as journal:
         for query in ("When do invoices go out?", "Who may refund?"):
