@@ -96,15 +96,18 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     )
 
 
-def assemble(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts) -> Context:
+def assemble(
+    candidates: Sequence[Candidate], request: ContextRequest, parts: Parts, *, ordered: Ordered | None = None
+) -> Context:
     """Rank, dedupe, pack and render candidates into a context.
 
     Args:
         candidates: From collect and expand, in the engine's order.
         request: With `now` filled in.
         parts: Resolved settings.
+        ordered: What `order` gave of the same, where it was asked already.
     """
-    ordered = order(candidates, request, parts)
+    ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
     packing = parts.packing_for(request)
     with _timed("pack", timings):

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.assemble import Parts, assemble, order
+from langchain_context_engine.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.budget import Budget
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.orders import shared_prefix
 from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.signals import Signal
-from langchain_context_engine.types import Candidate, Context, Key, Passage, Ranked, Status
+from langchain_context_engine.types import Context, Key, Passage, Ranked, Status
 
 REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds"})
 """Settings that act while asking: a replay cannot show what they would find."""
@@ -40,7 +39,8 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
     """
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     request, config = _changed(context, engine, changed_settings)
-    return _built(context, request, config, config.parts())
+    parts = config.parts()
+    return _built(context, request, config, parts, order(context.candidates, request, parts))
 
 
 def replay_ranked(
@@ -59,32 +59,20 @@ def replay_ranked(
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     request, config = _changed(context, engine, changed_settings)
     parts = config.parts()
-    parts = replace(parts, signals={name: _Once(signal) for name, signal in parts.signals.items()})
-    again = _built(context, request, config, parts)
-    return again, order(context.candidates, request, parts).items
+    ordered = order(context.candidates, request, parts)
+    return _built(context, request, config, parts, ordered), ordered.items
 
 
-class _Once:
-    """A signal over the same candidates and the same question, worked out when it is first asked."""
-
-    def __init__(self, signal: Signal) -> None:
-        self.signal = signal
-        self.values: Sequence[float] | None = None
-
-    def __call__(self, candidates: Sequence[Candidate], request: ContextRequest) -> Sequence[float]:
-        if self.values is None:
-            self.values = self.signal(candidates, request)
-        return self.values
-
-
-def _built(context: Context, request: ContextRequest, config: EngineConfig, parts: Parts) -> Context:
+def _built(
+    context: Context, request: ContextRequest, config: EngineConfig, parts: Parts, ordered: Ordered
+) -> Context:
     if request.budget == 0 or request.k == 0:
         return replace(
             context, text="", tokens=0, budget=request.budget or 0, passages=(), citations={}, sections=(),
             decisions=(), status=Status.EMPTY, is_truncated=request.budget == 0, request=request,
             settings=config.described(),
         )  # fmt: skip
-    again = assemble(context.candidates, request, parts)
+    again = assemble(context.candidates, request, parts, ordered=ordered)
     return replace(
         again,
         decisions=(*(d for d in context.decisions if d.stage in _BEFORE_RANK), *again.decisions),
