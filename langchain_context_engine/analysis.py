@@ -7,6 +7,8 @@ when they read them: a question then meets no text for the first time.
 
 from __future__ import annotations
 
+import math
+import sys
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -48,8 +50,13 @@ class Analysis:
         """The pieces' spans, in order."""
         return list(zip(self.edges[::2], self.edges[1::2], strict=True))
 
+    @property
+    def terms(self) -> frozenset[int]:
+        """The numbers of all its terms."""
+        return frozenset(memoryview(self.pairs).cast("I"))
+
     def pieces_with(self, term: bytes) -> Iterator[int]:
-        """Yield the places of the pieces that have a term (see `term_number`), in order."""
+        """Yield the places of the pieces that have a term, given as the bytes of its number, in order."""
         place = self.pairs.find(term)
         while place >= 0:
             if place % _WIDTH == 0:
@@ -66,7 +73,7 @@ def analyse(text: str) -> Analysis:
     numbers: list[int] = []
     ends: list[int] = []
     for start, end in spans:
-        numbers += map(_number, frozenset(terms(text[start:end])))
+        numbers += map(term_number, frozenset(terms(text[start:end])))
         ends.append(len(numbers))
     # Arrays made at once take what they need, growing ones more.
     edges = array("I", chain.from_iterable(spans))
@@ -93,12 +100,45 @@ def prepare(text: str, count: Callable[[str], int] | None) -> None:
         sizes_of(text, count)
 
 
-def term_number(term: str) -> bytes:
-    """Return what a term is found by in an analysis."""
-    return array("I", (_number(term),)).tobytes()
-
-
 @lru_cache(maxsize=2**16)
-def _number(term: str) -> int:
-    # Two terms share a number once in four thousand million pairs.
+def term_number(term: str) -> int:
+    """Return the number of a term; two share one once in four thousand million pairs."""
     return crc32(term.encode("utf-8", "replace"))
+
+
+Found = tuple[tuple[int, tuple[int, ...]], ...]
+"""Which of some terms stand in a text: (place of the term among them, pieces that have it)."""
+
+
+@lru_cache(maxsize=1024)
+def find_terms(text: str, wanted: tuple[int, ...]) -> Found:
+    """Return which of some terms (their numbers) stand in which pieces of a text.
+
+    Kept for a little, since ranking and packing ask the same.
+    """
+    pieces = analyse(text)
+    found = []
+    for i, number in enumerate(wanted):
+        term = number.to_bytes(_WIDTH, sys.byteorder)
+        if term in pieces.pairs and (places := tuple(pieces.pieces_with(term))):
+            found.append((i, places))
+    return tuple(found)
+
+
+def idf_of(found: Sequence[Found], wanted: int) -> list[float]:
+    """Return BM25's inverse document frequency of each of so many terms over the texts."""
+    n, df = len(found), [0] * wanted
+    for terms_found in found:
+        for term, _ in terms_found:
+            df[term] += 1
+    return [math.log(1 + (n - have + 0.5) / (have + 0.5)) for have in df]
+
+
+def shares_of(text: str, found: Found, idf: Sequence[float]) -> list[float]:
+    """Return, for each piece of a text, the share of the wanted terms' idf that it carries, 0–1."""
+    shares = [0.0] * len(analyse(text))
+    total = math.fsum(idf)
+    for term, places in found:
+        for place in places:
+            shares[place] += idf[term]
+    return [share / total for share in shares] if found and total else shares

@@ -55,6 +55,13 @@ _WRAPPED_WIDTH = 50
 
 _LOOKBEHIND = 24
 
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST_BARE = 24
+"""Characters of a piece without a letter that is joined to another; longer ones are rows of figures."""
+
+_LONGEST_JOINED = 1000
+"""Characters that joining may come to: a column of figures does not become one piece."""
+
 
 def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences.
@@ -81,6 +88,9 @@ def sentence_spans(text: str) -> list[Span]:
 def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     r"""Return the spans that an extract may choose from: sentences, a title joined to what follows it.
 
+    A short piece without a letter, as `[19]` or a closing bracket, goes with the one before it: alone it
+    would say nothing.
+
     Args:
         text: The text.
         first_line_words: A first line of at most so many words is joined to the sentence after it,
@@ -98,7 +108,23 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     newline = text.find("\n", start)
     inside = sum(1 for _, end in spans if end <= newline)
     is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
-    return [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
+    return _with_words(text, [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans)
+
+
+def _with_words(text: str, spans: list[Span]) -> list[Span]:
+    """Join short pieces without a letter to the piece before them, the first to the one after it."""
+    joined: list[Span] = []
+    for start, end in spans:
+        is_part = joined and (_is_bare(text, start, end) or _is_bare(text, *joined[-1]))
+        if is_part and end - joined[-1][0] <= _LONGEST_JOINED:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _is_bare(text: str, start: int, end: int) -> bool:
+    return end - start <= _LONGEST_BARE and not _LETTER.search(text, start, end)
 
 
 def is_code(text: str) -> bool:

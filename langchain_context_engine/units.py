@@ -9,12 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count as count_up
 from itertools import repeat
 from typing import NamedTuple
 
-from langchain_context_engine.analysis import analyse, sizes_of, term_number
+from langchain_context_engine.analysis import (
+    analyse,
+    find_terms,
+    idf_of,
+    shares_of,
+    sizes_of,
+    term_number,
+)
 from langchain_context_engine.sentences import Span
 from langchain_context_engine.types import Candidate, Ranked
 from langchain_context_engine.words import query_terms
@@ -30,7 +37,7 @@ CODE_KINDS = frozenset({"code", "code_history"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitValue:
-    """What weighs in a unit's value `passage · score + log softmax(local · x)`.
+    """What weighs in a unit's value `passage · score + log softmax(local · x) − size · log tokens`.
 
     Measured on labelled questions, see the README's benchmark.
 
@@ -38,11 +45,13 @@ class UnitValue:
         passage: Weight of the passage's score.
         local: Sharpness of the softmax over the passage's units.
         smoothing: Share of its neighbours' local score that a unit gets.
+        size: How much a unit's length counts against it.
     """
 
     passage: float = 14.0
-    local: float = 4.0
+    local: float = 5.0
     smoothing: float = 0.1
+    size: float = 0.25
 
 
 class Unit(NamedTuple):
@@ -87,19 +96,26 @@ def split_units(
         and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
         for i, item in enumerate(items)
     ]
-    wanted = [term_number(term) for term in dict.fromkeys(query_terms(query))] if any(splits) else []
-    found = [_found(item.candidate.text, wanted) for item in items]
-    idf = _idf(found, len(wanted))
+    wanted = numbers_of(query) if any(splits) else ()
+    found = [find_terms(item.candidate.text, wanted) if wanted else () for item in items]
+    idf = idf_of(found, len(wanted))
     return [
-        _units(i, item, value, _shares(item.candidate.text, found[i], idf), count)
+        _units(i, item, value, shares_of(item.candidate.text, found[i], idf), count)
         if splits[i]
-        else [_whole(i, item.candidate, value.passage * item.score, count)]
+        else [_whole(i, item, value, count)]
         for i, item in enumerate(items)
     ]
 
 
-def _whole(i: int, candidate: Candidate, value: float, count: Callable[[str], int]) -> Unit:
-    return Unit(i, 0, (0, len(candidate.text)), sizes_of(candidate.text, count)[0], value)
+def numbers_of(query: str) -> tuple[int, ...]:
+    """Return the numbers of a question's terms, each once, in order."""
+    return tuple(map(term_number, query_terms(query)))
+
+
+def _whole(i: int, item: Ranked, value: UnitValue, count: Callable[[str], int]) -> Unit:
+    text = item.candidate.text
+    size = sizes_of(text, count)[0]
+    return Unit(i, 0, (0, len(text)), size, value.passage * item.score - value.size * _log(size))
 
 
 def _units(
@@ -107,12 +123,14 @@ def _units(
 ) -> list[Unit]:
     text = item.candidate.text
     base, sizes, spans = value.passage * item.score, sizes_of(text, count)[1:], analyse(text).spans
+    less = [value.size * _log(size) for size in sizes]
     if any(shares):
         exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
         base -= math.log(math.fsum(map(math.exp, exponents)))
-        values = [base + exponent for exponent in exponents]
+        values = [base + exponent - minus for exponent, minus in zip(exponents, less, strict=True)]
     else:
-        values = [base - math.log(len(spans))] * len(spans)
+        base -= math.log(len(spans))
+        values = [base - minus for minus in less]
     return list(map(_unit, zip(repeat(i), count_up(), spans, sizes, values, strict=False)))
 
 
@@ -120,43 +138,40 @@ _unit = partial(tuple.__new__, Unit)
 """Makes a unit of its fields at the speed of C: a question makes a thousand."""
 
 
-def _shares(text: str, found: Sequence[tuple[int, Sequence[int]]], idf: Sequence[float]) -> list[float]:
-    """Return, for each piece of a text, the share of the query's idf that its terms carry, 0–1."""
-    shares = [0.0] * len(analyse(text))
+@lru_cache(maxsize=4096)
+def _log(size: int) -> float:
+    """Return the logarithm of a number of tokens; a counter may find none."""
+    return math.log(max(1, size))
+
+
+def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> list[float]:
+    """Return how much of a question the best single piece of each passage holds, 0–1.
+
+    Args:
+        candidates: The passages.
+        wanted: The numbers of the question's terms; a rare one counts more.
+    """
+    found = [find_terms(candidate.text, wanted) for candidate in candidates]
+    idf = idf_of(found, len(wanted))
     total = math.fsum(idf)
-    for term, places in found:
-        for place in places:
-            shares[place] += idf[term]
-    return [share / total for share in shares] if found and total else shares
+    best = []
+    for candidate, held in zip(candidates, found, strict=True):
+        # One term stands in some piece; more need not stand in the same.
+        if len(held) > 1 and is_divisible(candidate.text, candidate.kind):
+            best.append(max(shares_of(candidate.text, held, idf)))
+        else:
+            best.append(math.fsum(idf[term] for term, _ in held) / total)
+    return best
+
+
+def is_prose(text: str, kind: str) -> bool:
+    """Return whether a passage is no program."""
+    return kind not in CODE_KINDS and analyse(text).is_prose
 
 
 def is_divisible(text: str, kind: str) -> bool:
     """Return whether a passage may be packed by its sentences: it is prose of more than one."""
-    if kind in CODE_KINDS:
-        return False
-    pieces = analyse(text)
-    return pieces.is_prose and len(pieces) > 1
-
-
-def _found(text: str, wanted: Sequence[bytes]) -> list[tuple[int, list[int]]]:
-    """Return (place of a wanted term, pieces of the text that have it) of those that stand in it."""
-    if not wanted:
-        return []
-    pieces = analyse(text)
-    return [
-        (i, places)
-        for i, term in enumerate(wanted)
-        if term in pieces.pairs and (places := list(pieces.pieces_with(term)))
-    ]
-
-
-def _idf(found: Sequence[Sequence[tuple[int, Sequence[int]]]], wanted: int) -> list[float]:
-    """Return BM25's idf of each query term over the texts."""
-    n, df = len(found), [0] * wanted
-    for terms_found in found:
-        for term, _ in terms_found:
-            df[term] += 1
-    return [math.log(1 + (n - have + 0.5) / (have + 0.5)) for have in df]
+    return is_prose(text, kind) and len(analyse(text)) > 1
 
 
 def _smoothed(scores: Sequence[float], share: float) -> list[float]:

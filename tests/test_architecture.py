@@ -14,7 +14,7 @@ LAYERS = {
     "values": "errors clock freeze registry request types verdicts metadata settings redact",
     "parts": (
         "where filters calls links highlights trigrams tokens words sentences"
-        " boundaries signals fusion latest truncate units templates"
+        " boundaries signals fusion pseudo_feedback latest truncate units templates"
         " citations compact layout orders budget identity shingles similarity wire codec telemetry"
         " result_cache analysis"
     ),

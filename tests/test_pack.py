@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from langchain_context_engine import Template
 from langchain_context_engine.stages.select import Diversity, by_density, knapsack, optimality_gap
 from langchain_context_engine.types import Reason, Verdict
+from langchain_context_engine.units import UnitValue
 from tests.builders import a_candidate
 from tests.pack_builders import BARE, MARKED, engine_of, reasons, text_of
 
@@ -111,6 +112,16 @@ def test_a_long_passage_is_packed_by_the_sentences_that_answer():
     decision = next(d for d in context.decisions if d.key[1] == "long" and d.verdict is Verdict.KEPT)
     assert decision.reason is Reason.EXTRACTED
     assert decision.details["units"] == 13
+
+
+@pytest.mark.parametrize(("size", "first"), [(0.25, "short"), (0.0, "long")])
+def test_of_two_passages_that_are_nearly_as_good_the_shorter_goes_first(size, first):
+    found = [
+        a_candidate(id="long", text=text_of(30), relevance=0.9),
+        a_candidate(id="short", text=text_of(10, "v"), relevance=0.89),
+    ]
+    context = engine_of(found, unit_value=UnitValue(size=size)).build("q", budget=32)
+    assert [key for key, reason in reasons(context).items() if reason is Reason.WHOLE] == [first]
 
 
 def test_density_prefers_more_score_per_token():

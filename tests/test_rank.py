@@ -7,7 +7,6 @@ import math
 import pytest
 
 from langchain_context_engine import Candidate, ConfigError, ContextEngine
-from langchain_context_engine.fusion import Fusion, fuse
 from langchain_context_engine.latest import asks_for_latest, named_identifiers
 from langchain_context_engine.signals import SIGNALS, Keyword, Lookup, Recency
 from langchain_context_engine.stages.rank import rank
@@ -148,52 +147,6 @@ def test_scaling_never_erases_equal_claims(claims, number):
     """E48."""
     items = ranked([a_candidate(relevance=0.8, claims=claims) for _ in range(number)]).items
     assert [item.score for item in items] == [0.8] * number
-
-
-def test_claims_are_fused_once_over_all_sources():
-    found = [
-        a_candidate(source="a", claims={"dense": 0.9, "lexical": 0.0}),
-        a_candidate(source="b", claims={"dense": 0.1, "lexical": 10.0}),
-        a_candidate(source="b", claims={"dense": 0.5, "lexical": 5.0}),
-    ]
-    first, second, third = (f.relevance for f in fuse(found, Fusion()))
-    assert (first, second) == (pytest.approx(0.4), pytest.approx(0.6))
-    assert third == pytest.approx(0.5)
-
-
-def test_a_candidate_without_claims_keeps_its_relevance_among_fused_ones():
-    found = [
-        a_candidate(relevance=0.37),
-        a_candidate(claims={"dense": 0.9, "lexical": 2.0}),
-        a_candidate(claims={"dense": 0.1, "lexical": 0.0}),
-    ]
-    assert fuse(found, Fusion())[0].relevance == 0.37
-
-
-def test_a_neighbour_lends_relevance_and_the_ledger_says_who():
-    found = [
-        a_candidate(id="1", claims={"dense": 0.9, "lexical": 9.0}, neighbours=("2",)),
-        a_candidate(id="2", claims={"dense": 0.2, "lexical": 1.0}, neighbours=("1",)),
-        a_candidate(id="3", claims={"dense": 0.2, "lexical": 1.0}),
-        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
-    ]
-    ranking = ranked(found)
-    score = {item.key[1]: item.score for item in ranking.items}
-    assert score["2"] > score["3"]
-    assert ("2", Reason.NEIGHBOUR, ("memories", "1")) in [
-        (d.key[1], d.reason, d.details["other"]) for d in ranking.decisions
-    ]
-
-
-def test_a_passage_that_the_best_one_names_is_lifted():
-    found = [
-        a_candidate(id="1", text="Moved into the Harbor Pilot guide.", claims={"dense": 0.9, "lexical": 9.0}),
-        a_candidate(id="2", metadata={"title": "Harbor Pilot guide"}, claims={"dense": 0.2, "lexical": 1.0}),
-        a_candidate(id="3", metadata={"title": "Another guide"}, claims={"dense": 0.2, "lexical": 1.0}),
-        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
-    ]
-    score = {item.key[1]: item.score for item in ranked(found).items}
-    assert score["2"] > score["3"]
 
 
 def test_recency_enters_only_when_the_question_asks_for_the_latest():

@@ -85,6 +85,24 @@ def test_a_title_is_joined_to_the_sentence_after_it():
     assert units(f"{long}.\nText.") == [f"{long}.", "Text."]
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("He sailed (refs. 5,9). It rained. [19] )", ["He sailed (refs. 5,9).", "It rained. [19] )"]),
+        ("We met.\n---\nWe left.", ["We met.\n---", "We left."]),
+        ("2.\n\nGo outside.", ["2.\n\nGo outside."]),
+        ("What was paid? 51.2", ["What was paid? 51.2"]),
+        ("12. 13.", ["12. 13."]),
+    ],
+)
+def test_a_piece_without_a_letter_never_stands_alone(text, expected):
+    assert units(text) == expected
+
+
+def test_a_column_of_figures_does_not_become_one_piece():
+    assert len(units("Year\n" + "\n".join(f"{1000 + n}; {n * n}." for n in range(500)))) > 4
+
+
 @settings(deadline=None, max_examples=300)
 @given(st.text(alphabet=st.sampled_from("ab A1.!?\n\r|-`~#'\")。」\t…*_ ")) | st.text())
 def test_spans_are_ordered_trimmed_and_cover_everything_but_space(text):

@@ -47,7 +47,7 @@ def rank(
             where the question asks for the latest of something.
         fusion: How search legs are fused into relevance.
     """
-    fused = fuse(candidates, fusion or Fusion())
+    fused = fuse(candidates, fusion or Fusion(), request.query)
     relevance = [f.relevance for f in fused]
     warnings: list[str] = []
     if weights is None:

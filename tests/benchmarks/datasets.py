@@ -28,10 +28,18 @@ _LAYOUT = 1  # grows when records are written differently, so that cached collec
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """A benchmark: a folder of data, and which of its questions count."""
+    """A benchmark: a folder of data, which of its questions count, and a file of old versions to plant.
+
+    What is planted goes into the source of what it is a version of, so every search meets it.
+    """
 
     folder: str
     counts: Callable[[Mapping[str, Any]], bool]
+    planted: str = ""
+
+    @property
+    def cache(self) -> str:
+        return f"{self.folder}_planted" if self.planted else self.folder
 
 
 SETS = {
@@ -42,9 +50,12 @@ SETS = {
     "code": Set("code_commits", lambda q: not q["category"].startswith("latest_change")),
     "latest": Set("code_commits", lambda q: q["category"].startswith("latest_change")),
     "scifact": Set("scifact", lambda q: bool(q["gold_spans"])),
+    "planted": Set(
+        "code_commits", lambda q: not q["category"].startswith("latest_change"), "corpus_history_dups.jsonl"
+    ),
 }
 MEAN_OF = ("locomo", "news", "wiki", "docs", "code", "scifact")
-"""The six sets whose mean is told; `latest` stands apart."""
+"""The six sets whose mean is told; `latest` stands apart, and so does `planted`: `code` with old versions."""
 
 SEQUENCES = {
     "chat_messages": ("thread", "turn"),
@@ -108,12 +119,17 @@ def load(name: str, data: Path, *, queries: int = 0, seed: int = 0, split: str =
     lines = [q for q in _lines(folder / f"queries.{split}.jsonl") if chosen.counts(q)]
     if 0 < queries < len(lines):
         lines = [lines[i] for i in sorted(random.Random(seed).sample(range(len(lines)), queries))]
-    return Dataset(name, tuple(_records(folder / "corpus.jsonl")), tuple(map(_question, lines)))
+    records = [*_lines(folder / "corpus.jsonl")]
+    if chosen.planted:
+        source_of = {record["id"]: record["source"] for record in records}
+        old = {line["id"]: line for line in _lines(folder / chosen.planted)}
+        records += [{**line, "source": source_of[line["metadata"]["duplicate_of"]]} for line in old.values()]
+    return Dataset(name, tuple(_records(records)), tuple(map(_question, lines)))
 
 
 def collections(dataset: Dataset, cache: Path, embeddings: Any = None) -> dict[str, Any]:
     """Return source → Chroma collection, made and filled where the cache has none."""
-    folder = cache / SETS[dataset.name].folder
+    folder = cache / SETS[dataset.name].cache
     folder.mkdir(parents=True, exist_ok=True)
     embeddings = embeddings or LocalEmbeddings()
     client = chromadb.PersistentClient(str(folder), chromadb.Settings(anonymized_telemetry=False))
@@ -158,9 +174,9 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, file)
 
 
-def _records(path: Path) -> Iterable[Record]:
+def _records(lines: Iterable[Mapping[str, Any]]) -> Iterable[Record]:
     parts: dict[str, int] = {}
-    for line in _lines(path):
+    for line in lines:
         metadata = {k: v for k, v in line["metadata"].items() if v not in (None, [], {})}
         if "created_at" in metadata:
             metadata["created_at"] = int(read_instant(metadata["created_at"]).timestamp())

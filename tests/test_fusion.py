@@ -1,0 +1,143 @@
+"""Fusion: one relevance from several claims, and what sentences, the best passages, neighbours and names add."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine.fusion import Fusion, fuse
+from langchain_context_engine.pseudo_feedback import pseudo_feedback
+from langchain_context_engine.signals import SIGNALS
+from langchain_context_engine.stages.rank import rank
+from langchain_context_engine.types import Reason
+from tests.builders import a_candidate, a_request
+
+
+def ranked(candidates, **request):
+    return rank(candidates, a_request(**request), signals=SIGNALS)
+
+
+def test_claims_are_fused_once_over_all_sources():
+    found = [
+        a_candidate(source="a", claims={"dense": 0.9, "lexical": 0.0}),
+        a_candidate(source="b", claims={"dense": 0.1, "lexical": 10.0}),
+        a_candidate(source="b", claims={"dense": 0.5, "lexical": 5.0}),
+    ]
+    first, second, third = (f.relevance for f in fuse(found, Fusion()))
+    assert (first, second) == (pytest.approx(0.4), pytest.approx(0.6))
+    assert third == pytest.approx(0.5)
+
+
+def test_a_candidate_without_claims_keeps_its_relevance_among_fused_ones():
+    found = [
+        a_candidate(relevance=0.37),
+        a_candidate(claims={"dense": 0.9, "lexical": 2.0}),
+        a_candidate(claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    assert fuse(found, Fusion())[0].relevance == 0.37
+
+
+def test_a_neighbour_lends_relevance_and_the_ledger_says_who():
+    found = [
+        a_candidate(id="1", claims={"dense": 0.9, "lexical": 9.0}, neighbours=("2",)),
+        a_candidate(id="2", claims={"dense": 0.2, "lexical": 1.0}, neighbours=("1",)),
+        a_candidate(id="3", claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    ranking = ranked(found)
+    score = {item.key[1]: item.score for item in ranking.items}
+    assert score["2"] > score["3"]
+    assert ("2", Reason.NEIGHBOUR, ("memories", "1")) in [
+        (d.key[1], d.reason, d.details["other"]) for d in ranking.decisions
+    ]
+
+
+def around_the_answer(text="We talked about it.", **metadata):
+    """Return the relevance of five passages in a row; the middle one answers."""
+    found = [
+        a_candidate(
+            id=str(place),
+            text=text,
+            metadata=metadata,
+            claims={"dense": 0.9, "lexical": 9.0} if place == 2 else {"dense": 0.2, "lexical": 1.0},
+            neighbours=tuple(str(beside) for beside in (place - 1, place + 1) if beside in range(5)),
+        )
+        for place in range(5)
+    ]
+    apart = a_candidate(id="apart", claims={"dense": 0.2, "lexical": 1.0})
+    last = a_candidate(id="last", claims={"dense": 0.1, "lexical": 0.0})
+    return [fused.relevance for fused in fuse([*found, apart, last], Fusion())][:6]
+
+
+def test_talk_lends_over_two_passages_the_more_the_nearer():
+    first, second, answer, fourth, fifth, apart = around_the_answer()
+    assert answer > second == fourth > first == fifth > apart
+
+
+def test_a_function_lends_to_the_next_one_only():
+    for first, second, _, _, _, apart in (
+        around_the_answer(symbol="pay"),
+        around_the_answer("def f(x):\n    return x"),
+    ):
+        assert second > first > apart
+        talk = around_the_answer()
+        assert first < talk[0]
+        assert second < talk[1]
+
+
+def test_a_passage_that_the_best_one_names_is_lifted():
+    found = [
+        a_candidate(id="1", text="Moved into the Harbor Pilot guide.", claims={"dense": 0.9, "lexical": 9.0}),
+        a_candidate(id="2", metadata={"title": "Harbor Pilot guide"}, claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="3", metadata={"title": "Another guide"}, claims={"dense": 0.2, "lexical": 1.0}),
+        a_candidate(id="4", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    score = {item.key[1]: item.score for item in ranked(found).items}
+    assert score["2"] > score["3"]
+
+
+def test_a_passage_that_holds_the_question_in_one_sentence_beats_one_that_scatters_it():
+    claims = {"dense": 0.5, "lexical": 5.0}
+    found = [
+        a_candidate(id="1", text="The invoice is out. Nobody paid. The marina waits.", claims=claims),
+        a_candidate(id="2", text="The marina paid the invoice. Nobody waits. It is out.", claims=claims),
+        a_candidate(id="3", text="A berth is free. It rains.", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    best = ranked(found, query="Which marina paid its invoice?").items[0]
+    assert best.key[1] == "2"
+    assert best.signals["sentence"] == 1.0
+
+
+def told_by_the_best(text, **settings):
+    """Return the relevance of a passage and of one about something else, both strangers to the question."""
+    best, other = {"dense": 0.9, "lexical": 9.0}, {"dense": 0.2, "lexical": 0.0}
+    found = [
+        a_candidate(text="Billing goes through Stripe since the Paddle outage.", claims=best),
+        a_candidate(text=text, claims=other),
+        a_candidate(text="A berth for the winter costs less.", claims=other),
+        a_candidate(text="Masts come down in October.", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    fused = fuse(found, Fusion(**settings), "how does billing work?")
+    return fused[1].relevance, fused[2].relevance
+
+
+def test_what_the_best_passage_says_lifts_others_that_say_it():
+    lifted, plain = told_by_the_best("The outage of Paddle took a day.")
+    assert lifted > plain
+    lifted, plain = told_by_the_best("The outage of Paddle took a day.", feedback=0.0)
+    assert lifted == plain
+
+
+def test_a_passage_is_not_lifted_by_its_own_words_nor_by_those_of_the_question():
+    said = [frozenset(words) for words in ({"billing", "stripe"}, {"billing", "fee"}, {"mast"})]
+    assert pseudo_feedback(said, [1.0, 0.5, 0.0], frozenset({"billing"})) == [0.0, 0.0, 0.0]
+    assert pseudo_feedback([], [], frozenset()) == []
+
+
+def test_a_question_without_words_is_ranked_by_the_legs_alone():
+    found = [
+        a_candidate(claims={"dense": 0.9, "lexical": 0.0}),
+        a_candidate(claims={"dense": 0.1, "lexical": 10.0}),
+    ]
+    assert [f.relevance for f in fuse(found, Fusion(), "what is it?")] == [
+        f.relevance for f in fuse(found, Fusion())
+    ]
