@@ -123,7 +123,7 @@ def test_usage_counts_each_use_once_while_it_is_being_written(journal):
         journal.touch([KEY])
         assert journal.usage([KEY]) == {KEY: number}
         if number % 100 == 0:
-            assert journal.flush(timeout=30)  # more would wait than may, where writing is slow
+            assert journal.flush(timeout_seconds=30)  # more would wait than may, where writing is slow
 
 
 def test_usage_counts_at_once_and_0_for_the_unknown(journal):
