@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 from zlib import crc32
 
 from langchain_context_engine.sentences import Span, is_code, unit_spans
@@ -51,9 +52,11 @@ class Analysis:
         return list(zip(self.edges[::2], self.edges[1::2], strict=True))
 
     @property
-    def terms(self) -> frozenset[int]:
-        """The numbers of all its terms."""
-        return frozenset(memoryview(self.pairs).cast("I"))
+    def terms(self) -> Any:
+        """The numbers of its terms, those of each piece after those of the one before it: a NumPy array."""
+        import numpy as np
+
+        return np.frombuffer(self.pairs, dtype=np.uint32)
 
     def pieces_with(self, term: bytes) -> Iterator[int]:
         """Yield the places of the pieces that have a term, given as the bytes of its number, in order."""

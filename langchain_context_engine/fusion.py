@@ -128,7 +128,7 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
     first = _joint(candidates, {leg: (legs[leg], values) for leg, values in live.items()})
     if wanted and fusion.feedback:
         terms = [analyse(candidate.text).terms for candidate in candidates]
-        if lifted := _scaled(pseudo_feedback(terms, first, frozenset(wanted))):
+        if lifted := _scaled(pseudo_feedback(terms, first, wanted)):
             live["feedback"] = lifted
             first = [
                 value + fusion.feedback * more * (1 - value) ** 2 if candidate.claims else value

@@ -6,13 +6,8 @@ rare terms, taken together, are asked for as well, as in RM3. A passage is never
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import chain
-from typing import TypeVar
-
-Term = TypeVar("Term", str, int)
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 BEST = 3
 """So many of the best passages are taken to answer."""
@@ -23,47 +18,64 @@ MOST_TERMS = 20
 _K1, _B = 1.2, 0.75
 
 
-def pseudo_feedback(
-    terms: Sequence[frozenset[Term]], relevance: Sequence[float], asked: frozenset[Term]
-) -> list[float]:
+def pseudo_feedback(terms: Sequence[Any], relevance: Sequence[float], asked: Iterable[int]) -> list[float]:
     """Return, for each passage, how much it has of the telling terms of the best others, 0 or more.
 
     A term tells the more the rarer it is in the pool, and the better the passages are that have it; one
     that no second passage has tells nothing. Presence counts, not frequency; length counts as in BM25.
 
     Args:
-        terms: The terms of each passage.
+        terms: For each passage, an array of its terms as numbers; a term may be there several times.
         relevance: How well each passage answers.
         asked: The question's terms, which are left out: they are searched for already.
 
     Example:
-        >>> texts = [{"stripe", "refund"}, {"refund", "rule"}, {"stripe", "fee"}, {"berth"}, {"mast"}]
-        >>> lifted = pseudo_feedback([frozenset(t) for t in texts], [1, 0.2, 0, 0, 0], frozenset({"stripe"}))
+        >>> import numpy as np
+        >>> stripe, refund, rule, fee, berth = range(5)
+        >>> texts = [[stripe, refund], [refund, rule], [stripe, fee], [berth], [rule]]
+        >>> lifted = pseudo_feedback([np.array(t) for t in texts], [1, 0.2, 0, 0, 0], [stripe])
         >>> lifted[1] > lifted[2] == lifted[3] == 0
         True
     """
-    best = sorted(range(len(terms)), key=lambda i: (-relevance[i], i))[:BEST]
-    possible = frozenset(chain.from_iterable(terms[i] for i in best)) - asked
-    frequency = Counter(chain.from_iterable(found & possible for found in terms))
+    import numpy as np
+
     n = len(terms)
-    idf = {term: math.log(1 + (n - df + 0.5) / (df + 0.5)) for term, df in frequency.items() if df > 1}
-    said = {i: {term: relevance[i] * idf[term] for term in terms[i] if term in idf} for i in best}
-    of_all = _telling(list(said.values()))
-    mean = sum(map(len, terms)) / n if n else 0.0
-    lifted = []
-    for i, found in enumerate(terms):
-        telling = _telling([said[other] for other in best if other != i]) if i in said else of_all
-        share = sum([weight for term, weight in telling if term in found])
-        lifted.append(share / (1 + _K1 * (1 - _B + _B * len(found) / mean)) if share else 0.0)
-    return lifted
+    best = sorted(range(n), key=lambda i: (-relevance[i], i))[:BEST]
+    if not best:
+        return []
+    said = np.setdiff1d(np.concatenate([terms[i] for i in best]), list(asked))
+    has = _presence(terms, said)
+    frequency = has.sum(axis=0)
+    idf = np.log(1 + (n - frequency + 0.5) / (frequency + 0.5)) * (frequency > 1)
+    weights = has[best] * np.asarray(relevance, dtype=float)[best, None] * idf
+    lifted = has @ _telling(weights.sum(axis=0))
+    for place, i in enumerate(best):
+        lifted[i] = has[i] @ _telling(np.delete(weights, place, axis=0).sum(axis=0))
+    lengths = np.array([len(found) for found in terms])
+    mean = max(1.0, float(lengths.mean()))
+    return [float(x) for x in lifted / (1 + _K1 * (1 - _B + _B * lengths / mean))]
 
 
-def _telling(said: Sequence[Mapping[Term, float]]) -> list[tuple[Term, float]]:
-    """Return the weightiest terms of some passages with their weights, which sum to 1."""
-    weights: dict[Term, float] = {}
-    for passage in said:
-        for term, weight in passage.items():
-            weights[term] = weights.get(term, 0.0) + weight
-    first = sorted([(-weight, term) for term, weight in weights.items()])[:MOST_TERMS]
-    total = sum([weight for weight, _ in first]) or 1.0
-    return [(term, weight / total) for weight, term in first]
+def _presence(terms: Sequence[Any], wanted: Any) -> Any:
+    """Return a table of booleans: which passage (row) has which of the wanted terms, which are sorted."""
+    import numpy as np
+
+    has = np.zeros((len(terms), len(wanted)), dtype=bool)
+    if not len(wanted):
+        return has
+    every = np.concatenate(terms)
+    passage = np.repeat(np.arange(len(terms)), [len(found) for found in terms])
+    place = np.minimum(np.searchsorted(wanted, every), len(wanted) - 1)
+    is_wanted = wanted[place] == every
+    has[passage[is_wanted], place[is_wanted]] = True
+    return has
+
+
+def _telling(weights: Any) -> Any:
+    """Return the weights with all but the weightiest set to 0, scaled to sum to 1."""
+    import numpy as np
+
+    first = np.argsort(-weights, kind="stable")[:MOST_TERMS]
+    telling = np.zeros(len(weights))
+    telling[first] = weights[first]
+    return telling / (telling.sum() or 1.0)

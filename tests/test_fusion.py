@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from langchain_context_engine.fusion import Fusion, fuse
@@ -128,9 +129,15 @@ def test_what_the_best_passage_says_lifts_others_that_say_it():
 
 
 def test_a_passage_is_not_lifted_by_its_own_words_nor_by_those_of_the_question():
-    said = [frozenset(words) for words in ({"billing", "stripe"}, {"billing", "fee"}, {"mast"})]
-    assert pseudo_feedback(said, [1.0, 0.5, 0.0], frozenset({"billing"})) == [0.0, 0.0, 0.0]
-    assert pseudo_feedback([], [], frozenset()) == []
+    billing, stripe, fee, mast = range(4)
+    said = [np.array(terms) for terms in ([billing, stripe, stripe], [billing, fee], [mast])]
+    assert pseudo_feedback(said, [1.0, 0.5, 0.0], [billing]) == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("said", [[], [[]], [[], []], [[1]], [[1], []]])
+def test_feedback_of_little_lifts_nothing(said):
+    texts = [np.array(terms, dtype=np.uint32) for terms in said]
+    assert pseudo_feedback(texts, [1.0] * len(said), [1]) == [0.0] * len(said)
 
 
 def test_a_question_without_words_is_ranked_by_the_legs_alone():
