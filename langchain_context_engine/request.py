@@ -174,7 +174,7 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
 
 def _vector(value: Any) -> tuple[float, ...] | None:
     try:
-        return None if value is None else tuple(float(x) for x in value)
+        return None if value is None else tuple(map(float, value))
     except (TypeError, ValueError):
         msg = f"vector must be numbers, got {value!r:.100}"
         raise ConfigError(msg) from None

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import threading
 import time
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
+from hashlib import blake2b
 from typing import Any
 
 from langchain_context_engine.codec import write_fields
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.freeze import with_fields
 from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.telemetry import record_cache
 from langchain_context_engine.templates import Template
@@ -143,9 +146,14 @@ def request_key(request: ContextRequest, engine: str = "") -> str | None:
         >>> request_key(ContextRequest(query="why?", scope={"user": "u1"}))
         '{"engine": "", "query": "why?", "scope": {"user": "u1"}}'
     """
+    told = {"engine": engine}
+    if request.vector is not None:
+        # As a digest: some hundred numbers would take longer to write than the answer to find.
+        told["vector"] = blake2b(array("d", request.vector).tobytes(), digest_size=20).hexdigest()
+        request = with_fields(request, vector=None)
     if not all(_is_told_whole(getattr(request, field.name)) for field in fields(request)):
         return None
-    return json.dumps({"engine": engine, **write_fields(request)}, sort_keys=True, ensure_ascii=False)
+    return json.dumps({**told, **write_fields(request)}, sort_keys=True, ensure_ascii=False)
 
 
 def _is_told_whole(value: Any) -> bool:
