@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import time
 
 import chromadb
 import pytest
@@ -69,3 +70,20 @@ def test_a_counter_of_ones_own_is_not_asked_for_texts_that_nobody_asked_about(tm
     counted.clear()
     engine.sources[0].prepare()
     assert counted == []
+
+
+def test_texts_are_not_prepared_while_questions_come(tmp_path):
+    source = a_source(notes(200), client=chromadb.PersistentClient(str(tmp_path)))
+    engine = ContextEngine(sources=[source])
+    index = engine.sources[0]._shared.lexical
+    prepared = []
+    index._on_text = prepared.append
+    engine.build("billing", limit=5)
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until:
+        engine.build("billing", limit=5)
+    assert prepared == []
+    until = time.monotonic() + 20
+    while len(prepared) < 200 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(prepared) == 200

@@ -27,6 +27,11 @@ def start(target: Callable[..., None], *args: Any, name: str) -> threading.Threa
     return thread
 
 
+def rest(seconds: float) -> None:
+    """Sleep, but not beyond the end of the program."""
+    _ending.wait(seconds)
+
+
 def is_ending() -> bool:
     """Tell whether the program ends; who works in steps asks before each."""
     return _ending.is_set()

@@ -178,8 +178,8 @@ class ChromaSource:
         """Read the collection now, rather than with the first question.
 
         Args:
-            with_texts: Wait too until what a question would work out of a text that it meets for the
-                first time is worked out; False leaves that to the background.
+            with_texts: Also work out now what a question would work out of a text that it meets for the
+                first time; False leaves that to the background, while nobody asks.
 
         Raises:
             SourceError: The collection could not be read.
@@ -187,7 +187,7 @@ class ChromaSource:
         if self.hybrid:
             shelf = self._shared.lexical.sync(self._handle)
             if shelf is not None and with_texts:
-                shelf.prepared.wait()
+                self._shared.lexical.prepare_texts(shelf)
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))

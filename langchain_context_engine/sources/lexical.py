@@ -25,6 +25,8 @@ from langchain_context_engine.sources.ranking import deeper, settled
 from langchain_context_engine.sources.shelf import Shelf
 
 _FIRST_RUNG = 50
+_QUIET_SECONDS = 0.25
+"""How long nobody asked before texts are prepared in the background."""
 _BATCH = 1000
 _log = logging.getLogger(__name__)
 
@@ -54,6 +56,7 @@ class LexicalIndex:
     ) -> None:
         self._on_text = on_text
         self._texts_left = most_texts
+        self._asked_at = 0.0
         self._refresh_seconds = refresh_seconds
         self._handles: list[CollectionHandle] = []
         self._shelves: dict[str, Shelf] = {}
@@ -76,6 +79,7 @@ class LexicalIndex:
             wait_seconds: How long to wait for a first reading; None is as long as it takes.
         """
         self.register(handle)
+        self._asked_at = time.monotonic()
         for _ in range(2):
             shelf = self._shelf(str(handle.collection.id))
             self._wait_for_reading(wait_seconds)
@@ -196,18 +200,28 @@ class LexicalIndex:
             _log.debug("lexical index: %s", safe_message(error))
         finally:
             shelf.ready.set()
-        self._prepare_texts(shelf)
+        self._prepare_texts(shelf, lets_pass=True)
 
-    def _prepare_texts(self, shelf: Shelf) -> None:
-        """Do once what a question would otherwise do when it first meets a text."""
-        for entry in tuple(shelf.catalogue.entries.values()):
-            if self._on_text is None or self._texts_left <= 0 or background.is_ending():
+    def prepare_texts(self, shelf: Shelf) -> None:
+        """Do now what a question would otherwise do when it first meets a text of a collection."""
+        if not shelf.is_prepared:
+            self._prepare_texts(shelf, lets_pass=False)
+
+    def _prepare_texts(self, shelf: Shelf, *, lets_pass: bool) -> None:
+        """Prepare the texts; in the background only while nobody asks, for each would slow the other."""
+        prepare = self._on_text
+        for entry in tuple(shelf.catalogue.entries.values()) if prepare else ():
+            while lets_pass and self._is_asked() and not background.is_ending():
+                background.rest(_QUIET_SECONDS)
+            if shelf.is_prepared or self._texts_left <= 0 or background.is_ending():
                 break
-            if entry.text is not None:
+            if prepare and entry.text is not None:
                 self._texts_left -= 1
-                self._on_text(entry.text)
-                time.sleep(0)  # a question that comes meanwhile goes first
-        shelf.prepared.set()
+                prepare(entry.text)
+        shelf.is_prepared = True
+
+    def _is_asked(self) -> bool:
+        return time.monotonic() - self._asked_at < _QUIET_SECONDS
 
     def _update(self, handle: CollectionHandle, shelf: Shelf) -> None:
         with shelf.lock:

@@ -43,7 +43,7 @@ class Shelf:
         is_current: The last look for changes went well.
         looked_at: When it began.
         ready: The first reading is done.
-        prepared: Its texts are prepared for questions.
+        is_prepared: Its texts are prepared for questions, as many as may be.
     """
 
     collection: str
@@ -56,7 +56,7 @@ class Shelf:
     looked_at: float = -1.0
     lock: threading.RLock = field(default_factory=threading.RLock)
     ready: threading.Event = field(default_factory=threading.Event)
-    prepared: threading.Event = field(default_factory=threading.Event)
+    is_prepared: bool = False
     reader: threading.Thread | None = None
     began_at: float = 0.0
     refreshed_at: float = 0.0

@@ -103,7 +103,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
         "--data", type=Path, default=data, required=data is None, help="folder of the data sets"
     )
     parser.add_argument("--cache", type=Path, default=Path(".context-engine/benchmarks"))
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=[*MEAN_OF, "latest"])
     parser.add_argument(
         "--queries", type=int, default=0, metavar="N", help="at most N questions a set; 0: all"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -146,6 +147,12 @@ def estimates(build: Callable[[str], Any], questions: Sequence[str]) -> list[str
     ]
 
 
+def wait_for_reading() -> None:
+    """Wait until the collections are read whose reading the first question began."""
+    while any(thread.name == "lexical-index" for thread in threading.enumerate()):
+        time.sleep(0.1)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=30, help="questions of each design")
@@ -156,9 +163,9 @@ def main() -> None:
     sys.stdout.write("| what, ms | figure | allowed | |\n| --- | ---: | ---: | --- |\n")
     asked = systems(collections, embeddings)
     for name, (answer, allowed) in asked.items():
-        for _ in range(3):
-            answer(maker.query().text)
-            time.sleep(1)  # the first question of all reads the collections
+        answer(maker.query().text)
+        wait_for_reading()
+        answer(maker.query().text)
         seconds = []
         for _ in range(options.rounds):
             question = maker.query().text
