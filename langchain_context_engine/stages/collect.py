@@ -104,40 +104,33 @@ def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) 
         return _each([_blocking(source, request.apart()) for source in sources])
 
     def ask() -> Iterable[Answer]:
-        try:
-            answers: Iterable[Answer] = company(sources, request.apart())
-        except Exception as error:  # noqa: BLE001 - whatever it raises costs only these sources
-            return [error] * len(sources)
-        return answers
+        answers = answer_of(company, sources, request.apart())
+        return [answers] * len(sources) if isinstance(answers, Exception) else answers
 
     return ask
 
 
 def _each(calls: Sequence[Callable[[], Any]]) -> Job:
-    return lambda: map(_answer, calls)
+    return lambda: (answer_of(contextvars.copy_context().run, call) for call in calls)
 
 
-def _answer(call: Callable[[], Any]) -> Answer:
+def answer_of(call: Callable[..., Any], *args: Any) -> Answer:
+    """Return what a call gives or raises: whatever a source raises costs only that source.
+
+    A panic in a Rust library, which is no `Exception`, is an error like any other.
+    """
     try:
-        return contextvars.copy_context().run(call)
-    except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
+        return call(*args)
+    except Exception as error:  # noqa: BLE001
         return error
+    except BaseException as error:  # noqa: BLE001
+        return SourceError(safe_message(error))
 
 
 def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
     if hasattr(source, "fetch"):
-        return lambda: _fetch(source, request)
+        return lambda: source.fetch(request)
     return lambda: asyncio.run(source.afetch(request))
-
-
-def _fetch(source: Any, request: ContextRequest) -> Any:
-    """Ask a source; a panic in a Rust library, which is no `Exception`, is an error like any other."""
-    try:
-        return source.fetch(request)
-    except Exception:
-        raise
-    except BaseException as error:  # noqa: BLE001
-        raise SourceError(safe_message(error)) from None
 
 
 async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: float) -> Answer:
@@ -145,7 +138,7 @@ async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: 
         call = (
             source.afetch(request)
             if hasattr(source, "afetch")
-            else _in_thread(lambda: _fetch(source, request), asked)
+            else _in_thread(lambda: source.fetch(request), asked)
         )
         task: asyncio.Future[Any] = asyncio.ensure_future(call)
     except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
