@@ -1,8 +1,8 @@
-"""What packing needs to know of a text: where it may be cut, and which terms stand in which piece.
+"""What ranking and packing need to know of a text: where it may be cut, and which terms stand where.
 
 It costs some hundred microseconds a text and does not depend on the question, so it is kept, packed
 closely, for as many texts as a bounded memo holds. Sources whose texts stay in memory have them analysed
-when they read them: a question then meets no text for the first time.
+once they are read, while nobody asks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from langchain_context_engine.sentences import Span, is_code, unit_spans
 from langchain_context_engine.words import terms
 
 MOST_TEXTS = 2**16
-"""Texts that are kept, about a kilobyte each."""
+"""Texts that are kept, at about two kilobytes each."""
 
 _WIDTH = 4
 

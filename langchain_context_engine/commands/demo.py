@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langchain_context_engine.commands import output
-from langchain_context_engine.commands.inspect import PORT, open_inspector
+from langchain_context_engine.commands.inspect import open_inspector
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.inspect_command import DEFAULT_PORT
 
 if TYPE_CHECKING:
     from langchain_context_engine.types import Context
@@ -39,7 +40,7 @@ def demo(
     ] = True,
     port: Annotated[
         int, typer.Option("--port", "-p", min=1, max=65535, help="The inspector's, on 127.0.0.1.")
-    ] = PORT,
+    ] = DEFAULT_PORT,
     opens_browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the inspector in the browser at once.")
     ] = True,

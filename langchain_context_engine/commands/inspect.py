@@ -14,9 +14,7 @@ from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
-
-ADDRESS = "127.0.0.1"
-PORT = 8501
+from langchain_context_engine.inspect_command import ADDRESS, DEFAULT_PORT
 
 
 def inspect(
@@ -28,7 +26,7 @@ def inspect(
     trace: Annotated[
         Path | None, typer.Option("--trace", "-t", help="A file that `ask --json` gave.")
     ] = None,
-    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = PORT,
+    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = DEFAULT_PORT,
     opens_browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in the browser at once.")
     ] = True,
@@ -38,7 +36,7 @@ def inspect(
 
 
 def open_inspector(
-    journal: Path, *, trace: Path | None = None, port: int = PORT, opens_browser: bool = True
+    journal: Path, *, trace: Path | None = None, port: int = DEFAULT_PORT, opens_browser: bool = True
 ) -> None:
     """Run the inspector until it is ended, and end with its exit code.
 
@@ -54,7 +52,7 @@ def open_inspector(
             'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
         )
     _require_free(port)
-    output.note(f"the inspector is at http://127.0.0.1:{port}; Ctrl-C ends it")
+    output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")
     raise typer.Exit(run(journal, trace, port=port, opens_browser=opens_browser and _has_a_screen()))
 
 

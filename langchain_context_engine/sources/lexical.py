@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from langchain_context_engine.analysis import MOST_TEXTS
 from langchain_context_engine.clock import moment_asked
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
@@ -52,7 +53,7 @@ class LexicalIndex:
         *,
         refresh_seconds: float = 30.0,
         on_text: Callable[[str], None] | None = None,
-        most_texts: int = 2**16,
+        most_texts: int = MOST_TEXTS,
     ) -> None:
         self._on_text = on_text
         self._texts_left = most_texts
@@ -177,8 +178,7 @@ class LexicalIndex:
 
     def _shelf(self, collection: str) -> Shelf:
         with self._lock:
-            new = Shelf(collection, self._postings, self._rows)
-            return self._shelves.setdefault(collection, new)
+            return self._shelves.setdefault(collection, Shelf(collection, self._postings, self._rows))
 
     def _forget(self, shelf: Shelf) -> None:
         shelf.clear()
@@ -209,15 +209,16 @@ class LexicalIndex:
 
     def _prepare_texts(self, shelf: Shelf, *, lets_pass: bool) -> None:
         """Prepare the texts; in the background only while nobody asks, for each would slow the other."""
-        prepare = self._on_text
-        for entry in tuple(shelf.catalogue.entries.values()) if prepare else ():
+        if self._on_text is None:
+            return
+        for entry in tuple(shelf.catalogue.entries.values()):
             while lets_pass and self._is_asked() and not background.is_ending():
                 background.rest(_QUIET_SECONDS)
             if shelf.is_prepared or self._texts_left <= 0 or background.is_ending():
                 break
-            if prepare and entry.text is not None:
+            if entry.text is not None:
                 self._texts_left -= 1
-                prepare(entry.text)
+                self._on_text(entry.text)
         shelf.is_prepared = True
 
     def _is_asked(self) -> bool:
