@@ -39,8 +39,7 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
     """
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     request, config = _changed(context, engine, changed_settings)
-    parts = config.parts()
-    return _built(context, request, config, parts, order(context.candidates, request, parts))
+    return _built(context, request, config, config.parts())
 
 
 def replay_ranked(
@@ -64,7 +63,11 @@ def replay_ranked(
 
 
 def _built(
-    context: Context, request: ContextRequest, config: EngineConfig, parts: Parts, ordered: Ordered
+    context: Context,
+    request: ContextRequest,
+    config: EngineConfig,
+    parts: Parts,
+    ordered: Ordered | None = None,
 ) -> Context:
     if request.budget == 0 or request.k == 0:
         return replace(
