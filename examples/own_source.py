@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_context_engine import Candidate, ContextEngine, ContextRequest
-from langchain_context_engine.words import terms
+from langchain_context_engine.text.words import terms
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import chromadb
 
 from langchain_context_engine import LocalEmbeddings
 from langchain_context_engine.designs import ContextHints, TokenBudget, User, WorkspaceContextBuilder
-from langchain_context_engine.designs.workspace_config import (
+from langchain_context_engine.designs.workspace.config import (
     CollectorSettings,
     ContextConfig,
     SemanticSettings,

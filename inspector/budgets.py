@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.tables import ROOM
-from langchain_context_engine.budget import split_tokens
-from langchain_context_engine.explain import final_decisions
-from langchain_context_engine.types import Candidate, Context
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.values.budget import split_tokens
+from langchain_context_engine.values.types import Candidate
 
 __all__ = [
     "FRAME",

@@ -18,7 +18,7 @@ from inspector.palette import FATE_COLOURS
 from inspector.state import Opened
 from inspector.tables import figures
 from langchain_context_engine import Context, ContextEngineError
-from langchain_context_engine.redact import safe_message
+from langchain_context_engine.values.redact import safe_message
 
 __all__ = ["error_card", "fate_column", "guard", "needs_trace", "question", "strip", "table_height"]
 

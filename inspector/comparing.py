@@ -8,9 +8,9 @@ from typing import Any
 from inspector.palette import AMBER, GREEN, RED, fate_of
 from inspector.tables import one_line, option_of
 from langchain_context_engine import Context
-from langchain_context_engine.explain import Row
-from langchain_context_engine.traces import Diff
-from langchain_context_engine.types import Verdict
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.traces import Diff
+from langchain_context_engine.values.types import Verdict
 
 __all__ = ["CHANGE_COLOURS", "aligned", "arrow", "moves", "settings_table", "told"]
 

@@ -14,9 +14,9 @@ from inspector.palette import badge_colour, fate_of
 from inspector.state import Opened
 from inspector.tables import label_of, near_misses, option_of, signal_table
 from inspector.texts import Group, Piece, cut_lines, duplicate_groups, mark_difference, pieces, token_view
-from langchain_context_engine.explain import Row
-from langchain_context_engine.types import Verdict
-from langchain_context_engine.whatif import what_would_it_take
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.whatif import what_would_it_take
+from langchain_context_engine.values.types import Verdict
 
 __all__ = ["candidate", "duplicates", "export", "missed", "not_offered", "text"]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine import Context
-from langchain_context_engine.explain import Row
-from langchain_context_engine.redact import redact
-from langchain_context_engine.types import Key
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.values.redact import redact
+from langchain_context_engine.values.types import Key
 
 __all__ = ["as_csv", "as_markdown", "redacted_bundle", "rows_for_export"]
 

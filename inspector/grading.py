@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from inspector import opening, state
-from langchain_context_engine.types import Key
+from langchain_context_engine.values.types import Key
 
 __all__ = ["all_grades", "give", "grades_of", "take_in"]
 

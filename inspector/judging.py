@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from inspector.palette import fate_of
 from inspector.tables import one_line, option_of
 from langchain_context_engine import ConfigError, Context
+from langchain_context_engine.answering.explain import Row, final_decisions
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     judged_share,
@@ -19,12 +20,11 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
-from langchain_context_engine.explain import Row, final_decisions
 from langchain_context_engine.journal.values import check_grade
-from langchain_context_engine.types import Key
+from langchain_context_engine.values.types import Key
 
 if TYPE_CHECKING:
-    from langchain_context_engine.tune import Tuning
+    from langchain_context_engine.evaluation.tune import Tuning
 
 __all__ = [
     "GRADES",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 from urllib.parse import quote
 
-from langchain_context_engine.types import Reason, Verdict
+from langchain_context_engine.values.types import Reason, Verdict
 
 __all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "badge_colour", "colours_of", "fate_of", "stacked_bar"]
 

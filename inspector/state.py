@@ -15,9 +15,9 @@ import streamlit as st
 from inspector import opening
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.explain import Row, rows
-from langchain_context_engine.traces import ranking, replay_ranked
-from langchain_context_engine.types import Ranked
+from langchain_context_engine.answering.explain import Row, rows
+from langchain_context_engine.answering.traces import ranking, replay_ranked
+from langchain_context_engine.values.types import Ranked
 
 __all__ = [
     "Opened",

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.sources.collection import CollectionHandle
+from langchain_context_engine.searching.collection import CollectionHandle
 
 __all__ = ["Sheet", "describe", "doubts", "is_server", "offered_table", "open_client", "read_scope", "sheets"]
 

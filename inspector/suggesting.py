@@ -13,7 +13,7 @@ from inspector.judging import Grades, weights_table
 from inspector.state import Opened
 
 if TYPE_CHECKING:
-    from langchain_context_engine.tune import Tuning
+    from langchain_context_engine.evaluation.tune import Tuning
 
 __all__ = ["suggestion"]
 
@@ -25,7 +25,7 @@ def suggestion(traces: Mapping[str, Opened], judgments: Mapping[str, Grades]) ->
         traces: Question → its trace.
         judgments: Question → grades.
     """
-    from langchain_context_engine.tune import MIN_QUERIES, tune
+    from langchain_context_engine.evaluation.tune import MIN_QUERIES, tune
 
     st.subheader("Suggest weights")
     st.caption(

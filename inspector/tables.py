@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from inspector.palette import BUDGET_LINE, FATES, fate_of, stacked_bar
-from langchain_context_engine.explain import Row, final_decisions
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.explain import Row, final_decisions
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.types import Context, Decision, Key, Reason, Verdict
+from langchain_context_engine.values.types import Decision, Key, Reason, Verdict
 
 __all__ = [
     "ROOM",

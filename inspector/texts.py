@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.explain import final_decisions
-from langchain_context_engine.tokens import resolve_tokenizer
-from langchain_context_engine.types import Context, Key, Passage, Verdict
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.values.types import Key, Passage, Verdict
 
 __all__ = [
     "Duplicate",

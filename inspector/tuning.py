@@ -9,12 +9,12 @@ from typing import Any
 
 from inspector.budgets import group_of
 from langchain_context_engine import Budget, Context
-from langchain_context_engine.orders import ORDERS
-from langchain_context_engine.signals import SIGNALS
+from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.stages.select import SELECTIONS
-from langchain_context_engine.templates import TEMPLATES
-from langchain_context_engine.truncate import TRUNCATORS
-from langchain_context_engine.types import Verdict
+from langchain_context_engine.text.truncate import TRUNCATORS
+from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.writing.orders import ORDERS
+from langchain_context_engine.writing.templates import TEMPLATES
 
 __all__ = [
     "PRESETS",

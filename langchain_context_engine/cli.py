@@ -29,7 +29,7 @@ from langchain_context_engine.commands.inspect import inspect
 from langchain_context_engine.commands.mcp import mcp
 from langchain_context_engine.commands.serve import serve
 from langchain_context_engine.commands.tune import tune
-from langchain_context_engine.errors import ContextEngineError
+from langchain_context_engine.values.errors import ContextEngineError
 
 app = typer.Typer(
     name="context-engine",
@@ -111,7 +111,7 @@ def _told(error: Exception) -> str:
         command = getattr(getattr(error, "ctx", None), "command_path", "context-engine")
         # Without a message the help has been shown instead: no command was given.
         return message and f"{message.rstrip('.')}; see: {command} --help"
-    from langchain_context_engine.redact import safe_message
+    from langchain_context_engine.values.redact import safe_message
 
     return (
         f"unexpected {type(error).__name__}: {one_line(safe_message(error))};"

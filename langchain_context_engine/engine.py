@@ -11,22 +11,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.asking import Asking
-from langchain_context_engine.assemble import assemble, order
-from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.result_cache import ResultCache, request_key
+from langchain_context_engine.answering.assemble import assemble, order
+from langchain_context_engine.answering.config import EngineConfig
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
-from langchain_context_engine.telemetry import record_context, stage_span
-from langchain_context_engine.types import Context, Ranked, Status
+from langchain_context_engine.telemetry.instruments import record_context, stage_span
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Ranked, Status
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
-    from langchain_context_engine.retriever import ContextRetriever
-    from langchain_context_engine.runnable import ContextRunnable
+    from langchain_context_engine.langchain.retriever import ContextRetriever
+    from langchain_context_engine.langchain.runnable import ContextRunnable
 
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
@@ -150,19 +151,19 @@ class ContextEngine:
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
         """Return a LangChain retriever; `fields` are those of `ContextRetriever`: k, budget, scope, …."""
-        from langchain_context_engine.retriever import ContextRetriever
+        from langchain_context_engine.langchain.retriever import ContextRetriever
 
         return ContextRetriever(engine=self, **fields)
 
     def as_runnable(self, **fields: Any) -> ContextRunnable:
         """Return a Runnable from a question to a `Context`; `fields` are defaults of the request."""
-        from langchain_context_engine.runnable import ContextRunnable
+        from langchain_context_engine.langchain.runnable import ContextRunnable
 
         return ContextRunnable(engine=self, **fields)
 
     def as_tool(self, **fields: Any) -> Any:
         """Return a LangChain tool that gives the text, with the `Context` as artifact."""
-        from langchain_context_engine.tool import as_tool
+        from langchain_context_engine.langchain.tool import as_tool
 
         return as_tool(self, **fields)
 

@@ -6,9 +6,9 @@ from datetime import UTC, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from langchain_context_engine.types import (
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.types import (
     Candidate,
-    Context,
     ContextRequest,
     Decision,
     Message,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langchain_context_engine.stages.dedupe import dedupe
-from langchain_context_engine.types import Ranked
+from langchain_context_engine.values.types import Ranked
 from tests.builders import a_candidate
 
 

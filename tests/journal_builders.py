@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.types import Context, Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.types import Decision, Passage, Ranked, Reason, Verdict
 from tests.builders import a_candidate, a_request
 
 KEY = ("memories", "m1")

@@ -10,9 +10,10 @@ import time
 import chromadb
 import pytest
 
-from langchain_context_engine import ContextEngine, analysis
-from langchain_context_engine.sources import lexical
+from langchain_context_engine import ContextEngine
+from langchain_context_engine.searching import lexical
 from langchain_context_engine.stages import dedupe
+from langchain_context_engine.text import analysis
 from tests.chroma_builders import a_source, notes
 
 PROGRAM = textwrap.dedent(

@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.citations import (
+from langchain_context_engine.answering.cited import list_citations, sources_block
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.types import Passage, Ranked
+from langchain_context_engine.writing.citations import (
     CITATION_STYLES,
     excerpt,
     key_markers,
-    list_citations,
     mark_used,
     number_markers,
-    sources_block,
     used_citations,
 )
-from langchain_context_engine.types import Context, Passage, Ranked
 from tests.builders import a_candidate
 
 HOSTILE = st.lists(

@@ -17,7 +17,7 @@ from langchain_context_engine import (
     ContextEngine,
     UnknownNameError,
 )
-from langchain_context_engine.types import Reason, Status, Verdict
+from langchain_context_engine.values.types import Reason, Status, Verdict
 from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
 
 

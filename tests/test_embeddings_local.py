@@ -17,7 +17,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import LocalEmbeddings, local
-from langchain_context_engine.errors import ConfigError, EmbeddingError
+from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 
 
 class TestLocalEmbeddingsUnit(EmbeddingsUnitTests):

@@ -6,10 +6,11 @@ import math
 
 import pytest
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluate import Question, compare, evaluate, evidence_of
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.evaluation.evaluate import Question, compare, evaluate, evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
-from langchain_context_engine.types import Candidate, Context, Ranked
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.types import Candidate, Ranked
 from tests.builders import count_words
 
 RECORDS = {

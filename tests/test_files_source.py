@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, Journal, SourceError
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.files import FileSource
-from langchain_context_engine.sources.finders import (
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.finders import (
     Fuzzy,
     OfThread,
     RecentlyAccessed,
@@ -15,6 +14,7 @@ from langchain_context_engine.sources.finders import (
     by_keywords,
     full_text,
 )
+from langchain_context_engine.sources.files import FileSource
 from tests.builders import a_collection
 from tests.chroma_builders import client
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.highlights import mark_matches
-from langchain_context_engine.trigrams import TrigramIndex, similarity, trigrams
-from langchain_context_engine.words import query_terms
+from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.trigrams import TrigramIndex, similarity, trigrams
+from langchain_context_engine.text.words import query_terms
 
 ALPHABET = st.text(alphabet="ab cdé1_請求書.", max_size=30)
 

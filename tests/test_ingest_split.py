@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.headings import document_records, sections
+from langchain_context_engine.values.errors import ConfigError
 
 LINES = st.lists(
     st.sampled_from(

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine.embeddings import CachedEmbeddings
-from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.ingest import index_jsonl
 from langchain_context_engine.ingest.record import Record, content_id
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
+from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings, a_collection
 from tests.ingest_builders import CountingClient, lines, stored
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal import Activity, Feedback, Journal, Judgment
-from langchain_context_engine.types import Status
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.types import Status
 from tests.builders import a_request
 from tests.journal_builders import KEY, a_context
 

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal import Journal, schema
+from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 from tests.journal_builders import KEY, a_context
 
 
@@ -198,7 +198,8 @@ def test_a_cap_that_holds_nothing_is_refused(path, size):
 WRITE_MANY = """
 import sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.types import Context, ContextRequest
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.types import ContextRequest
 with Journal(sys.argv[1]) as journal:
     for number in range(40):
         journal.record(Context(request=ContextRequest(query=f"{sys.argv[2]} {number}")))
@@ -220,7 +221,7 @@ def test_several_processes_write_one_new_journal_at_once(path):
 EXIT_AT_ONCE = """
 import sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.types import Context
+from langchain_context_engine.answering.context import Context
 journal = Journal(sys.argv[1])
 for _ in range(30):
     journal.record(Context(text="x"))
@@ -236,7 +237,7 @@ def test_a_program_that_ends_writes_what_waits(path):
 EXIT_WHILE_LOCKED = """
 import sqlite3, sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.types import Context
+from langchain_context_engine.answering.context import Context
 journal = Journal(sys.argv[1])
 other = sqlite3.connect(sys.argv[1])
 other.execute("BEGIN IMMEDIATE")

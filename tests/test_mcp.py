@@ -6,7 +6,7 @@ import pytest
 from mcp import Client
 
 from langchain_context_engine import ChromaSource, ConfigError, ContextEngine
-from langchain_context_engine.mcp_server import create_mcp_server
+from langchain_context_engine.serving.mcp_server import create_mcp_server
 from tests.builders import FailingSource, WordEmbeddings, a_collection
 
 RECORDS = [

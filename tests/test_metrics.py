@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.bootstrap import paired_bootstrap
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
@@ -16,6 +15,7 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
+from langchain_context_engine.values.errors import ConfigError
 
 DOCUMENT = "The mill opened in 1910. It burnt down twice. Yes. Nobody rebuilt it after that."
 

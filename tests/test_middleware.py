@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.middleware import ContextEngineMiddleware
+from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
 from tests.builders import ListSource, a_candidate
 
 
@@ -202,7 +202,7 @@ def test_the_state_of_a_caller_cannot_plant_a_context():
 def test_without_langchain_the_import_error_names_the_extra():
     code = (
         "import sys; sys.modules['langchain'] = None\n"
-        "try:\n    import langchain_context_engine.middleware\n"
+        "try:\n    import langchain_context_engine.langchain.middleware\n"
         "except ImportError as error:\n    print(error)"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Context, ContextEngine, replay
-from langchain_context_engine.truncate import ELLIPSIS
-from langchain_context_engine.types import Reason, Verdict
+from langchain_context_engine.text.truncate import ELLIPSIS
+from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource
 from tests.strategies import BUDGETS, QUERIES, candidates, settings_of_engines
 

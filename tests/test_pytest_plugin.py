@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.evaluation.pytest_plugin import ContextGolden
 from langchain_context_engine.evaluation.questions import Question
-from langchain_context_engine.pytest_plugin import ContextGolden
-from langchain_context_engine.types import Candidate, Context, Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.values.types import Candidate, Decision, Passage, Ranked, Reason, Verdict
 
 pytest_plugins = ["pytester"]
 
@@ -70,7 +71,7 @@ def test_recall_below_its_floor_fails_and_names_the_worst_questions():
 
 
 USERS_TESTS = """
-    from langchain_context_engine.types import Context
+    from langchain_context_engine.answering.context import Context
 
     CONTEXT = Context(text="Invoices go out monthly.", tokens=5, budget=9)
 
@@ -91,7 +92,7 @@ def test_the_fixture_is_there_for_users_tests(pytester, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     pytester.makepyfile(USERS_TESTS)
     is_installed = any(e.name == "context_engine" for e in entry_points(group="pytest11"))
-    plugin = [] if is_installed else ["-p", "langchain_context_engine.pytest_plugin"]
+    plugin = [] if is_installed else ["-p", "langchain_context_engine.evaluation.pytest_plugin"]
     result = pytester.runpytest_subprocess("-q", *plugin)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(['*"refunds" is not in the context.*'])

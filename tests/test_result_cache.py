@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine
-from langchain_context_engine.result_cache import ResultCache, request_key
-from langchain_context_engine.types import Context, ContextRequest
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.values.types import ContextRequest
 from tests.builders import FailingSource, ListSource, a_candidate
 
 

@@ -10,9 +10,9 @@ from langchain_core.runnables import ConfigurableField
 from pydantic import ValidationError
 
 from langchain_context_engine import ContextRetriever
-from langchain_context_engine.calls import narrowed
-from langchain_context_engine.errors import ScopeError
-from langchain_context_engine.types import ContextRequest
+from langchain_context_engine.langchain.calls import narrowed
+from langchain_context_engine.values.errors import ScopeError
+from langchain_context_engine.values.types import ContextRequest
 from tests.builders import SlowSource
 from tests.retriever_builders import a_retriever, a_source
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import ConfigError, ScopeError
-from langchain_context_engine.types import Context, ContextRequest
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.errors import ConfigError, ScopeError
+from langchain_context_engine.values.types import ContextRequest
 from tests.runnable_builders import a_runnable, a_source, same
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.sentences import is_code, sentence_spans, tables, unit_spans
+from langchain_context_engine.text.sentences import is_code, sentence_spans, tables, unit_spans
 
 
 def sentences(text: str) -> list[str]:

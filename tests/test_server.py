@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from langchain_context_engine import ConfigError, ContextEngine
 from langchain_context_engine.designs import PrimeContextService
-from langchain_context_engine.server import LOOPBACK_HOSTS, create_app, serve
+from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app, serve
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.designs.prime_builders import a_service
 

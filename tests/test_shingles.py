@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.similarity import Wording, similarity
 from langchain_context_engine.stages.dedupe import dedupe
-from langchain_context_engine.types import Ranked
+from langchain_context_engine.text.similarity import Wording, similarity
+from langchain_context_engine.values.types import Ranked
 from tests.dedupe_builders import BANNER, ranked
 
 
@@ -54,7 +54,7 @@ def test_the_result_does_not_depend_on_the_hash_seed():
     """Promise 3."""
     code = (
         "import random\n"
-        "from langchain_context_engine.identity import DEFAULT_RULES\n"
+        "from langchain_context_engine.ranking.identity import DEFAULT_RULES\n"
         "from tests.dedupe_builders import *\n"
         "rng = random.Random(3)\n"
         "texts = [' '.join(rng.choices('tea milk rust ant bee sky sea sun oak elm'.split(), k=8)) for _ in range(300)]\n"

@@ -10,8 +10,9 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from langchain_context_engine import telemetry
-from langchain_context_engine.types import Context, Passage, Ranked, Status
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.telemetry.instruments import instruments as telemetry
+from langchain_context_engine.values.types import Passage, Ranked, Status
 from tests.builders import a_candidate
 
 

@@ -8,11 +8,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from langchain_context_engine.templates import (
+from langchain_context_engine.writing.templates import (
     TEMPLATES,
     passage_block,
 )
-from langchain_context_engine.templates.fences import open_fence_at
+from langchain_context_engine.writing.templates.fences import open_fence_at
 from tests.template_builders import FENCED, join
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import ListSource, a_candidate
 from tests.token_builders import TEXTS
 

@@ -10,8 +10,8 @@ import pytest
 import quicktok
 from hypothesis import given, settings
 
-from langchain_context_engine.tokens import resolve_tokenizer
-from langchain_context_engine.tokens.backends import estimate_backend
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.text.tokens.backends import estimate_backend
 from tests.token_builders import TEXTS
 
 
@@ -51,7 +51,9 @@ def test_the_estimate_is_not_silly_for_english():
 def test_the_estimate_knows_exactly_the_first_merges(name):
     """The proof of the bound rests on this."""
     packed = (
-        resources.files("langchain_context_engine.tokens").joinpath("first_merges", f"{name}.gz").read_bytes()
+        resources.files("langchain_context_engine.text.tokens")
+        .joinpath("first_merges", f"{name}.gz")
+        .read_bytes()
     )
     first = [base64.b64decode(line) for line in gzip.decompress(packed).split(b"\n")]
     encoding = quicktok.get_encoding(name)

@@ -16,9 +16,9 @@ import tiktoken.registry
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import tokens
-from langchain_context_engine.tokens import resolve_tokenizer, vocabulary
-from langchain_context_engine.tokens.backends import Tiktoken
+from langchain_context_engine.text import tokens
+from langchain_context_engine.text.tokens import resolve_tokenizer, vocabulary
+from langchain_context_engine.text.tokens.backends import Tiktoken
 from tests.token_builders import TEXTS
 
 
@@ -101,7 +101,7 @@ def quicktok_encoding(name="cl100k_base"):
 )
 def test_every_place_where_a_text_may_be_cut_is_between_tokens(parts):
     """A cut keeps the count only where every encoding ends a piece anyway."""
-    from langchain_context_engine.tokens.backends import _PIECE_END
+    from langchain_context_engine.text.tokens.backends import _PIECE_END
 
     text = "".join(parts)
     for name in ("cl100k_base", "o200k_base"):
@@ -166,7 +166,7 @@ _kept: list[Tiktoken] = []
 
 
 def _tiktoken_cl100k() -> Tiktoken:
-    from langchain_context_engine.tokens.backends import _PATTERNS
+    from langchain_context_engine.text.tokens.backends import _PATTERNS
 
     if not _kept:
         encoding = quicktok.get_encoding("cl100k_base")

@@ -13,8 +13,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.tool import as_tool
-from langchain_context_engine.types import Context
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.langchain.tool import as_tool
 from tests.builders import ListSource, a_candidate
 
 

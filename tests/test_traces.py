@@ -7,10 +7,10 @@ import json
 import pytest
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, diff, replay
-from langchain_context_engine.explain import FATES, rows
-from langchain_context_engine.traces import ranking, replay_ranked
-from langchain_context_engine.types import Reason, Verdict
-from langchain_context_engine.whatif import what_would_it_take
+from langchain_context_engine.answering.explain import FATES, rows
+from langchain_context_engine.answering.traces import ranking, replay_ranked
+from langchain_context_engine.answering.whatif import what_would_it_take
+from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource, a_candidate, count_words
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.boundaries import is_boundary
-from langchain_context_engine.truncate import (
+from langchain_context_engine.text.boundaries import is_boundary
+from langchain_context_engine.text.truncate import (
     ELLIPSIS,
     TRUNCATORS,
     Extractive,

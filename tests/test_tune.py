@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from langchain_context_engine import ConfigError, Context, ContextEngine, UnknownNameError, replay
 from langchain_context_engine.evaluation.judged import METRICS, judged_traces
 from langchain_context_engine.evaluation.metrics import ndcg
+from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.evaluation.tuning import Search, varying
-from langchain_context_engine.tune import tune
 from tests.builders import ListSource, a_candidate, count_words
 from tests.tune_builders import a_question, judged
 

@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine import ContextEngine, Journal
 from langchain_context_engine.cli import main
-from langchain_context_engine.tune import suggest, tune
+from langchain_context_engine.evaluation.tune import suggest, tune
 from tests.builders import ListSource, a_candidate
 from tests.tune_builders import judged
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.records import compare
+from langchain_context_engine.searching.vectors import Vectors
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.records import compare
-from langchain_context_engine.sources.vectors import Vectors
 from tests.builders import WordEmbeddings, a_request
 
 SPACES = pytest.mark.parametrize("space", ["cosine", "l2", "ip"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.words import bigrams, query_terms, stem, terms, words
+from langchain_context_engine.text.words import bigrams, query_terms, stem, terms, words
 
 
 def matches(query: str, text: str) -> set[str]:
@@ -117,9 +117,7 @@ def test_a_text_is_found_by_its_own_words_inside_of_more_text(text, more):
 
 
 def test_terms_do_not_depend_on_the_hash_seed():
-    code = (
-        "from langchain_context_engine.words import terms; print(terms('The getHTTPResponse 認証 of café'))"
-    )
+    code = "from langchain_context_engine.text.words import terms; print(terms('The getHTTPResponse 認証 of café'))"
     results = {
         subprocess.run(
             [sys.executable, "-c", code],

@@ -10,8 +10,8 @@ from inspector.comparing import aligned, settings_table, told
 from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import Context, diff
-from langchain_context_engine.explain import Row, rows
-from langchain_context_engine.traces import ranking
+from langchain_context_engine.answering.explain import Row, rows
+from langchain_context_engine.answering.traces import ranking
 
 MOST = 6
 LATEST = 50

@@ -11,7 +11,7 @@ from inspector.charts import budget_chart, funnel_chart, legend_chart
 from inspector.palette import colours_of
 from inspector.state import Opened
 from inspector.tables import SHOWN, filter_rows, funnel, options, ranked_table, searched
-from langchain_context_engine.explain import Row
+from langchain_context_engine.answering.explain import Row
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 ACCENT = "#4c7be0"

@@ -10,8 +10,8 @@ from inspector.judging import GRADES, grade_table, quality
 from inspector.palette import fate_of
 from inspector.state import Opened
 from inspector.tables import label_of, options
-from langchain_context_engine.explain import Row
-from langchain_context_engine.types import Key
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.values.types import Key
 
 SECTIONS = ("Grade this question", "All judged questions", "Import and export")
 

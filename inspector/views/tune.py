@@ -11,8 +11,8 @@ from inspector.judging import quality
 from inspector.state import Opened
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
-from langchain_context_engine.explain import Row
-from langchain_context_engine.traces import REQUERY_SETTINGS, Diff
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.traces import REQUERY_SETTINGS, Diff
 
 SHARED = st.column_config.ProgressColumn("shared", format="percent", min_value=0, max_value=1)
 

@@ -1,4 +1,5 @@
 """The commands of `context-engine`, one file each; `cli.py` gathers them.
 
-Each loads what it needs when it runs, so that `--help` answers at once.
+Each loads what it needs when it runs, so that `--help` answers at once. What a command does stands in
+the library; here it is asked for and printed. Begin with `ask.py`.
 """

@@ -21,10 +21,10 @@ from langchain_context_engine.commands.options import (
     read_settings,
 )
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.values.errors import ConfigError
 
 if TYPE_CHECKING:
-    from langchain_context_engine.types import Context
+    from langchain_context_engine.answering.context import Context
 
 
 def ask(

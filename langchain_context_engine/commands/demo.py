@@ -9,11 +9,11 @@ import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.inspect import open_inspector
+from langchain_context_engine.commands.inspect_command import DEFAULT_PORT
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.inspect_command import DEFAULT_PORT
 
 if TYPE_CHECKING:
-    from langchain_context_engine.types import Context
+    from langchain_context_engine.answering.context import Context
 
 DEMO_STORE = Path(".context-engine") / "demo"
 

@@ -63,7 +63,7 @@ def _installed() -> Iterator[Finding]:
 
 
 def _tokenizer() -> Finding:
-    from langchain_context_engine.tokens import resolve_tokenizer
+    from langchain_context_engine.text.tokens import resolve_tokenizer
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

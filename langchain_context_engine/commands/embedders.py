@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.commands.failure import CommandFailedError
-from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.values.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

@@ -51,7 +51,7 @@ def evaluate(
     With --versus, the same questions are asked with these settings too, and the difference is told with
     its 95 % interval.
     """
-    from langchain_context_engine import evaluate as evaluation
+    from langchain_context_engine.evaluation import evaluate as evaluation
 
     asked = evaluation.load_questions(questions)
     engine = Store(store).engine(names=collections, embeddings=embeddings, **read_settings(settings, weights))
@@ -81,7 +81,7 @@ def evaluate(
 
 
 def _compare(first: Report, second: Report, budgets: tuple[int, ...]) -> None:
-    from langchain_context_engine.evaluate import compare
+    from langchain_context_engine.evaluation.evaluate import compare
 
     for budget in budgets:
         found = compare(first, second, budget)

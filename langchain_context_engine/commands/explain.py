@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.types import Context, Key
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.types import Key
 
 _MOST_LISTED = 10
 
@@ -32,8 +33,8 @@ def explain(
     ] = None,
 ) -> None:
     """Say why each candidate of the latest answer is in its context, or what kept it out."""
+    from langchain_context_engine.answering.whatif import what_would_it_take
     from langchain_context_engine.commands.tables import fate_table, figures, label
-    from langchain_context_engine.whatif import what_would_it_take
 
     context = read_trace(trace, Store(store))
     if candidate is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; could not be done; asked in a way that cannot be understood; interrupted."""

@@ -12,9 +12,9 @@ import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.inspect_command import ADDRESS, DEFAULT_PORT
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.inspect_command import ADDRESS, DEFAULT_PORT
 
 
 def inspect(
@@ -45,7 +45,7 @@ def open_inspector(
     """
     from importlib.util import find_spec
 
-    from langchain_context_engine.inspect_command import inspect as run
+    from langchain_context_engine.commands.inspect_command import inspect as run
 
     if find_spec("streamlit") is None:
         raise CommandFailedError(

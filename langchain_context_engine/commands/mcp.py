@@ -42,7 +42,7 @@ def mcp(
         raise CommandFailedError(
             'the MCP server is not installed: pip install "langchain-context-engine[mcp]"'
         )
-    from langchain_context_engine.mcp_server import serve_mcp
+    from langchain_context_engine.serving.mcp_server import serve_mcp
 
     home = Store(store)
     engine = home.engine(

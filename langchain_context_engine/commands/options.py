@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.values.errors import ConfigError
 
 DEFAULT_STORE = Path(".context-engine")
 

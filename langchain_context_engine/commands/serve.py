@@ -45,8 +45,8 @@ def serve(
     Feedback moves the ranking where usage has a weight: -w relevance=0.9 -w usage=0.1.
     """
     _require("starlette", "uvicorn")
-    from langchain_context_engine.designs.prime import PrimeContextService
-    from langchain_context_engine.server import serve as run
+    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.serving.server import serve as run
 
     home = Store(store)
     engine = home.engine(

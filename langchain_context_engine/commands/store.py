@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
-from langchain_context_engine.errors import ConfigError, SourceError, UnknownNameError
+from langchain_context_engine.values.errors import ConfigError, SourceError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
+    from langchain_context_engine.answering.context import Context
     from langchain_context_engine.engine import ContextEngine
-    from langchain_context_engine.types import Context
 
 _CHROMA_FILE = "chroma.sqlite3"
 _OURS = {"chroma", "demo"}

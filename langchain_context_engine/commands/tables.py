@@ -8,9 +8,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.explain import Row, name, rows
 from langchain_context_engine.commands.output import without_controls
-from langchain_context_engine.explain import Row, name, rows
-from langchain_context_engine.types import Candidate, Context, Key, Reason, Verdict
+from langchain_context_engine.values.types import Candidate, Key, Reason, Verdict
 
 if TYPE_CHECKING:
     from langchain_context_engine.ingest.report import IndexReport
@@ -23,7 +24,7 @@ def fates(context: Context, near: int) -> tuple[list[Row], list[Row], int]:
 
     Nearest come the duplicates of what is in, then the others by rank.
     """
-    from langchain_context_engine.traces import ranking
+    from langchain_context_engine.answering.traces import ranking
 
     found = rows(context, ranking(context))
     kept = [row for row in found if row.verdict is Verdict.KEPT]

@@ -33,8 +33,8 @@ def tune(
     Nothing is applied: the settings are printed to be copied. Ends with exit code 1 where the present
     weights should stay.
     """
+    from langchain_context_engine.evaluation.tune import suggest
     from langchain_context_engine.journal import Journal
-    from langchain_context_engine.tune import suggest
 
     path = journal or Store(store).journal_path
     if not path.is_file():

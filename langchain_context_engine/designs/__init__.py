@@ -6,14 +6,13 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "memory": ("MemoryEngine",),
-    "memory_options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
-    "memory_answers": ("ContextPreview", "ContextResult"),
-    "memory_results": ("Memory", "RelatedMemory", "SearchResult"),
-    "memory_rankers": ("CustomRanker",),
-    "memory_templates": ("ContextTemplate",),
-    "plan": (
-        "ContextAssembler",
+    "memory.engine": ("MemoryEngine",),
+    "memory.options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
+    "memory.answers": ("ContextPreview", "ContextResult"),
+    "memory.results": ("Memory", "RelatedMemory", "SearchResult"),
+    "memory.rankers": ("CustomRanker",),
+    "memory.templates": ("ContextTemplate",),
+    "plan.plan": (
         "ContextDeclaration",
         "ContextPack",
         "ContextPackBlock",
@@ -23,7 +22,8 @@ _HOMES = {
         "Pack",
         "PlanResult",
     ),
-    "prime": (
+    "plan.declared": ("ContextAssembler",),
+    "prime.service": (
         "ContextItem",
         "ContextMetrics",
         "ContextStats",
@@ -31,8 +31,19 @@ _HOMES = {
         "PrimeContextService",
         "PrimeSettings",
     ),
-    "workspace": ("ContextHints", "TokenBudget", "User", "WorkspaceContextBuilder", "WorkspaceRequest"),
-    "learning": ("FormattedContext", "InvalidContextTypeError", "LearningMemoryAssembler", "Searcher"),
+    "workspace.builder": (
+        "ContextHints",
+        "TokenBudget",
+        "User",
+        "WorkspaceContextBuilder",
+        "WorkspaceRequest",
+    ),
+    "learning.assembler": (
+        "FormattedContext",
+        "InvalidContextTypeError",
+        "LearningMemoryAssembler",
+        "Searcher",
+    ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -14,7 +14,7 @@ from typing import Any
 from langchain_core.stores import ByteStore, InMemoryByteStore
 
 from langchain_context_engine.embeddings.vectors import Vector
-from langchain_context_engine.redact import safe_message
+from langchain_context_engine.values.redact import safe_message
 
 # An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
 _HEADER = struct.Struct("<2scd")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.embeddings import Embeddings
 
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.freeze import clean_text
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import clean_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,1 +1,5 @@
-"""What evaluating and tuning are made of: questions, scores, reports, judged traces, the search."""
+"""Questions with known answers: figures, comparisons, tuning from judgments, a pytest fixture.
+
+Everything here measures engines and never changes one. Begin with `evaluate.py`; `metrics.py` holds
+the formulas, `tune.py` learns weights.
+"""

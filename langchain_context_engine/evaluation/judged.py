@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.assemble import Parts, order
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.answering.assemble import Parts, order
+from langchain_context_engine.answering.config import EngineConfig
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.types import Context, Key, Ranked
+from langchain_context_engine.values.types import Key, Ranked
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal

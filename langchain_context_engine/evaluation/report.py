@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.bootstrap import Interval, paired_bootstrap
+from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["Outcome", "Ranking", "Report", "compare"]
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.files import display_path
 from langchain_context_engine.ingest.record import Record, clean_metadata
 from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.values.errors import ConfigError
 
 _MOST_FILES = 50
 _NUMSTAT = re.compile(r"\n?(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
@@ -92,7 +92,6 @@ def _changes(folder: Path) -> Iterator[tuple[str, int]]:
         "log",
         "-z",
         "--name-only",
-        "-c",
         "--relative",
         *_PLAIN_DIFF,
         "--format=%x00%ct%x00",

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.ingest import git
 from langchain_context_engine.ingest.files import is_wanted, list_folder
 from langchain_context_engine.ingest.json_lines import JsonLines
@@ -15,6 +14,7 @@ from langchain_context_engine.ingest.mirror import FolderMirror, sync_commits
 from langchain_context_engine.ingest.report import IndexReport, OnProgress
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
+from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.clock import read_instant
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.freeze import clean_text
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
+from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import clean_text
 
 _TEXT_FIELDS = ("text", "content", "page_content", "document")
 _ID_FIELDS = ("id",)

@@ -19,14 +19,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from langchain_context_engine.clock import read_instant
-from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import tables, traces
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
 from langchain_context_engine.journal.writer import BackgroundWriter
-from langchain_context_engine.types import Context, Key
+from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.values.types import Key
 
 __all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow"]
 

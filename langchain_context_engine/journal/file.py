@@ -10,8 +10,8 @@ import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal.schema import open_reader, open_writer
+from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["JournalFile"]
 

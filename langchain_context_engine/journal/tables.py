@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
-from langchain_context_engine.freeze import clean_text
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment
-from langchain_context_engine.types import Key
+from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.values.types import Key
 
 __all__ = [
     "add_activity",

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.freeze import clean_text
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.wire import context_from_dict, context_to_dict
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.types import Context, Verdict
-from langchain_context_engine.wire import context_from_dict, context_to_dict
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.values.types import Verdict
 
 __all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "trim"]
 

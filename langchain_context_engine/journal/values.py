@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.types import Key
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.types import Key
 
 __all__ = ["Activity", "Feedback", "Judgment", "TraceRow", "check_grade"]
 

@@ -1,1 +1,5 @@
-"""Where the house meets the world: what a question can be asked of."""
+"""Where the house meets the world: what a question can be asked of.
+
+A source has a name and `fetch(request)`; how a collection is searched stands in `searching`. Begin with
+`chroma.py`, or with `pinned.py` for a short one; `asking.py` says who is asked.
+"""

@@ -6,8 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.filters import (
+from langchain_context_engine.filtering.filters import (
     HIDDEN,
     NOTHING,
     Filter,
@@ -17,16 +16,17 @@ from langchain_context_engine.filters import (
     read_scope,
     read_where,
 )
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.lexical import LexicalIndex
-from langchain_context_engine.sources.query_vectors import Vector, check_vector
-from langchain_context_engine.sources.records import to_candidate
-from langchain_context_engine.sources.search import Search
-from langchain_context_engine.sources.shelf import Shelf
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.lexical import LexicalIndex
+from langchain_context_engine.searching.query_vectors import Vector, check_vector
+from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.searching.search import Search
+from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.searching.together import Together
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.sources.together import Together
-from langchain_context_engine.types import Candidate
+from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.filters import (
+from langchain_context_engine.filtering.filters import (
     HIDDEN,
     NOTHING,
     Not,
@@ -18,15 +17,16 @@ from langchain_context_engine.filters import (
     read_scope,
     read_where,
 )
-from langchain_context_engine.highlights import mark_matches
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.finders import Finder, Hit, Searched
-from langchain_context_engine.sources.records import to_candidate
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.finders import Finder, Hit, Searched
+from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.truncate import Extractive, keep_start
-from langchain_context_engine.types import Candidate
-from langchain_context_engine.words import query_terms
+from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.truncate import Extractive, keep_start
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 
 EXCERPT_CHARACTERS = 500
 """Length of the excerpt that stands for a longer file."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.request import ContextRequest, Message
 from langchain_context_engine.sources.pinned import scope_as_metadata
-from langchain_context_engine.types import Candidate
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest, Message
+from langchain_context_engine.values.types import Candidate
 
 
 class HistorySource:

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.filters import in_scope
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.records import to_candidate
-from langchain_context_engine.types import Candidate
+from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 
 
 class PinnedSource:

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.filters import in_scope
-from langchain_context_engine.redact import safe_message
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.signals import read_number
-from langchain_context_engine.sources.records import to_candidate
-from langchain_context_engine.types import Candidate
+from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.ranking.signals import read_number
+from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 
 SCORE_KEYS = ("relevance_score", "relevance", "similarity", "score")
 """Metadata keys that retrievers and rerankers write a score to, the first that is there."""

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.sources.collection import CollectionHandle
-from langchain_context_engine.sources.lexical import LexicalIndex
-from langchain_context_engine.sources.query_vectors import QueryVectors
-from langchain_context_engine.types import Candidate
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.lexical import LexicalIndex
+from langchain_context_engine.searching.query_vectors import QueryVectors
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 
 
 @runtime_checkable

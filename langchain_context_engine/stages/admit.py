@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.filters import CandidateTest, filter_test, scope_test
-from langchain_context_engine.freeze import is_blank, with_fields
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.signals import clamp
-from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
+from langchain_context_engine.filtering.filters import CandidateTest, filter_test, scope_test
+from langchain_context_engine.ranking.signals import clamp
+from langchain_context_engine.values.freeze import is_blank, with_fields
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

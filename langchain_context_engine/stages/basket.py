@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from langchain_context_engine.analysis import measure
-from langchain_context_engine.layout import Layout, block_of
-from langchain_context_engine.templates import fill, passage_block, passage_values
-from langchain_context_engine.truncate import ELLIPSIS, pieces
-from langchain_context_engine.types import Passage, Ranked
-from langchain_context_engine.units import Unit
+from langchain_context_engine.text.analysis import measure
+from langchain_context_engine.text.truncate import ELLIPSIS, pieces
+from langchain_context_engine.text.units import Unit
+from langchain_context_engine.values.types import Passage, Ranked
+from langchain_context_engine.writing.layout import Layout, block_of
+from langchain_context_engine.writing.templates import fill, passage_block, passage_values
 
 _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}

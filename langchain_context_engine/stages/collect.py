@@ -11,11 +11,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.clock import asked_at
-from langchain_context_engine.errors import AllSourcesFailedError, SourceError
-from langchain_context_engine.redact import safe_message
-from langchain_context_engine.request import ContextRequest
 from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.values.clock import asked_at
+from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
+from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.values.request import ContextRequest
 
 Answer = Any
 """What a source gave: a sequence of candidates, or the exception that it raised."""

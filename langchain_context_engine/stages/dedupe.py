@@ -15,11 +15,11 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from langchain_context_engine.analysis import MOST_TEXTS
-from langchain_context_engine.identity import AcrossKinds, DedupeRule, Versions, changed_at
-from langchain_context_engine.shingles import ShingleIndex, Shingles
-from langchain_context_engine.similarity import Wording, similarity
-from langchain_context_engine.types import Candidate, Decision, Key, Ranked, Reason, Verdict
+from langchain_context_engine.ranking.identity import AcrossKinds, DedupeRule, Versions, changed_at
+from langchain_context_engine.text.analysis import MOST_TEXTS
+from langchain_context_engine.text.shingles import ShingleIndex, Shingles
+from langchain_context_engine.text.similarity import Wording, similarity
+from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
 __all__ = ["DedupeRule", "dedupe"]
 
@@ -53,7 +53,7 @@ def dedupe(
         `similarity` and `threshold`.
 
     Example:
-        >>> from langchain_context_engine.types import Candidate
+        >>> from langchain_context_engine.values.types import Candidate
         >>> items = [Ranked(candidate=Candidate(id=i, text=t)) for i, t in [("a", "Tea!"), ("b", "tea!")]]
         >>> kept, dropped = dedupe(items)
         >>> [item.candidate.id for item in kept], dropped[0].details["winner"]

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.fusion import Fusion, strengths
-from langchain_context_engine.links import links_of
-from langchain_context_engine.redact import safe_message
-from langchain_context_engine.request import ContextRequest
+from langchain_context_engine.ranking.fusion import Fusion, strengths
+from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.stages.admit import Collected, admit
 from langchain_context_engine.stages.collect import run_all
-from langchain_context_engine.types import Candidate, Decision, Key, Reason, Verdict
+from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
 
 LINK_DECAY = 0.8
 """A linked candidate's relevance is that of the one that links to it, times this, for each step."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from langchain_context_engine.types import Decision, Key, Passage, Reason, Verdict
+from langchain_context_engine.values.types import Decision, Key, Passage, Reason, Verdict
 
 
 def settle(decisions: Sequence[Decision], passages: Sequence[Passage]) -> tuple[Decision, ...]:

@@ -8,12 +8,12 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from langchain_context_engine.layout import Blocks, Written, write
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packed, Packing
 from langchain_context_engine.stages.select import by_density, knapsack
-from langchain_context_engine.types import Decision, Passage, Ranked, Reason, Verdict
-from langchain_context_engine.units import Unit, split_units
+from langchain_context_engine.text.units import Unit, split_units
+from langchain_context_engine.values.types import Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.writing.layout import Blocks, Written, write
 
 __all__ = ["Packed", "Packing", "pack"]
 

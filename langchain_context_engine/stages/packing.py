@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from langchain_context_engine.budget import Budget
-from langchain_context_engine.layout import Layout, Written
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
-from langchain_context_engine.types import Decision
-from langchain_context_engine.units import UnitValue
+from langchain_context_engine.text.units import UnitValue
+from langchain_context_engine.values.budget import Budget
+from langchain_context_engine.values.types import Decision
+from langchain_context_engine.writing.layout import Layout, Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.fusion import Fused, Fusion, fuse
-from langchain_context_engine.latest import asks_for_latest, latest
-from langchain_context_engine.request import ContextRequest
-from langchain_context_engine.signals import Signal, clamp, read_number
-from langchain_context_engine.types import Candidate, Decision, Ranked, Reason, Verdict
+from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
+from langchain_context_engine.ranking.latest import asks_for_latest, latest
+from langchain_context_engine.ranking.signals import Signal, clamp, read_number
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Verdict
 
 LATEST_WEIGHT = 1.5
 """Weight of gated recency beside a relevance of weight 1."""

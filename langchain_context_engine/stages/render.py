@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from langchain_context_engine.layout import Layout, Written
-from langchain_context_engine.types import Key, Passage, Section
+from langchain_context_engine.values.types import Key, Passage, Section
+from langchain_context_engine.writing.layout import Layout, Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from langchain_context_engine.compact import Compactor, compact
-from langchain_context_engine.truncate import Span, Truncator, keep_start, locate
+from langchain_context_engine.text.truncate import Span, Truncator, keep_start, locate
+from langchain_context_engine.writing.compact import Compactor, compact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from langchain_context_engine.designs import (
     User,
     WorkspaceContextBuilder,
 )
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.benchmarks.process_figures import memory_of
 from tests.benchmarks.speed_data import Maker
 from tests.benchmarks.timing import quantile

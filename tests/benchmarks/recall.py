@@ -14,8 +14,8 @@ from pathlib import Path
 
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.embeddings import LocalEmbeddings
-from langchain_context_engine.evaluate import evaluate
 from langchain_context_engine.evaluation.bootstrap import paired_bootstrap
+from langchain_context_engine.evaluation.evaluate import evaluate
 from langchain_context_engine.evaluation.report import Report
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load
 

@@ -20,7 +20,7 @@ from langchain_context_engine import (
 from langchain_context_engine.designs import (
     MemoryEngine,
 )
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import FailingSource, WordEmbeddings, a_collection
 from tests.conftest import ROOT
 from tests.designs.memory_builders import NOW, RECORDS, TIMELINE, a_memory, ids

@@ -17,7 +17,7 @@ from langchain_context_engine import (
 from langchain_context_engine.designs import (
     ContextPlan,
 )
-from langchain_context_engine.tokens import resolve_tokenizer
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.designs.plan_builders import (
     ASKED,
     HISTORY,

@@ -9,9 +9,9 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_context_engine import ConfigError
 from langchain_context_engine.designs import ContextHints, TokenBudget
-from langchain_context_engine.designs.workspace import ContextConfig
-from langchain_context_engine.designs.workspace_config import TruncationSettings
-from langchain_context_engine.types import Reason
+from langchain_context_engine.designs.workspace.builder import ContextConfig
+from langchain_context_engine.designs.workspace.config import TruncationSettings
+from langchain_context_engine.values.types import Reason
 from tests.builders import count_words
 from tests.conftest import ROOT
 from tests.designs.workspace_builders import (

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal
-from langchain_context_engine.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from tests.benchmarks.slider import milliseconds_of_a_turn
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context

@@ -12,9 +12,9 @@ import pytest
 
 from inspector.tables import ROOM
 from langchain_context_engine import Journal
+from langchain_context_engine.answering.explain import rows
+from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.demo import DEMO_QUESTIONS
-from langchain_context_engine.explain import rows
-from langchain_context_engine.traces import ranking
 from tests.conftest import ROOT
 from tests.inspector.walking import (
     a_browser,

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from inspector import opening
-from langchain_context_engine import ConfigError, inspect_command
+from langchain_context_engine import ConfigError
+from langchain_context_engine.commands import inspect_command
 
 ROOT = Path(inspect_command.__file__).parents[1]
 
@@ -89,7 +90,7 @@ def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_ins
         wheel.extractall(site)
     (site / "inspector.py").write_text("raise SystemExit('the wrong inspector')")
     code = (
-        "from langchain_context_engine.inspect_command import app_path\n"
+        "from langchain_context_engine.commands.inspect_command import app_path\n"
         "from streamlit.testing.v1 import AppTest\n"
         "at = AppTest.from_file(str(app_path()), default_timeout=60)\n"
         "at.query_params['trace'] = 'sample-latest'\n"
@@ -119,7 +120,7 @@ def test_a_launcher_that_is_told_to_end_ends_its_server():
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     code = (
-        "from langchain_context_engine.inspect_command import inspect\n"
+        "from langchain_context_engine.commands.inspect_command import inspect\n"
         f"raise SystemExit(inspect(port={port}, opens_browser=False))"
     )
     launcher = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL)

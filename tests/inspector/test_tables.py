@@ -14,8 +14,8 @@ from inspector.tables import (
     trace_table,
 )
 from langchain_context_engine import Context, Journal
-from langchain_context_engine.explain import final_decisions
-from langchain_context_engine.types import Reason, Verdict
+from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of
 

@@ -1,0 +1,5 @@
+"""From candidates to an answer, once or again: settings, assembling, the `Context`, why, replay, what-if.
+
+What was recorded is answered from here without a store. Sources and engines are not known. Begin with
+`assemble.py`, then `context.py`; `traces.py` replays, `explain.py` tells, `whatif.py` tries.
+"""

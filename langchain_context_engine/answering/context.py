@@ -1,0 +1,91 @@
+"""The answer to a question: a text that fits its budget, and the record of how it came to be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_context_engine.values.freeze import longest_run
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Decision, Key, Passage, Section
+from langchain_context_engine.values.verdicts import Status
+
+__all__ = ["Context"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """One answer: the text, and a record of why it is so.
+
+    Attributes:
+        text: What to give to the model; `str(context)`.
+        tokens: `count(text)`, never above `budget` unless a soft budget was asked for by name.
+        budget: Tokens allowed.
+        passages: In text order.
+        citations: Marker → key.
+        sections: Parts with a title, in text order.
+        decisions: Every step of every candidate; one of them final for each.
+        warnings: What a person should know; without secrets.
+        timings: Stage → milliseconds.
+        status: ok, partial (a source failed) or empty (nothing found and nothing failed).
+        is_truncated: The budget made a difference: something was cut or left out for room.
+        request: What was asked, with every default filled in.
+        candidates: What rank was given: with `request` and `settings` enough to replay.
+        settings: The settings, by name, as data.
+    """
+
+    text: str = ""
+    tokens: int = 0
+    budget: int = 0
+    passages: tuple[Passage, ...] = ()
+    citations: Mapping[str, Key] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=dict)
+    status: Status = Status.OK
+    is_truncated: bool = False
+    request: ContextRequest = field(default_factory=ContextRequest)
+    candidates: tuple[Candidate, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_markdown_(self) -> str:
+        fence = "`" * max(3, longest_run(self.text, "`") + 1)
+        figures = f"{self.tokens} of {self.budget} tokens, {len(self.passages)} passages"
+        return f"{fence}text\n{self.text}\n{fence}\n\n{figures}"
+
+    def explain(self, key: Key | str | None = None) -> str:
+        """Return, in sentences, why each candidate is in the text or not; or of one candidate.
+
+        Raises:
+            ConfigError: `key` names no candidate of this context.
+        """
+        from langchain_context_engine.answering.explain import explain
+
+        return explain(self, key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole trace as JSON-ready data; `from_dict` reads it back, equal."""
+        from langchain_context_engine.answering.wire import context_to_dict
+
+        return context_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Context:
+        """Read a trace.
+
+        Raises:
+            ConfigError: The data is not a trace, or of a newer version.
+        """
+        from langchain_context_engine.answering.wire import context_from_dict
+
+        return context_from_dict(data)
+
+    def to_json(self) -> str:
+        """Return the whole trace as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)

@@ -1,0 +1,4 @@
+"""A workspace as a tree of blocks in a collection: what stands around a block, relates to it, was edited.
+
+Sources of the workspace design. Begin with `blocks.py`, the tree; the other files each walk it.
+"""

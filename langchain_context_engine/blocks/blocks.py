@@ -1,0 +1,243 @@
+"""A workspace's blocks as a tree: one Chroma collection, its places told by metadata.
+
+Read are `parent_id`, `position` (among its siblings), `page_id`, `type`, `title` or `page_title`,
+`updated_at` or else `created_at`. Every read is within the request's scope: a parent, a page or a link out of
+scope looks like one that does not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_context_engine.filtering.filters import (
+    HIDDEN,
+    NOTHING,
+    Condition,
+    Filter,
+    Not,
+    all_of,
+    matcher,
+    read_scope,
+    read_where,
+    to_chroma,
+)
+from langchain_context_engine.ranking.signals import read_number
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
+
+Record = Mapping[str, Any]
+
+HIGHEST = 10
+"""Steps up the tree that are looked at: beyond them, nothing is near."""
+
+_FIELDS = ("documents", "metadatas")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Focus:
+    """Where and who the asker is, as `request.focus` says it.
+
+    Attributes:
+        block: The focused block's id.
+        page: The page's id.
+        database: The database's id.
+        user: Whose activity counts.
+        depth: How far from the focus anything may be taken; None is as far as each source goes.
+    """
+
+    block: str | None = None
+    page: str | None = None
+    database: str | None = None
+    user: str | None = None
+    depth: int | None = None
+
+    @classmethod
+    def of(cls, request: ContextRequest) -> Focus:
+        """Read `request.focus`: a mapping of these names (others are ignored), a block's id, or None.
+
+        Raises:
+            ConfigError: It is something else.
+        """
+        given = {"block": request.focus} if isinstance(request.focus, str) else request.focus or {}
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"focus is a mapping such as {{'block': id}}, got {type(given).__name__}")
+        fields: dict[str, Any] = {name: given.get(name) for name in cls.__slots__}
+        return cls(**fields)
+
+    @property
+    def target(self) -> str | None:
+        """The id of what is focused most closely."""
+        return self.block or self.page or self.database
+
+
+class Blocks:
+    """Reads the blocks of a collection within a request's scope.
+
+    Args:
+        collection: A chromadb Collection of any synchronous client, or a `langchain_chroma.Chroma`.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+
+    def __init__(self, collection: Any) -> None:
+        self._handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self.name = self._handle.name
+
+    def read(self, ids: Iterable[str], request: ContextRequest) -> dict[str, Record]:
+        """Return id → record of those that exist and may be known, in the order of the ids; one call."""
+        allowed = _allowed(request)
+        wanted = list(dict.fromkeys(ids))
+        if not wanted or allowed == NOTHING:
+            return {}
+        found, is_allowed = self._handle.read(wanted, _FIELDS), matcher(allowed)
+        return {
+            id_: found[id_]
+            for id_ in wanted
+            if id_ in found and is_allowed(found[id_].get("metadatas") or {})
+        }
+
+    def find(self, condition: Filter, request: ContextRequest) -> dict[str, dict[str, Any]]:
+        """Return id → metadata of all that fulfil a condition and may be known; one call, scope included."""
+        pushed = all_of(condition, _pushed(request))
+        if pushed == NOTHING:
+            return {}
+        is_wanted = matcher(all_of(condition, _allowed(request)))
+        found = self._handle.metadata(to_chroma(pushed))
+        return {id_: metadata for id_, metadata in found.items() if is_wanted(metadata)}
+
+    def ids(
+        self, condition: Filter, request: ContextRequest, *, where: dict[str, Any] | None = None
+    ) -> list[str]:
+        """Return the ids that the store finds; `read` tells which of them may be known. One call.
+
+        Args:
+            condition: What must hold.
+            request: Its scope goes into the call.
+            where: What only Chroma can check, for example of lists.
+        """
+        pushed = all_of(condition, _pushed(request))
+        if pushed == NOTHING:
+            return []
+        tests = [test for test in (where, to_chroma(pushed)) if test]
+        return self._handle.find({"$and": tests} if len(tests) > 1 else next(iter(tests), None))
+
+    def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
+        """Return parent → ids of its children in reading order (`position`, then id); one call."""
+        found = self.find(Condition("parent_id", "$in", tuple(parents)), request) if parents else {}
+        children: dict[str, list[str]] = {parent: [] for parent in parents}
+        for id_ in sorted(found, key=lambda id_: (_position(found[id_]), id_)):
+            if id_ != found[id_]["parent_id"]:
+                children[found[id_]["parent_id"]].append(id_)
+        return children
+
+    def line(self, id_: str, steps: int, request: ContextRequest) -> dict[str, Record]:
+        """Return a block and its ancestors, nearest first, at most so many steps up; a cycle ends it."""
+        found = self.read([id_], request)
+        above = id_ if id_ in found else None
+        for _ in range(steps):
+            parent = (found[above].get("metadatas") or {}).get("parent_id") if above else None
+            if not parent or parent in found:
+                break
+            found |= self.read([parent], request)
+            above = parent if parent in found else None
+        return found
+
+    def candidates(
+        self, relevance: Mapping[str, float], records: Mapping[str, Record], request: ContextRequest
+    ) -> list[Candidate]:
+        """Return records as candidates with these relevances, best first, placed in the tree."""
+        found = [
+            to_candidate(id_, records[id_], source=self.name, relevance=value)
+            for id_, value in sorted(relevance.items(), key=lambda pair: -pair[1])
+            if id_ in records
+        ]
+        return self.placed(found, request)
+
+    def placed(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+        """Return candidates with their place in the tree told.
+
+        `title` becomes `[page] [type]`, `created_at` when it was last changed, and where something is
+        focused `tree_distance` is the number of steps between it and the focus. What has no common
+        ancestor meets at the workspace itself, one step above both tops.
+        """
+        target = Focus.of(request).target
+        known = self._with_ancestors(candidates, target, request)
+        near = _line_of(target, known) if target in known else []
+        return [_told(candidate, known, near) for candidate in candidates]
+
+    def _with_ancestors(
+        self, candidates: Sequence[Candidate], target: str | None, request: ContextRequest
+    ) -> dict[str, Mapping[str, Any]]:
+        """Return the metadata of candidates, the target, their ancestors and pages, read level by level."""
+        known: dict[str, Mapping[str, Any]] = {c.id: c.metadata for c in candidates}
+        asked = set(known)
+        pages = {str(page) for c in candidates if (page := c.metadata.get("page_id"))}
+        level = {*pages, *([target] if target else [])}
+        for _ in range(HIGHEST + 1):
+            level |= {str(parent) for m in known.values() if target and (parent := m.get("parent_id"))}
+            level -= asked
+            if not level:
+                break
+            asked |= level
+            records = self.read(sorted(level), request)
+            known |= {id_: record.get("metadatas") or {} for id_, record in records.items()}
+            level = set()
+        return known
+
+
+def page_of(candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+    """Return the candidates that a request asks for by `offset` and `limit`."""
+    end = None if request.limit is None else request.offset + request.limit
+    return list(candidates[request.offset : end])
+
+
+def summarised(record: Record) -> Record:
+    """Return a page's record with its `summary` for a text, where it states one."""
+    summary = (record.get("metadatas") or {}).get("summary")
+    return {**record, "documents": summary} if isinstance(summary, str) and summary.strip() else record
+
+
+def _allowed(request: ContextRequest) -> Filter:
+    return all_of(Not(HIDDEN), _pushed(request))
+
+
+def _pushed(request: ContextRequest) -> Filter:
+    """Return what a store is asked to check; `deleted` is not, for it would look at every record."""
+    return all_of(read_scope(request.scope), read_where(request.where))
+
+
+def _position(metadata: Mapping[str, Any]) -> float:
+    stated = read_number(metadata.get("position"))
+    return float("inf") if stated is None else stated
+
+
+def _line_of(id_: str | None, known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    line: list[str] = []
+    while id_ is not None and id_ in known and id_ not in line:
+        line.append(id_)
+        parent = known[id_].get("parent_id")
+        id_ = None if parent is None else str(parent)
+    return line
+
+
+def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Sequence[str]) -> Candidate:
+    own = candidate.metadata
+    page = known.get(str(own.get("page_id")), own if candidate.kind == "page" else {})
+    name = own.get("page_title") or page.get("title")
+    metadata: dict[str, Any] = {"title": f"[{name}] [{candidate.kind}]" if name else f"[{candidate.kind}]"}
+    if near:
+        metadata["tree_distance"] = _steps(near, _line_of(candidate.id, known))
+    changed = read_instant(own.get("updated_at")) or candidate.created_at
+    return replace(candidate, created_at=changed, metadata={**own, **metadata})
+
+
+def _steps(a: Sequence[str], b: Sequence[str]) -> int:
+    shared = [i + b.index(id_) for i, id_ in enumerate(a) if id_ in b]
+    return min(shared, default=len(a) + len(b))

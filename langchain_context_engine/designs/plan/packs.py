@@ -1,0 +1,194 @@
+"""Packs of a plan: an engine each, whatever they were given as; pages joined and fitted once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+from langchain_context_engine.answering.assemble import Parts, assemble
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.designs.plan.policy import ExpansionSpec
+from langchain_context_engine.designs.plan.retrieval import FunctionSource
+from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.langchain.calls import narrowed
+from langchain_context_engine.sources.retriever import RetrieverSource
+from langchain_context_engine.values.budget import Budget
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Key, Verdict
+from langchain_context_engine.writing.templates import Template
+
+PAGE = 10
+"""Records a page, of a pack that names no limit."""
+
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "budget": Budget(minimum_cut=1),
+        "weights": MappingProxyType({"relevance": 1.0}),
+        "template": Template(name="pack", passage="{{content}}", separator="\n\n", note=""),
+    }
+)
+"""What this design sets of the engine for packs that are no engine of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A pack and how it is asked.
+
+    Attributes:
+        source: A `ContextEngine`, a source, a LangChain retriever, a function of a
+            `ContextRetrieverRequest`, or another plan; None needs a `retriever_override` in each call.
+        query: What to ask, `{input.…}` filled in; "" asks `input.query`, `.message`, `.question`, or
+            else the user's message.
+        limit: Records a page; None is 10, of an engine its own limit.
+        offset: Records to skip at first.
+        metadata: What a retrieval function is told.
+        fields: Fields of `ContextRequest` that hold for every call, `scope` for example.
+    """
+
+    source: Any = None
+    query: str = ""
+    limit: int | None = None
+    offset: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePack:
+    """A pack, bound to the engine that fills it.
+
+    Attributes:
+        name: What the plan calls it.
+        engine: Collects its candidates; None where a call must bring a retriever.
+        parts: Fit them, by the plan's own token counter.
+        pack: How it is asked.
+    """
+
+    name: str
+    engine: ContextEngine | None
+    parts: Parts | None
+    pack: Pack
+
+    @property
+    def limit(self) -> int:
+        """Records a page."""
+        if self.pack.limit is not None:
+            return self.pack.limit
+        has_own = isinstance(self.pack.source, ContextEngine) and self.engine is not None
+        own = self.engine.config.limit if has_own and self.engine is not None else None
+        return PAGE if own is None else own
+
+    def request(
+        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
+    ) -> ContextRequest:
+        """Return the request for a page; a call's own fields only narrow the pack's."""
+        bound = narrowed(ContextRequest(**self.pack.fields), fields)
+        offset = bound.offset + self.pack.offset + page * self.limit
+        return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
+
+    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
+        """Return the candidates of all pages as one context within so many tokens."""
+        if not pages or self.parts is None:
+            return Context()
+        joined: dict[Key, Candidate] = {}
+        for page in pages:
+            for candidate in page.candidates:
+                joined.setdefault(candidate.key, candidate)
+        first = pages[0]
+        request = replace(first.request, budget=max_tokens)
+        if request.budget == 0:
+            return Context(request=request)
+        context = assemble(tuple(joined.values()), request, self.parts)
+        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
+        return replace(context, warnings=tuple(warnings), settings=first.settings)
+
+    def wants_more(
+        self, pages: Sequence[Context], fitted: Context, max_tokens: int | None, expansion: ExpansionSpec
+    ) -> bool:
+        """Return whether another page is worth asking for: there may be one, and there is room for it."""
+        if len(pages) >= expansion.max_pages or max_tokens is None:
+            return False
+        offered = {c.key for c in pages[-1].candidates} | {
+            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
+        }
+        before = {candidate.key for page in pages[:-1] for candidate in page.candidates}
+        is_dry = len(offered) < self.limit or offered <= before
+        return not is_dry and fitted.tokens < expansion.min_fill_ratio * max_tokens
+
+
+@runtime_checkable
+class Plan(Protocol):
+    """A plan, as a pack of another one: a `ContextPlan`."""
+
+    setup: Any
+
+    def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        """Return the prompt in its parts."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanPack:
+    """A pack that is another plan."""
+
+    name: str
+    plan: Plan
+
+
+def open_pack(name: str, given: Any, *, tokenizer: Any, compactor: Any) -> EnginePack | PlanPack:
+    """Return a pack bound to what fills it.
+
+    Args:
+        name: What the plan calls it.
+        given: A `Pack`, a mapping of its fields, or what may be its source; or an object whose `config`
+            is such a mapping, of which what is no field becomes metadata.
+        tokenizer: The plan's; it counts for every pack.
+        compactor: The plan's, for packs that are no engine of their own, or None.
+
+    Raises:
+        ConfigError: It is none of these.
+    """
+    pack = _read(name, given)
+    if isinstance(pack.source, Plan):
+        return PlanPack(name=name, plan=pack.source)
+    if pack.source is None:
+        return EnginePack(name=name, engine=None, parts=None, pack=pack)
+    engine = _engine_of(name, pack, tokenizer=tokenizer, compactor=compactor)
+    parts = engine.config.changed(tokenizer=tokenizer).parts()
+    return EnginePack(name=name, engine=engine, parts=parts, pack=pack)
+
+
+def _read(name: str, given: Any) -> Pack:
+    if isinstance(given, Pack):
+        return given
+    known = Pack.__dataclass_fields__
+    if isinstance(given, Mapping):
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            raise ConfigError(f"pack {name!r} has no setting {unknown[0]!r}; known: {', '.join(known)}")
+        return Pack(**given)
+    config = getattr(given, "config", None)
+    if not isinstance(config, Mapping):
+        return Pack(source=given)
+    own = {key: value for key, value in config.items() if key in known}
+    told = {key: value for key, value in config.items() if key not in known}
+    return Pack(**{**own, "metadata": {**told, **own.get("metadata", {})}})
+
+
+def _engine_of(name: str, pack: Pack, *, tokenizer: Any, compactor: Any) -> ContextEngine:
+    source = pack.source
+    if isinstance(source, ContextEngine):
+        return source
+    if callable(getattr(source, "invoke", None)):
+        source = RetrieverSource(source, name)
+    elif not callable(getattr(source, "fetch", None)):
+        if not callable(source):
+            kind = type(source).__name__
+            raise ConfigError(
+                f"pack {name!r} must be an engine, a source, a retriever, a function or a plan, got {kind}"
+            )
+        source = FunctionSource(name=name, function=source, metadata=pack.metadata)
+    return ContextEngine([source], **SETTINGS, tokenizer=tokenizer, compactor=compactor)

@@ -1,0 +1,1 @@
+"""The prime design: `PrimeContextService`. `service.py` reads from top to bottom as the document does."""

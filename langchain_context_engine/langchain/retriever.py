@@ -1,0 +1,197 @@
+"""`ContextRetriever`: an engine as a LangChain retriever."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.runnables.config import ensure_config, set_config_context
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
+
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.langchain.calls import (
+    REQUEST_FIELDS,
+    Builder,
+    check_options,
+    narrowed,
+    refuse_pickling,
+)
+from langchain_context_engine.langchain.events import aannounce, announce
+from langchain_context_engine.values.types import ContextRequest, Passage
+
+
+class ContextRetriever(BaseRetriever):
+    """Retrieves the passages of the context that an engine builds, in the order of its text.
+
+    A Document's `page_content` is the passage (cut where the budget made it), its `id` the record's, its
+    `metadata` a copy of the record's own with `metadata["context"]` on top: {source, score, signals,
+    citation, tokens, is_truncated}. With `k` there are exactly k where candidates and budget suffice.
+
+    Fields are defaults for every call; `invoke(query, **options)` and `ainvoke` take any field of
+    `ContextRequest` (and `token_budget` for `budget`) for one call. What isolates or filters only becomes
+    narrower by that: see `calls.narrowed`. Each call sends
+    the custom event `context_assembled` with the figures of the context.
+
+    `copy.deepcopy` shares the engine; pickling works where the engine can be pickled. The engine is left
+    out of `langchain_core.load.dumps`.
+
+    Attributes:
+        engine: What builds the context.
+        k: Documents to return; None is as many as fit the budget.
+        budget: Tokens that the whole text may have; None is the engine's default.
+        scope: Metadata that must match: the isolation rule.
+        where: A further filter in Chroma's syntax.
+        kinds: Only these kinds; None is all.
+        sources: Only these sources; None is all.
+        since: Only records created then or later.
+        until: Only records created then or earlier.
+        min_confidence: Only records of at least this confidence, 0–1.
+        conversation_id: Only records of this conversation.
+        depth: How many links to follow.
+        limit: Candidates a source may offer; None is the engine's default.
+        template: A template's name or a `Template`; None is the engine's default.
+
+    Raises:
+        pydantic.ValidationError: A field is unknown, or its value is wrong.
+        TypeError: (calling) an option is unknown.
+
+    Example:
+        >>> from langchain_context_engine import Candidate, ContextEngine
+        >>> class Notes:
+        ...     name = "notes"
+        ...     def fetch(self, request):
+        ...         return [Candidate(id="n1", text="Invoices go out monthly.", relevance=0.9)]
+        >>> (document,) = ContextRetriever(engine=ContextEngine(sources=[Notes()])).invoke("invoices?")
+        >>> document.id, document.page_content, document.metadata["context"]["citation"]
+        ('n1', 'Invoices go out monthly.', '[1]')
+    """
+
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, arbitrary_types_allowed=True)
+
+    engine: Builder = Field(exclude=True, repr=False)
+    k: int | None = None
+    budget: int | None = None
+    scope: Mapping[str, Any] | None = None
+    where: Mapping[str, Any] | None = None
+    kinds: Sequence[str] | None = None
+    sources: Sequence[str] | None = None
+    since: datetime | str | float | None = None
+    until: datetime | str | float | None = None
+    min_confidence: float | None = None
+    conversation_id: str | None = None
+    depth: int | None = None
+    limit: int | None = None
+    template: Any = None
+
+    @field_validator(*REQUEST_FIELDS, mode="after", check_fields=False)
+    @classmethod
+    def _check_field(cls, value: Any, info: ValidationInfo) -> Any:
+        if value is not None:
+            ContextRequest(**{str(info.field_name): value})
+        return value
+
+    def _bound(self) -> ContextRequest:
+        values = {name: getattr(self, name) for name in REQUEST_FIELDS if name in type(self).model_fields}
+        return ContextRequest(**{name: value for name, value in values.items() if value is not None})
+
+    def _request(self, query: str, options: Mapping[str, Any]) -> ContextRequest:
+        return narrowed(self._bound(), {"query": query, **check_options(options)})
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
+    ) -> list[Document]:
+        request = self._request(query, {"k": k, **options})
+        callbacks = run_manager.get_child()
+        # Runs that a source starts, a retriever's for example, belong under this one.
+        with set_config_context(ensure_config({"callbacks": callbacks})) as variables:
+            context = variables.run(self.engine.build, request)
+        announce(context, callbacks)
+        return documents(context)
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
+    ) -> list[Document]:
+        request = self._request(query, {"k": k, **options})
+        callbacks = run_manager.get_child()
+        with set_config_context(ensure_config({"callbacks": callbacks})) as variables:
+            context = await asyncio.create_task(_built(self.engine, request), context=variables)
+        await aannounce(context, callbacks)
+        return documents(context)
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        params = super()._get_ls_params(**kwargs)
+        for source in getattr(self.engine, "sources", ()):
+            embeddings = getattr(source, "embeddings", None)
+            if embeddings is not None:
+                params["ls_vector_store_provider"] = "chroma"
+                params["ls_embedding_provider"] = type(embeddings).__name__
+                params["ls_embedding_model"] = str(getattr(embeddings, "model", type(embeddings).__name__))
+                break
+        return params
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Return True: `dumps` writes the fields, without the engine."""
+        return True
+
+    @classmethod
+    def get_lc_namespace(cls) -> list[str]:
+        """Return where the class is found."""
+        return ["langchain_context_engine", "retriever"]
+
+    def __getstate__(self) -> dict[Any, Any]:
+        """Refuse to be pickled with an engine that holds live clients.
+
+        Raises:
+            ConfigError: The engine cannot be pickled.
+        """
+        refuse_pickling(self.engine, "a ContextRetriever")
+        return super().__getstate__()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> ContextRetriever:
+        """Copy the fields and share the engine, whose clients cannot be copied."""
+        return super().__deepcopy__({**(memo or {}), id(self.engine): self.engine})
+
+
+async def _built(engine: Builder, request: ContextRequest) -> Context:
+    return await engine.abuild(request)
+
+
+def documents(context: Context) -> list[Document]:
+    """Return a context's passages as new Documents, in text order; nothing in them is shared.
+
+    Example:
+        >>> documents(Context())
+        []
+    """
+    return [_document(passage) for passage in context.passages]
+
+
+def _document(passage: Passage) -> Document:
+    candidate = passage.ranked.candidate
+    about = {
+        "source": candidate.source,
+        "score": passage.ranked.score,
+        "signals": dict(passage.ranked.signals),
+        "citation": passage.citation,
+        "tokens": passage.tokens,
+        "is_truncated": passage.is_truncated,
+    }
+    metadata = {**copy.deepcopy(dict(candidate.metadata)), "context": about}
+    return Document(id=candidate.id, page_content=passage.text, metadata=metadata)

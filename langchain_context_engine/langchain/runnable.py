@@ -1,0 +1,145 @@
+"""`ContextRunnable`: an engine as a link of a LangChain chain."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.langchain.calls import (
+    ALIASES,
+    REQUEST_FIELDS,
+    Builder,
+    asked_fields,
+    check_options,
+    narrowed,
+    refuse_pickling,
+)
+from langchain_context_engine.langchain.events import aannounce, announce
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.types import ContextRequest
+
+ContextInput = str | dict[str, Any] | ContextRequest
+
+_QUERY_KEYS = ("query", "question", "input")
+# Nearer than this, a key that is no request field is taken for a slip of the pen.
+_SLIP = 0.8
+
+
+class ContextRunnable(Runnable[ContextInput, Context]):
+    """Turns a question into a `Context`, which stands in a prompt as its text.
+
+    A question is a string, a `ContextRequest`, or a dictionary with the question under `query`,
+    `question` or `input` (the first that is there). Other keys that are request fields (and
+    `token_budget` for `budget`) shape the answer; foreign keys, as chains carry them along, are left
+    alone; a key that nearly is a request field (`scopes`, `bugdet`) is refused, since a filter that is
+    silently not applied would show too much. `invoke(question, **options)` takes request fields too.
+
+    What isolates or filters only becomes narrower by a question or an option: see
+    `langchain_context_engine.langchain.calls.narrowed`. Each call sends the custom event `context_assembled`.
+
+    Args:
+        engine: What builds the context.
+        name: The run's name in traces.
+        **bound: Request fields that hold for every call.
+
+    Raises:
+        TypeError: A bound field or an option is unknown.
+        ConfigError: A value is wrong, or (calling) there is no question.
+
+    Example:
+        >>> from langchain_core.prompts import PromptTemplate
+        >>> from langchain_context_engine import Candidate, ContextEngine
+        >>> class Notes:
+        ...     name = "notes"
+        ...     def fetch(self, request):
+        ...         return [Candidate(id="n1", text="Pay by card.", relevance=0.9)]
+        >>> context = ContextRunnable(ContextEngine(sources=[Notes()]))
+        >>> chain = {"context": context} | PromptTemplate.from_template("Known: {context}")
+        >>> chain.invoke("how do I pay?").text
+        'Known: [1] Pay by card.'
+    """
+
+    def __init__(self, engine: Builder, *, name: str | None = None, **bound: Any) -> None:
+        self.engine = engine
+        self.name = name
+        self.bound = ContextRequest(**check_options(bound))
+
+    def invoke(self, input: ContextInput, config: RunnableConfig | None = None, **kwargs: Any) -> Context:  # noqa: A002
+        """Return the context of a question."""
+        return self._call_with_config(self._build, input, config, run_type="chain", **kwargs)
+
+    async def ainvoke(
+        self,
+        input: ContextInput,  # noqa: A002
+        config: RunnableConfig | None = None,
+        **kwargs: Any,
+    ) -> Context:
+        """Return the context of a question; as `invoke`."""
+        return await self._acall_with_config(self._abuild, input, config, run_type="chain", **kwargs)
+
+    def _build(
+        self, question: ContextInput, run_manager: CallbackManagerForChainRun, **options: Any
+    ) -> Context:
+        context = self.engine.build(self._request(question, options))
+        announce(context, run_manager.get_child())
+        return context
+
+    async def _abuild(
+        self, question: ContextInput, run_manager: AsyncCallbackManagerForChainRun, **options: Any
+    ) -> Context:
+        context = await self.engine.abuild(self._request(question, options))
+        await aannounce(context, run_manager.get_child())
+        return context
+
+    def _request(self, question: ContextInput, options: Mapping[str, Any]) -> ContextRequest:
+        return narrowed(narrowed(self.bound, _read(question)), check_options(options))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Refuse to be pickled with an engine that holds live clients.
+
+        Raises:
+            ConfigError: The engine cannot be pickled.
+        """
+        refuse_pickling(self.engine, "a ContextRunnable")
+        return dict(self.__dict__)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ContextRunnable:
+        """Share the engine, whose clients cannot be copied; the rest never changes."""
+        return type(self)(self.engine, name=self.name, **asked_fields(self.bound))
+
+
+def _read(question: ContextInput) -> dict[str, Any]:
+    """Return a question's request fields."""
+    if isinstance(question, str):
+        return {"query": question}
+    if isinstance(question, ContextRequest):
+        return asked_fields(question)
+    if not isinstance(question, Mapping):
+        msg = f"a question is a string, a dictionary or a ContextRequest, got {type(question).__name__}"
+        raise ConfigError(msg)
+    names = (*REQUEST_FIELDS, *ALIASES)
+    for key in question:
+        _refuse_slip(key, (*names, *_QUERY_KEYS))
+    query_key = next((key for key in _QUERY_KEYS if question.get(key) is not None), None)
+    given = check_options({key: value for key, value in question.items() if key in names})
+    if query_key is None and "vector" not in given:
+        found = ", ".join(sorted(map(str, question))) or "nothing"
+        msg = f"no question: the dictionary needs one of {', '.join(_QUERY_KEYS)}, it has {found}"
+        raise ConfigError(msg)
+    return given if query_key is None else {**given, "query": question[query_key]}
+
+
+def _refuse_slip(key: object, known: tuple[str, ...]) -> None:
+    if key in known:
+        return
+    nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=_SLIP)
+    if nearest:
+        msg = (
+            f"unknown key {key!r}: did you mean {nearest[0]!r}? A foreign key must not look so much like it."
+        )
+        raise ConfigError(msg)

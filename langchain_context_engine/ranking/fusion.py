@@ -1,0 +1,242 @@
+"""One relevance out of several claims, comparable over all sources; and what neighbours and names add.
+
+The formula is measured, see the README's benchmark: min-max over the pool of the dense cosine, the
+BM25 score, the bigram BM25 score and the best sentence's share of the question, weighted .4, .6, .05 and
+.2; then what the words of the best passages add where the question's own say little; then a share of the
+relevance of what stands around this passage, and of that of a top passage that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of
+from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
+from langchain_context_engine.text.analysis import analyse
+from langchain_context_engine.text.units import best_shares, is_prose, numbers_of
+from langchain_context_engine.values.types import Candidate, Key
+
+NEAR, OTHER_SIDE, TWO_STEPS = 1 / 2, 1 / 6, 1 / 3
+"""How the better neighbour counts, the other one, and the better of those two steps away.
+
+Talk and prose go on over several passages. A program's neighbour is another function: only the better one
+counts, by `NEAR_IN_CODE`.
+"""
+
+NEAR_IN_CODE = 1 / 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How much each leg, a neighbour and a name weigh.
+
+    Attributes:
+        dense: Weight of the cosine similarity.
+        lexical: Weight of the BM25 score.
+        phrase: Weight of the BM25 score over word pairs.
+        sentence: Weight of the question's share that the best single sentence holds.
+        feedback: How much the terms of the best passages lift others, times the square of what they lack.
+        neighbour: Share of what stands around a passage that is added, see `NEAR`.
+        link: Share of a naming passage's relevance that is added.
+        naming: How many of the best passages may name others.
+    """
+
+    dense: float = 0.4
+    lexical: float = 0.6
+    phrase: float = 0.05
+    sentence: float = 0.2
+    feedback: float = 0.4
+    neighbour: float = 0.6
+    link: float = 0.4
+    naming: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fused:
+    """The relevance of one candidate after fusion.
+
+    Attributes:
+        relevance: 0–1.
+        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link.
+        lenders: `neighbour` or `link` → the candidate that lent relevance.
+    """
+
+    relevance: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    lenders: Mapping[str, Key] = field(default_factory=dict)
+
+
+def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[Fused]:
+    """Return one `Fused` for each candidate, in order.
+
+    A candidate without claims keeps its `relevance`. So does everyone where the lexical legs found
+    nothing: with one leg there is nothing to fuse, and the source's own scale is kept. Fused values
+    above 1 are divided by the largest, so order is kept.
+
+    Args:
+        candidates: The pool.
+        fusion: The weights.
+        query: The question, for what only the texts themselves tell; "" does without.
+    """
+    lent = _lent(candidates, fusion, query)
+    if lent is None:
+        return [Fused(relevance=candidate.relevance) for candidate in candidates]
+    raised = _raised(candidates, fusion, lent)
+    return [
+        _told(i, raised[i], candidates, lent) if candidate.claims else Fused(relevance=candidate.relevance)
+        for i, candidate in enumerate(candidates)
+    ]
+
+
+def strengths(candidates: Sequence[Candidate], fusion: Fusion) -> list[float]:
+    """Return the relevance that `fuse` gives each candidate without the question, and nothing else."""
+    lent = _lent(candidates, fusion)
+    if lent is None:
+        return [candidate.relevance for candidate in candidates]
+    return _raised(candidates, fusion, lent)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lent:
+    """What relevance is made of.
+
+    Attributes:
+        first: Relevance by the legs and the texts alone.
+        live: Part → scaled values, of those parts that tell candidates apart.
+        places: Part → place of the borrower → place of the lender, and what is lent.
+    """
+
+    first: Sequence[float]
+    live: Mapping[str, Sequence[float]]
+    places: Mapping[str, Mapping[int, tuple[int, float]]]
+
+
+def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _Lent | None:
+    """Return the first relevance and who lends to whom; None where the lexical leg found nothing."""
+    legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
+    live = {
+        leg: scaled
+        for leg, weight in legs.items()
+        if weight > 0 and (scaled := _scaled([candidate.claims.get(leg) for candidate in candidates]))
+    }
+    if "lexical" not in live:
+        return None
+    wanted = numbers_of(query)
+    if wanted and fusion.sentence and (scaled := _scaled(best_shares(candidates, wanted))):
+        legs["sentence"], live["sentence"] = fusion.sentence, scaled
+    first = _joint(candidates, {leg: (legs[leg], values) for leg, values in live.items()})
+    if wanted and fusion.feedback:
+        terms = [analyse(candidate.text).terms for candidate in candidates]
+        if lifted := _scaled(pseudo_feedback(terms, first, wanted)):
+            live["feedback"] = lifted
+            first = [
+                value + fusion.feedback * more * (1 - value) ** 2 if candidate.claims else value
+                for candidate, value, more in zip(candidates, first, lifted, strict=True)
+            ]
+    place = {candidate.key: i for i, candidate in enumerate(candidates)}
+    namers = _namers(candidates, first, place, fusion.naming) if fusion.link else {}
+    return _Lent(first, live, {"neighbour": _neighbours(candidates, first, place), "link": namers})
+
+
+def _joint(candidates: Sequence[Candidate], legs: Mapping[str, tuple[float, Sequence[float]]]) -> list[float]:
+    """Return the weighted mean of the legs; what makes no claim keeps its own relevance."""
+    total = sum(weight for weight, _ in legs.values())
+    joint = [0.0] * len(candidates)
+    for weight, values in legs.values():
+        joint = [value + weight * own for value, own in zip(joint, values, strict=True)]
+    return [
+        value / total if candidate.claims else candidate.relevance
+        for value, candidate in zip(joint, candidates, strict=True)
+    ]
+
+
+def _scaled(claims: Sequence[float | None]) -> list[float]:
+    """Scale one leg's claims to 0–1 over the candidates that make one; [] where they do not differ."""
+    known = [claim for claim in claims if claim is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    if high <= low:
+        return []
+    return [0.0 if claim is None else (claim - low) / (high - low) for claim in claims]
+
+
+def _neighbours(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int]
+) -> dict[int, tuple[int, float]]:
+    """Return, for each candidate with neighbours in the pool, the better one and what all lend, 0–1."""
+    near = [
+        [place[key] for n in candidate.neighbours if (key := (candidate.source, n)) in place]
+        for candidate in candidates
+    ]
+    lent = {}
+    for i, beside in enumerate(near):
+        if not beside:
+            continue
+        best, *others = sorted(beside, key=lambda j: (-relevance[j], j))
+        if not candidates[i].metadata.get("symbol") and is_prose(candidates[i].text, candidates[i].kind):
+            further = [relevance[k] for j in beside for k in near[j] if k != i and k not in beside]
+            value = NEAR * relevance[best] + TWO_STEPS * max(further, default=0.0)
+            lent[i] = best, value + OTHER_SIDE * (relevance[others[0]] if others else 0.0)
+        else:
+            lent[i] = best, NEAR_IN_CODE * relevance[best]
+    return lent
+
+
+def _namers(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], naming: int
+) -> dict[int, tuple[int, float]]:
+    """Return, for each candidate that a top passage links to or names verbatim, the best such passage.
+
+    Beside it stands its relevance.
+    """
+    by_start: dict[Words, list[tuple[Name, int]]] = {}
+    for i, candidate in enumerate(candidates):
+        for name in names_of(candidate.metadata):
+            by_start.setdefault(name.start, []).append((name, i))
+    named: dict[int, tuple[int, float]] = {}
+    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
+        passage = candidates[namer]
+        linked = [key for link in links_of(passage) if (key := (passage.source, link)) in place]
+        # A name that the passage bears itself (chunks of one document share a title) tells nothing.
+        own = frozenset(names_of(passage.metadata))
+        named_here = (i for i, name in _named_in(passage.text, by_start) if name not in own)
+        for i in (*(place[key] for key in linked), *named_here):
+            if i != namer:
+                named.setdefault(i, (namer, relevance[namer]))
+    return named
+
+
+def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[tuple[int, Name]]:
+    if not by_start:
+        return []
+    named = NamedIn(text)
+    possible = [by_start[start] for start in named.starts() if start in by_start]
+    return [(i, name) for names in possible for name, i in names if named.has(name)]
+
+
+def _raised(candidates: Sequence[Candidate], fusion: Fusion, lent: _Lent) -> list[float]:
+    """Add to the first relevance what neighbours and naming passages lend, and scale what has claims."""
+    raised = list(lent.first)
+    for part, share in (("neighbour", fusion.neighbour), ("link", fusion.link)):
+        for borrower, (_, value) in lent.places[part].items():
+            if candidates[borrower].claims:
+                raised[borrower] += share * value
+    largest = max([1.0, *raised])
+    return [
+        value / largest if candidate.claims else candidate.relevance
+        for value, candidate in zip(raised, candidates, strict=True)
+    ]
+
+
+def _told(i: int, relevance: float, candidates: Sequence[Candidate], lent: _Lent) -> Fused:
+    """Return a candidate's relevance with what it is made of, and by whom."""
+    lenders = {part: places[i] for part, places in lent.places.items() if i in places}
+    parts = {leg: values[i] for leg, values in lent.live.items()}
+    if not lenders:
+        return Fused(relevance=relevance, parts=parts)
+    parts |= {part: value for part, (_, value) in lenders.items()}
+    return Fused(
+        relevance=relevance,
+        parts=parts,
+        lenders={part: candidates[lender].key for part, (lender, _) in lenders.items()},
+    )

@@ -1,0 +1,88 @@
+"""How records refer to each other: by the ids in their `links`, and by the names that stand in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_context_engine.values.metadata import read_list
+from langchain_context_engine.values.types import Candidate
+
+_WORD = re.compile(r"\w+")
+
+
+def links_of(candidate: Candidate) -> tuple[str, ...]:
+    """Return the ids that a record's `links` metadata names: a list, a JSON list, or split at commas.
+
+    Example:
+        >>> links_of(Candidate(id="a", metadata={"links": "b, c"}))
+        ('b', 'c')
+    """
+    links = read_list(candidate.metadata.get("links"))
+    return tuple(dict.fromkeys(str(link) for link in links if link != candidate.id))
+
+
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """How a text may refer to a record.
+
+    Attributes:
+        words: Stand in the text one after the other.
+        beside: Stand in it too, wherever: the path beside a symbol.
+    """
+
+    words: Words
+    beside: Words = ()
+
+    @property
+    def start(self) -> Words:
+        """The first two words, or the only one: what names are looked up by."""
+        return self.words[:2]
+
+
+def names_of(metadata: Mapping[str, Any]) -> list[Name]:
+    """Return the names by which a text may refer to a record: its title, or its symbol beside its path.
+
+    Example:
+        >>> names_of({"path": "a/b.py", "symbol": "C.run"})
+        [Name(words=('C', 'run'), beside=('a', 'b', 'py'))]
+    """
+    title, path, symbol = (words_in(str(metadata.get(key) or "")) for key in ("title", "path", "symbol"))
+    names = [Name(title)] if title else []
+    return [*names, Name(symbol, path)] if path and symbol else names
+
+
+def words_in(text: str) -> Words:
+    """Return the words of a text as they stand in it; names are matched with their case."""
+    return tuple(_WORD.findall(text))
+
+
+class NamedIn:
+    """Looks names up in one text.
+
+    Example:
+        >>> named = NamedIn("Changed a/b.py: C.run is faster")
+        >>> [named.has(name) for name in names_of({"path": "a/b.py", "symbol": "C.run"})]
+        [True]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.words = words_in(text)
+        self._joined = f" {' '.join(self.words)} "
+
+    def starts(self) -> Iterable[Words]:
+        """Return every start that a name in this text may have, once, in text order."""
+        pairs = zip(self.words, self.words[1:], strict=False)
+        return dict.fromkeys((*((word,) for word in self.words), *pairs))
+
+    def has(self, name: Name) -> bool:
+        """Return whether a name stands in the text."""
+        return self._stands(name.words) and (not name.beside or self._stands(name.beside))
+
+    def _stands(self, words: Words) -> bool:
+        return f" {' '.join(words)} " in self._joined

@@ -1,0 +1,5 @@
+"""Searching one Chroma collection: its records, vectors and words, what changed in it, who reads it when.
+
+Machinery of the sources; nobody outside imports a Chroma client. Begin with `search.py`, one
+question over both legs; `shelf.py` holds what is known of a collection.
+"""

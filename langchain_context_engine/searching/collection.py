@@ -1,0 +1,185 @@
+"""A Chroma collection as sources use it: reopened when recreated, read in batches, one kind of error."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_context_engine.searching.records import steady
+from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.redact import safe_message
+
+_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
+_DIMENSIONS = re.compile(r"dimension\D{0,20}(\d+)\D+got (\d+)")
+_OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
+FIELDS = ("documents", "metadatas")
+"""What a record is made of beside its vector."""
+
+_BATCH = 5000
+"""Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
+
+
+def check_collection_name(name: str) -> str:
+    """Return the name if Chroma takes it.
+
+    Raises:
+        ConfigError: It is not 3–512 of `a-zA-Z0-9._-` that start and end with a letter or digit.
+
+    Example:
+        >>> check_collection_name("my-docs")
+        'my-docs'
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
+        msg = (
+            "a collection's name has 3 to 512 characters of a-z A-Z 0-9 . _ -, starts and ends with a "
+            f"letter or digit and has no two dots in a row; got {name!r}"
+        )
+        raise ConfigError(msg)
+    return name
+
+
+class CollectionHandle:
+    """A collection, found again by its name when somebody has recreated it.
+
+    Args:
+        collection: A Chroma collection of any synchronous client.
+
+    Raises:
+        ConfigError: It is no such collection.
+    """
+
+    def __init__(self, collection: Any) -> None:
+        if not all(callable(getattr(collection, method, None)) for method in ("query", "get", "count")):
+            given = type(collection).__name__
+            msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
+            raise ConfigError(msg)
+        if inspect.iscoroutinefunction(collection.query):
+            msg = "ChromaSource takes a collection of a synchronous client, got one of AsyncHttpClient"
+            raise ConfigError(msg)
+        self._collection = collection
+        self._space = ""
+        self.name: str = collection.name
+
+    @property
+    def collection(self) -> Any:
+        """The Chroma collection as it is now."""
+        return self._collection
+
+    @property
+    def space(self) -> str:
+        """The metric: cosine, l2 or ip."""
+        if not self._space:
+            self._space = _space_of(self._collection)
+        return self._space
+
+    def count(self) -> int:
+        """Return how many records there are."""
+        return int(self._call("count"))
+
+    def nearest(
+        self, vector: Sequence[float], n: int, where: dict[str, Any] | None
+    ) -> list[tuple[str, float]]:
+        """Return (id, raw distance) of up to n records, nearest first, ties by id."""
+        answer = self._call(
+            "query", query_embeddings=[list(vector)], n_results=n, where=where, include=["distances"]
+        )
+        found = zip((answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0], strict=True)
+        return sorted(
+            ((id_, steady(float(distance))) for id_, distance in found if math.isfinite(distance)),
+            key=lambda pair: (pair[1], pair[0]),
+        )
+
+    def read(self, ids: Sequence[str], include: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return id → {field: value} of the ids that exist, the fields being those of `include`.
+
+        Embeddings are left out where Chroma cannot give them: a record that another process wrote is
+        not yet in this process's vector index.
+        """
+        wanted = list(dict.fromkeys(ids))
+        found: dict[str, dict[str, Any]] = {}
+        for start in range(0, len(wanted), _BATCH):
+            batch, fields = wanted[start : start + _BATCH], list(include)
+            try:
+                answer = self._call("get", ids=batch, include=fields)
+            except SourceError:
+                if "embeddings" not in fields:
+                    raise
+                fields.remove("embeddings")
+                answer = self._call("get", ids=batch, include=fields)
+            found |= _rows(answer, fields)
+        return found
+
+    def find(self, where: dict[str, Any] | None = None) -> list[str]:
+        """Return all ids, or those that a `where` lets through, in the collection's order."""
+        return list(self._call("get", where=where, include=[])["ids"])
+
+    def metadata(self, where: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+        """Return id → metadata of all records that a `where` lets through, in the collection's order."""
+        answer = self._call("get", where=where, include=["metadatas"])
+        return dict(zip(answer["ids"], (found or {} for found in answer["metadatas"]), strict=True))
+
+    def id_at(self, place: int) -> str:
+        """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
+        return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
+
+    def _call(self, method: str, **arguments: Any) -> Any:
+        try:
+            return getattr(self._collection, method)(**arguments)
+        except Exception as error:  # noqa: BLE001 - clients raise errors of many libraries
+            if not _says_missing(error):
+                raise self._explained(error) from None
+        self._reopen()
+        try:
+            return getattr(self._collection, method)(**arguments)
+        except Exception as error:  # noqa: BLE001
+            raise self._explained(error) from None
+
+    def _reopen(self) -> None:
+        from chromadb.api.models.Collection import Collection
+
+        old = self._collection
+        try:
+            model = old._client.get_collection(name=self.name, tenant=old.tenant, database=old.database)  # noqa: SLF001
+            # Without an embedding function: Chroma would else bind one that downloads a model.
+            self._collection = Collection(client=old._client, model=model, embedding_function=None)  # noqa: SLF001
+        except Exception as error:  # noqa: BLE001
+            if _says_missing(error):
+                msg = f"collection {self.name!r} does not exist (any more); create it or leave the source out"
+                raise SourceError(msg) from None
+            raise self._explained(error) from None
+
+    def _explained(self, error: Exception) -> SourceError:
+        text = str(error)
+        match = _DIMENSIONS.search(text)
+        if match:
+            expected, got = match.groups()
+        else:
+            match = _OTHER_DIMENSIONS.search(text)
+            got, expected = match.groups() if match else ("", "")
+        if match:
+            return SourceError(
+                f"collection {self.name!r} holds vectors of another length than the query's: "
+                f"expected {expected}, got {got}; use the embeddings it was filled with"
+            )
+        return SourceError(f"collection {self.name!r} could not be read: {safe_message(error)}")
+
+
+def _space_of(collection: Any) -> str:
+    configuration = getattr(collection, "configuration", None) or {}
+    spaces = ((configuration.get(index) or {}).get("space") for index in ("hnsw", "spann"))
+    return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
+
+
+def _says_missing(error: Exception) -> bool:
+    return type(error).__name__ == "NotFoundError" or bool(
+        re.search(r"collection \S* ?does not exist", str(error), re.IGNORECASE)
+    )
+
+
+def _rows(answer: Any, include: Sequence[str]) -> dict[str, dict[str, Any]]:
+    # Compared with None, never by truth: embeddings are an array.
+    columns = [(name, answer[name]) for name in include if answer[name] is not None]
+    return {id_: {name: column[i] for name, column in columns} for i, id_ in enumerate(answer["ids"])}

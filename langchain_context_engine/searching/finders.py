@@ -1,0 +1,296 @@
+"""Ways to find records without vectors: by full text, by keywords, by spelling, by date, by reference.
+
+A finder is `(shelf, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from langchain_context_engine.filtering.filters import (
+    Condition,
+    Filter,
+    all_of,
+    matcher,
+    read_scope,
+    to_chroma,
+)
+from langchain_context_engine.ranking.signals import Keyword
+from langchain_context_engine.searching.catalogue import Admits, Catalogue
+from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.lexical import LexicalIndex
+from langchain_context_engine.searching.postings import LexicalQuery
+from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.text.trigrams import TrigramIndex
+from langchain_context_engine.text.words import STOP_WORDS, query_terms
+from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.request import ContextRequest
+
+KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
+"""A question's keywords: its words of more than three letters that are no stop words."""
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+_VIEWS_READ = 200
+_KEYWORDS_TRIED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A record that was found.
+
+    Attributes:
+        id: Its id.
+        relevance: The finder's own claim, 0–1.
+        rank: The raw measure that the finder sorts by, or None where it has none.
+        claims: Measures that compare with those of other searches, see `Candidate.claims`.
+    """
+
+    id: str
+    relevance: float
+    rank: float | None = None
+    claims: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """One collection as one request may see it.
+
+    Attributes:
+        handle: The collection.
+        index: The index of words.
+        shelf: The collection's shelf in it, up to date.
+        wanted: Scope, `deleted` and `where`.
+        admits: Tells of an id and its metadata whether the record may be offered.
+    """
+
+    handle: CollectionHandle
+    index: LexicalIndex
+    shelf: Shelf
+    wanted: Filter
+    admits: Admits
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Ids and metadata of all records, of every scope."""
+        return self.shelf.catalogue
+
+    def admitted(self, ids: Iterable[str]) -> Iterator[str]:
+        """Yield those ids that the request may see."""
+        entries = self.catalogue.entries
+        return (i for i in ids if (entry := entries.get(i)) is not None and self.admits(i, entry.metadata))
+
+
+Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
+
+
+def full_text(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    """Return the records that have words of the question, by BM25."""
+    return _by_words(searched, request, LexicalQuery.of(request.query), needed)
+
+
+def by_keywords(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    """Return the records that have every keyword of the question, by BM25; none without keywords."""
+    keywords = sorted(KEYWORDS.keywords(request.query))
+    terms = tuple(dict.fromkeys(term for word in keywords for term in query_terms(word)))
+    return _by_words(searched, request, LexicalQuery(terms, (), needs_all=True), needed)
+
+
+def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, needed: int) -> list[Hit]:
+    if not query.terms:
+        return []
+    index, shelf = searched.index, searched.shelf
+    found = index.search(query, shelf, searched.wanted, searched.admits, needed)
+    claims = index.scores(LexicalQuery.of(request.query), shelf, [id_ for id_, _ in found])
+    return [
+        Hit(
+            id=id_,
+            relevance=score / (1 + score),
+            rank=score,
+            claims={"lexical": claims[id_][0], "phrase": claims[id_][1]},
+        )
+        for id_, score in found
+    ]
+
+
+class Fuzzy:
+    """Finds records whose path, or short text, is spelled like the question, its keywords or one of them.
+
+    Likeness is pg_trgm's, the best one of all these. A long text is never that alike to a question.
+
+    Args:
+        threshold: Records must be more alike than this, 0–1.
+
+    Raises:
+        ConfigError: It is no number from 0 to 1.
+    """
+
+    def __init__(self, threshold: float = 0.3) -> None:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not is_number or not 0 <= threshold <= 1:
+            msg = f"a fuzzy threshold is a number from 0 to 1, got {threshold!r}"
+            raise ConfigError(msg)
+        self.threshold = threshold
+        self._known: dict[str, tuple[dict[str, bytes], TrigramIndex, TrigramIndex]] = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records that are alike enough, the most alike first."""
+        keywords = sorted(KEYWORDS.keywords(request.query))[:_KEYWORDS_TRIED]
+        texts = {request.query, " ".join(keywords), *keywords}
+        likeness: dict[str, float] = {}
+        with self._lock:
+            for index in self._synced(searched):
+                for text in texts:
+                    for id_, alike in index.search(text, self.threshold):
+                        likeness[id_] = max(alike, likeness.get(id_, 0.0))
+        best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
+        found = _first(searched.admitted(best_first), needed)
+        return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_ in found]
+
+    def _synced(self, searched: Searched) -> tuple[TrigramIndex, TrigramIndex]:
+        """Return the indexes of paths and of texts, brought up to date with the catalogue."""
+        digests, paths, texts = self._known.setdefault(
+            searched.shelf.collection, ({}, TrigramIndex(), TrigramIndex())
+        )
+        entries = dict(searched.catalogue.entries)
+        for id_ in [id_ for id_ in digests if id_ not in entries]:
+            del digests[id_]
+            paths.remove(id_)
+            texts.remove(id_)
+        changed = [id_ for id_, entry in entries.items() if digests.get(id_) != entry.digest]
+        for id_, fields in searched.handle.read(changed, ("documents",)).items():
+            metadata = entries[id_].metadata
+            paths.put(id_, str(metadata.get("path") or metadata.get("title") or ""))
+            texts.put(id_, fields.get("documents") or "")
+            digests[id_] = entries[id_].digest
+        return paths, texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentlyAccessed:
+    """Finds what was opened last: by a date in the metadata, and by the user's views in a journal.
+
+    Attributes:
+        by: The metadata key; records without it, and without a view, are not found.
+        journal: A `Journal`, or None.
+        user_key: The key of the request's scope that names the user.
+    """
+
+    by: str = "accessed_at"
+    journal: Any = None
+    user_key: str = "user_id"
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        dated = _dated(searched, searched.wanted, self.by)
+        for id_, at in self._views(searched.handle.name, request).items():
+            dated[id_] = max(at, dated.get(id_) or at)
+        return _newest(searched, {id_: at for id_, at in dated.items() if at is not None}, needed)
+
+    def _views(self, collection: str, request: ContextRequest) -> dict[str, datetime]:
+        user = request.scope.get(self.user_key)
+        if self.journal is None or not isinstance(user, str):
+            return {}
+        seen = self.journal.recent(user, limit=_VIEWS_READ)
+        return {view.key[1]: view.time for view in reversed(seen) if view.key[0] == collection}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfThread:
+    """Finds the latest records of the thread that `request.focus["thread"]` names; none without one.
+
+    Attributes:
+        thread_key: The metadata key that holds the thread.
+        by: The metadata key of the date; the undated count as oldest.
+        lacking: A metadata key that a record must not have, or "".
+    """
+
+    thread_key: str = "thread_id"
+    by: str = "created_at"
+    lacking: str = ""
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        thread = focused(request, "thread")
+        if not isinstance(thread, str) or not thread:
+            return []
+        dated = _dated(
+            searched, all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted), self.by
+        )
+        entries = searched.catalogue.entries
+        chosen = {
+            id_: at or _NEVER
+            for id_, at in dated.items()
+            if not self.lacking or entries[id_].metadata.get(self.lacking) is None
+        }
+        return _newest(searched, chosen, needed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referenced:
+    """Finds the records that the user named: `request.focus["references"]`, and those kept for the thread.
+
+    Attributes:
+        kept: A collection whose records name a thread and, under `file_key`, a file's id or path; or None.
+        thread_key: The metadata key that holds the thread.
+        file_key: The metadata key that holds the id or path.
+    """
+
+    kept: CollectionHandle | None = None
+    thread_key: str = "thread_id"
+    file_key: str = "file_id"
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records in the order in which they are named; an unknown name finds nothing."""
+        given = focused(request, "references")
+        names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
+        wanted = dict.fromkeys([*names, *self._kept(request)])
+        entries = searched.catalogue.entries
+        by_path: dict[str, list[str]] = {}
+        if any(name not in entries for name in wanted):
+            for id_, entry in list(entries.items()):
+                by_path.setdefault(str(entry.metadata.get("path")), []).append(id_)
+        named = (id_ for name in wanted for id_ in ([name] if name in entries else by_path.get(name, ())))
+        return [Hit(id=id_, relevance=1.0) for id_ in _first(searched.admitted(dict.fromkeys(named)), needed)]
+
+    def _kept(self, request: ContextRequest) -> list[str]:
+        thread = focused(request, "thread")
+        if self.kept is None or not isinstance(thread, str) or not thread:
+            return []
+        wanted = all_of(Condition(self.thread_key, "$in", (thread,)), read_scope(request.scope))
+        found = self.kept.read(self.kept.find(to_chroma(wanted)), ("metadatas",))
+        records, is_wanted = [record.get("metadatas") or {} for record in found.values()], matcher(wanted)
+        return [
+            str(metadata[self.file_key])
+            for metadata in records
+            if metadata.get(self.file_key) is not None and is_wanted(metadata)
+        ]
+
+
+def focused(request: ContextRequest, name: str) -> Any:
+    """Return what a request's focus says under a name, or None."""
+    return request.focus.get(name) if isinstance(request.focus, Mapping) else None
+
+
+def _dated(searched: Searched, wanted: Filter, key: str) -> dict[str, datetime | None]:
+    is_wanted = matcher(wanted)
+    return {
+        id_: read_instant(entry.metadata.get(key))
+        for id_, entry in list(searched.catalogue.entries.items())
+        if is_wanted(entry.metadata)
+    }
+
+
+def _newest(searched: Searched, dated: Mapping[str, datetime], needed: int) -> list[Hit]:
+    latest_first = sorted(sorted(dated), key=dated.__getitem__, reverse=True)
+    found = _first(searched.admitted(latest_first), needed)
+    return [Hit(id=id_, relevance=1 / (1 + place)) for place, id_ in enumerate(found)]
+
+
+def _first(ids: Iterable[str], needed: int) -> list[str]:
+    return [id_ for id_, _ in zip(ids, range(needed), strict=False)]

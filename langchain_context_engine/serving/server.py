@@ -1,0 +1,267 @@
+"""A small HTTP server for a context service: `POST /build`, `POST /feedback`, `GET /health`.
+
+Whose records a caller may see is the server's own setting; a request can neither name nor widen it. Bodies
+are JSON of a bounded size, answers and errors are JSON, and an error says nothing about the inside.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from langchain_context_engine.designs.prime.service import PrimeContextService
+from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
+from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "serve"]
+
+LOOPBACK = "127.0.0.1"
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+MOST_BODY_BYTES = 256_000
+
+_LOGGER = logging.getLogger(__name__)
+_FAULTS: Mapping[type[ContextEngineError], tuple[int, str, str]] = {
+    AllSourcesFailedError: (503, "unavailable", "no source could be asked; try again"),
+    ContextEngineError: (500, "internal", "the context could not be built"),
+}
+"""What a caller hears of an error, the first that fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Callers:
+    """Who may ask, and what each may see.
+
+    Attributes:
+        scope: What anybody may see who needs no token.
+        tokens: (SHA-256 of a token, its scope); without any, no token is needed.
+    """
+
+    scope: Mapping[str, Any]
+    tokens: Sequence[tuple[bytes, Mapping[str, Any]]] = ()
+
+    def scope_of(self, authorization: str) -> Mapping[str, Any] | None:
+        """Return the scope of a caller by the Authorization header, or None for a stranger.
+
+        Every token is compared, each in constant time, so the time tells nothing.
+        """
+        if not self.tokens:
+            return self.scope
+        scheme, _, token = authorization.partition(" ")
+        digest = _digest(token.strip())
+        found = None
+        for known, scope in self.tokens:
+            if hmac.compare_digest(known, digest):
+                found = scope
+        return found if scheme.lower() == "bearer" else None
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def create_app(
+    service: PrimeContextService,
+    *,
+    scope: Mapping[str, Any] | None = None,
+    tokens: Mapping[str, Mapping[str, Any]] | None = None,
+    allowed_hosts: Sequence[str] | None = None,
+    most_body_bytes: int = MOST_BODY_BYTES,
+) -> Starlette:
+    """Return the server as an ASGI application.
+
+    Args:
+        service: What answers; `PrimeContextService.over(engine)` makes one of any engine.
+        scope: What every caller may see.
+        tokens: Bearer token → what its caller may see besides; then a token is needed.
+        allowed_hosts: Names by which the server may be called; None is any. Name them where no token is
+            needed, or a web page could reach the server by a name of its own.
+        most_body_bytes: The largest body that is read.
+
+    Raises:
+        ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
+    """
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.routing import Route
+
+    callers = _callers(service, scope or {}, tokens or {})
+    endpoints = _Endpoints(
+        service=service,
+        callers=callers,
+        most_body_bytes=most_body_bytes,
+        allowed_hosts=None if allowed_hosts is None else frozenset(allowed_hosts),
+    )
+    return Starlette(
+        routes=[
+            Route("/build", endpoints.build, methods=["POST"]),
+            Route("/feedback", endpoints.feedback, methods=["POST"]),
+            Route("/health", endpoints.health, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: _http_error, Exception: _crash},
+    )
+
+
+def serve(
+    service: PrimeContextService, *, host: str = LOOPBACK, port: int = 8765, **app_settings: Any
+) -> None:
+    """Run the server until it is ended.
+
+    Args:
+        service: What answers.
+        host: The address to listen at; only this machine by default.
+        port: The port.
+        **app_settings: See `create_app`.
+
+    Raises:
+        ConfigError: Others than this machine could ask, and no token is needed; or as `create_app`.
+    """
+    import uvicorn
+
+    is_local = host in {LOOPBACK, "localhost", "::1"}
+    if not is_local and not app_settings.get("tokens"):
+        msg = f"listening at {host} needs a token, or anybody in the network could read what is served"
+        raise ConfigError(msg)
+    if is_local:
+        app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
+    uvicorn.run(create_app(service, **app_settings), host=host, port=port, log_level="warning")
+
+
+def _callers(
+    service: PrimeContextService, scope: Mapping[str, Any], tokens: Mapping[str, Mapping[str, Any]]
+) -> _Callers:
+    known: list[tuple[bytes, Mapping[str, Any]]] = []
+    for token, own in tokens.items():
+        if not isinstance(token, str) or not token.strip():
+            msg = "a token is a non-empty string"
+            raise ConfigError(msg)
+        known.append((_digest(token.strip()), {**own, **scope}))
+    for seen in [allowed for _, allowed in known] if known else [scope]:
+        for key in service.engine.config.scope_keys:
+            if seen.get(key) is None:
+                msg = f"the engine answers only within a scope: give every caller of the server {key!r}"
+                raise ConfigError(msg)
+    return _Callers(scope=dict(scope), tokens=tuple(known))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Endpoints:
+    """What the routes do."""
+
+    service: PrimeContextService
+    callers: _Callers
+    most_body_bytes: int
+    allowed_hosts: frozenset[str] | None
+
+    async def build(self, request: Request) -> Response:
+        """Answer a message with its context."""
+        return await self._answer(request, self._build)
+
+    async def feedback(self, request: Request) -> Response:
+        """Remember whether an item was useful."""
+        return await self._answer(request, self._feedback)
+
+    async def health(self, request: Request) -> Response:
+        """Say that the server is there; nothing about what it serves."""
+        return _json({"status": "ok"}) if self._is_meant(request) else _misdirected()
+
+    async def _answer(
+        self, request: Request, respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]]
+    ) -> Response:
+        if not self._is_meant(request):
+            return _misdirected()
+        scope = self.callers.scope_of(request.headers.get("authorization", ""))
+        if scope is None:
+            needed = {"WWW-Authenticate": "Bearer"}
+            return _error(401, "unauthorized", "a valid bearer token is needed", needed)
+        try:
+            return await respond(await self._body(request), scope)
+        except BodyError as error:
+            return _error(error.status, error.code, str(error))
+        except ContextEngineError as error:
+            # Its message may name sources, paths or other people's settings; the log may have it.
+            _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
+            return _error(*next(fault for kind, fault in _FAULTS.items() if isinstance(error, kind)))
+
+    async def _build(self, body: Any, scope: Mapping[str, Any]) -> Response:
+        asked = read_build(body)
+        context = await self.service.abuild_prime_context(
+            asked.thread_id, asked.message, scope=scope, **asked.options
+        )
+        meta = {
+            "tokenUsage": context.total_tokens,
+            "sourceCount": len(context.items),
+            "citationCount": len(context.citations),
+        }
+        return _json({"data": context.to_dict(), "meta": meta})
+
+    async def _feedback(self, body: Any, scope: Mapping[str, Any]) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        asked = read_feedback(body)
+        if self.service.engine.journal is None:
+            return _error(501, "not_kept", "this server keeps no feedback")
+        try:
+            await run_in_threadpool(
+                self.service.record_feedback, asked.context_item_id, asked.useful, scope=scope
+            )
+        except ConfigError:
+            return _error(404, "not_found", "there is no such item")
+        return _json({"success": True})
+
+    def _is_meant(self, request: Request) -> bool:
+        return self.allowed_hosts is None or (request.url.hostname or "") in self.allowed_hosts
+
+    async def _body(self, request: Request) -> Any:
+        """Return the body's JSON.
+
+        Raises:
+            BodyError: It is not JSON, or too large.
+        """
+        # A web page can send a form to this machine unasked, but not this type.
+        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+            raise BodyError("the body must be sent as application/json", status=415, code="unsupported_type")
+        raw = bytearray()
+        async for chunk in request.stream():
+            raw += chunk
+            if len(raw) > self.most_body_bytes:
+                raise BodyError("the body is too large", status=413, code="too_large")
+        try:
+            return json.loads(bytes(raw))
+        except (ValueError, RecursionError):
+            raise BodyError("the body is not JSON") from None
+
+
+def _misdirected() -> Response:
+    return _error(421, "misdirected", "this server is not called by that name")
+
+
+def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    from starlette.responses import JSONResponse
+
+    # What was built for one caller is nothing for a proxy to keep.
+    return JSONResponse(data, status, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return _json({"error": {"code": code, "message": message}}, status, headers)
+
+
+async def _http_error(request: Request, error: Any) -> Response:
+    del request
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    return _error(error.status_code, code, str(error.detail), error.headers)
+
+
+async def _crash(request: Request, error: Exception) -> Response:
+    _LOGGER.error("%s failed: %s", request.url.path, type(error).__name__)
+    return _error(500, "internal", "the request could not be answered")

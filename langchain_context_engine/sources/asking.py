@@ -1,0 +1,114 @@
+"""Who is asked for a request, and whether the request may be asked at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from langchain_context_engine.answering.config import EngineConfig
+from langchain_context_engine.filtering.filters import check_filters
+from langchain_context_engine.sources.pinned import PinnedSource
+from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.stages import dedupe
+from langchain_context_engine.text import analysis
+from langchain_context_engine.values.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """The sources of an engine, bound to what they share.
+
+    Attributes:
+        sources: In the engine's order.
+        scope_keys: What every request's scope must name.
+        feels_usage: Usage carries weight, so the journal is asked for it.
+    """
+
+    sources: tuple[Any, ...]
+    scope_keys: tuple[str, ...] = ()
+    feels_usage: bool = False
+
+    @classmethod
+    def of(cls, sources: Sequence[Any], config: EngineConfig) -> Asking:
+        """Check the sources and let them share an index and query vectors.
+
+        Raises:
+            ConfigError: One has no name or cannot fetch, two have one name, or it is no list.
+        """
+        if isinstance(sources, (str, bytes)) or not isinstance(sources, Sequence):
+            raise ConfigError(f"sources must be a list of sources, got {type(sources).__name__}")
+        names = [_checked_name(source) for source in sources]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
+        shared = SharedResources(on_text=_prepared_by(config))
+        bound = tuple(source.share(shared) if hasattr(source, "share") else source for source in sources)
+        return cls(sources=bound).under(config)
+
+    def under(self, config: EngineConfig) -> Asking:
+        """Return the same sources, bound to what they share already, under other settings."""
+        feels_usage = bool((config.weights or {}).get("usage"))
+        return replace(self, scope_keys=config.scope_keys, feels_usage=feels_usage)
+
+    def check(self, request: ContextRequest) -> None:
+        """Raise where a request may not be asked.
+
+        Raises:
+            ScopeError: Its scope lacks one of `scope_keys`, or names it with None.
+            ConfigError: A filter is wrong.
+            UnknownNameError: It names a source that there is not.
+        """
+        for key in self.scope_keys:
+            if request.scope.get(key) is None:
+                raise ScopeError(f"this engine answers only within a scope: give scope={{{key!r}: …}}")
+        check_filters(request)
+        known = {name for source in self.sources for name in _names(source)}
+        for name in request.sources or ():
+            if name not in known:
+                raise UnknownNameError("source", name, known)
+
+    def sources_for(self, request: ContextRequest) -> tuple[Any, ...]:
+        """Return the sources that a request asks, in order; before them what it pins, if anything."""
+        wanted = request.sources
+        chosen = [s for s in self.sources if wanted is None or not {*_names(s)}.isdisjoint(wanted)]
+        if request.pinned and not any(isinstance(source, PinnedSource) for source in chosen):
+            chosen.insert(0, PinnedSource())
+        return tuple(chosen)
+
+    def with_usage(self, candidates: tuple[Candidate, ...], journal: Any) -> tuple[Candidate, ...]:
+        """Return the candidates with how often each was used, where that carries weight."""
+        if journal is None or not self.feels_usage or not candidates:
+            return candidates
+        used = journal.usage_metadata([candidate.key for candidate in candidates])
+        return tuple(
+            replace(c, metadata={**c.metadata, **used[c.key]}) if c.key in used else c for c in candidates
+        )
+
+
+def _prepared_by(config: EngineConfig) -> Callable[[str], None]:
+    """Return what works out of a text what does not depend on the question, when a source reads it."""
+    parts = config.parts()
+    # A counter of one's own may ask a server, which nobody wants to be asked for every text there is.
+    count = parts.packing.count if isinstance(config.tokenizer, str) else None
+
+    def prepare(text: str) -> None:
+        analysis.prepare(text, count)
+        dedupe.prepare(text, parts.dedupe_threshold)
+
+    return prepare
+
+
+def _names(source: Any) -> tuple[str, ...]:
+    return (source.name, getattr(source, "collection_name", source.name))
+
+
+def _checked_name(source: Any) -> str:
+    name = getattr(source, "name", None)
+    if not isinstance(name, str) or not name:
+        raise ConfigError(f"a source needs a name (a non-empty string), {type(source).__name__} has {name!r}")
+    if not callable(getattr(source, "fetch", None)) and not callable(getattr(source, "afetch", None)):
+        raise ConfigError(f"source {name!r} must have fetch(request) or afetch(request)")
+    return name

@@ -1,0 +1,147 @@
+"""What ranking and packing need to know of a text: where it may be cut, and which terms stand where.
+
+It costs some hundred microseconds a text and does not depend on the question, so it is kept, packed
+closely, for as many texts as a bounded memo holds. Sources whose texts stay in memory have them analysed
+once they are read, while nobody asks.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+from zlib import crc32
+
+from langchain_context_engine.text.sentences import Span, is_code, unit_spans
+from langchain_context_engine.text.words import terms
+
+MOST_TEXTS = 2**16
+"""Texts that are kept, at about two kilobytes each."""
+
+_WIDTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A text's pieces, and the terms of each.
+
+    Attributes:
+        is_prose: It is no program.
+        edges: Start and end of each piece in turn.
+        pairs: A number for each term of each piece, four bytes each, piece after piece.
+        ends: Where each piece's terms end in it, in terms.
+    """
+
+    is_prose: bool
+    edges: array[int]
+    pairs: bytes
+    ends: array[int]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The pieces' spans, in order."""
+        return list(zip(self.edges[::2], self.edges[1::2], strict=True))
+
+    @property
+    def terms(self) -> Any:
+        """The numbers of its terms, those of each piece after those of the one before it: a NumPy array."""
+        import numpy as np
+
+        return np.frombuffer(self.pairs, dtype=np.uint32)
+
+    def pieces_with(self, term: bytes) -> Iterator[int]:
+        """Yield the places of the pieces that have a term, given as the bytes of its number, in order."""
+        place = self.pairs.find(term)
+        while place >= 0:
+            if place % _WIDTH == 0:
+                piece = bisect_right(self.ends, place // _WIDTH)
+                yield piece
+                place = self.ends[piece] * _WIDTH - 1  # each piece once
+            place = self.pairs.find(term, place + 1)
+
+
+@lru_cache(maxsize=MOST_TEXTS)
+def analyse(text: str) -> Analysis:
+    """Return the analysis of a text."""
+    spans = unit_spans(text)
+    numbers: list[int] = []
+    ends: list[int] = []
+    for start, end in spans:
+        numbers += map(term_number, frozenset(terms(text[start:end])))
+        ends.append(len(numbers))
+    # Arrays made at once take what they need, growing ones more.
+    edges = array("I", chain.from_iterable(spans))
+    return Analysis(not is_code(text), edges, array("I", numbers).tobytes(), array("I", ends))
+
+
+@lru_cache(maxsize=MOST_TEXTS)
+def sizes_of(text: str, count: Callable[[str], int]) -> Sequence[int]:
+    """Return what a text counts, and what each of its pieces does by itself."""
+    spans = analyse(text).spans
+    return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
+
+
+@lru_cache(maxsize=4096)
+def measure(text: str, count: Callable[[str], int]) -> int:
+    """Return `count(text)` of a text that a template repeats; kept."""
+    return count(text)
+
+
+def prepare(text: str, count: Callable[[str], int] | None) -> None:
+    """Analyse a text before a question meets it; without a counter, all but its sizes."""
+    analyse(text)
+    if count is not None:
+        sizes_of(text, count)
+
+
+@lru_cache(maxsize=2**16)
+def term_number(term: str) -> int:
+    """Return the number of a term; two share one once in four thousand million pairs."""
+    return crc32(term.encode("utf-8", "replace"))
+
+
+Found = tuple[tuple[int, tuple[int, ...]], ...]
+"""Which of some terms stand in a text: (place of the term among them, pieces that have it)."""
+
+
+@lru_cache(maxsize=1024)
+def find_terms(text: str, wanted: tuple[int, ...]) -> Found:
+    """Return which of some terms (their numbers) stand in which pieces of a text.
+
+    Kept for a little, since ranking and packing ask the same.
+    """
+    pieces = analyse(text)
+    found = []
+    for i, number in enumerate(wanted):
+        term = number.to_bytes(_WIDTH, sys.byteorder)
+        if term in pieces.pairs and (places := tuple(pieces.pieces_with(term))):
+            found.append((i, places))
+    return tuple(found)
+
+
+def idf_of(found: Sequence[Found], wanted: int) -> list[float]:
+    """Return BM25's inverse document frequency of each of so many terms over the texts."""
+    n, df = len(found), [0] * wanted
+    for terms_found in found:
+        for term, _ in terms_found:
+            df[term] += 1
+    return [math.log(1 + (n - have + 0.5) / (have + 0.5)) for have in df]
+
+
+def shares_of(text: str, found: Found, idf: Sequence[float]) -> list[float]:
+    """Return, for each piece of a text, the share of the wanted terms' idf that it carries, 0–1."""
+    shares = [0.0] * len(analyse(text))
+    total = math.fsum(idf)
+    for term, places in found:
+        for place in places:
+            shares[place] += idf[term]
+    return [share / total for share in shares] if found and total else shares

@@ -1,0 +1,269 @@
+"""How alike two texts are, and whether texts that look alike say different things.
+
+Alike is `fuzz.ratio` of RapidFuzz (twice the longest common subsequence over both lengths, 0–100), of
+the texts as they are and without light punctuation and articles; the larger counts. It is no containment
+score: a part is not like its whole.
+
+A ratio cannot see what one word or digit means: "Python 3.12" and "Python 3.13" are 96 alike, so are a
+function and its asynchronous twin. So what differs between two texts is looked at: numbers, negation,
+words that exclude each other, and `async`. Prose is held to the letter. A program changes by numbers and
+`not`s without becoming another, so only one that swaps numbers, or differs by its negations alone, is
+held for another. Below a shared banner, what remains must be somewhat alike too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from rapidfuzz.fuzz import ratio
+
+from langchain_context_engine.text.sentences import is_code
+from langchain_context_engine.text.words import stem
+
+_LIGHT_PUNCTUATION = str.maketrans(dict.fromkeys("\"'`.,;:()[]{}*!?‘’“”", " "))
+_ARTICLES = frozenset({"a", "an", "the"})
+_WORD = re.compile(r"\w+")
+_DIGITS = re.compile(r"\d+")
+
+_NEGATION = re.compile(
+    r"\b(?:not?|non|never|none|nothing|nobody|nowhere|nor|neither|without|cannot|unless|except|hardly|barely"
+    r"|(?:revert|remov|delet|undo|drop|reject|refus|den[iy]|cancel|abort|fail|deprecat|disabl|prevent)\w*)\b"
+    r"|n['’]t\b"
+    # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Russian, Ukrainian; a French n' too
+    r"|\b(?:nicht|kein\w*|nie|niemals|nichts|ohne|pas|jamais|aucune?|rien|sans|ne|nunca|jam[aá]s|nada|nadie|sin"
+    r"|non|mai|senza|n[aã]o|sem|niet|geen|nooit|zonder|nigdy|bez|není|nikdy|не|нет|ни|никогда|без|ні|немає)\b"
+    r"|\bn['’](?=\w)"
+    # Chinese, Japanese, Korean
+    r"|不|没|沒|無|无|未|非|ない|なかっ|ません|せず|ずに|않|안\s|없|못"
+    # Hindi, Arabic, Persian, Hebrew, Turkish
+    r"|\b(?:नहीं|मत|बिना|لا|لم|لن|ليس\w*|بدون|نیست|نمی\w*|לא|אין|בלי|değil\w*|yok\w*)(?!\w)"
+)
+"""What turns a statement round; it must stand in both texts, or in neither."""
+
+_NEGATING_PREFIXES = ("un", "dis", "non", "in", "im", "ir", "il", "de", "re", "mis", "anti")
+
+_EXCLUSIVE = (
+    "monday tuesday wednesday thursday friday saturday sunday",
+    "january february march april may june july august september october november december",
+    "jan feb mar apr jun jul aug sep oct nov dec",
+    "zero one two three four five six seven eight nine ten eleven twelve dozen hundred",
+    "hundred thousand million billion",
+    "first second third fourth fifth last",
+    "red green blue yellow black white orange purple pink brown gray grey",
+    "left right",
+    "north south east west northern southern eastern western",
+    "man woman boy girl",
+    "men women boys girls",
+    "male female",
+    "he she they",
+    "his her their",
+    "father mother brother sister son daughter husband wife",
+    "sit stand lie walk run",
+    "enable disable",
+    "add remove delete drop",
+    "allow deny forbid block permit",
+    "accept reject decline refuse",
+    "start stop pause resume",
+    "open close",
+    "increase decrease",
+    "raise lower",
+    "rise fall",
+    "buy sell",
+    "win lose",
+    "before after",
+    "above below",
+    "up down",
+    "on off",
+    "in out",
+    "minimum maximum",
+    "min max",
+    "more less fewer",
+    "all some none",
+    "always never sometimes",
+    "true false",
+    "yes no",
+    "with without",
+    "public private",
+    "encode decode",
+    "encrypt decrypt",
+    "read write",
+    "input output",
+    "request response",
+    "client server",
+    "upgrade downgrade",
+    "success failure",
+    "love hate",
+    "like dislike",
+    "hot cold",
+    "early late earlier later",
+    "today tomorrow yesterday",
+    "morning afternoon evening night",
+)
+"""Words of which a statement can mean only one: swapped for each other, they make another statement."""
+
+_LEAST_BELOW_BANNER = 50.0
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A text in the forms in which it is compared; each is made when first asked for."""
+
+    text: str
+
+    @cached_property
+    def folded(self) -> str:
+        """The text in NFC, case-folded, each run of space as one space: equal for exact duplicates."""
+        return " ".join(self._lower.split())
+
+    @cached_property
+    def tokens(self) -> list[str]:
+        """The words between spaces, without light punctuation; of a text without any, as they are."""
+        return self._lower.translate(_LIGHT_PUNCTUATION).split() or self._lower.split()
+
+    @cached_property
+    def bare(self) -> str:
+        """The tokens without articles."""
+        return " ".join(token for token in self.tokens if token not in _ARTICLES)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words that occur."""
+        return frozenset(_WORD.findall(self._lower))
+
+    @cached_property
+    def numbers(self) -> list[str]:
+        """Runs of digits, in order."""
+        return _DIGITS.findall(self._lower)
+
+    @cached_property
+    def negations(self) -> list[str]:
+        """Stems of the words that turn a statement round, sorted."""
+        return sorted(stem(word) for word in _NEGATION.findall(self._lower))
+
+    @cached_property
+    def affirmed(self) -> list[str]:
+        """What is left without negations."""
+        return _NEGATION.sub(" ", self._lower).split()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Folded lines that are not empty."""
+        return [" ".join(line.split()) for line in self._lower.splitlines() if line and not line.isspace()]
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether the text is program code."""
+        return is_code(self.text)
+
+    @cached_property
+    def is_async(self) -> bool:
+        """Whether it says `async` or `await`."""
+        return "async" in self._lower or "await" in self._lower
+
+    @cached_property
+    def _lower(self) -> str:
+        if self.text.isascii():
+            return self.text.lower()
+        return unicodedata.normalize("NFC", unicodedata.normalize("NFC", self.text).casefold())
+
+
+def similarity(a: Wording, b: Wording, threshold: float, *, is_same_thing: bool = False) -> float:
+    """Return how alike two texts are, 0–100, or 0.0 if below the threshold or saying different things.
+
+    Args:
+        a: One text.
+        b: The other.
+        threshold: The least ratio, 0–100.
+        is_same_thing: The texts are known to be of one thing, such as versions of one function; then
+            numbers, negations and banners may differ.
+
+    Example:
+        >>> similarity(Wording("We chose Stripe."), Wording("we chose  stripe"), 90)
+        100.0
+        >>> similarity(Wording("Support Python 3.12"), Wording("Support Python 3.13"), 90)
+        0.0
+    """
+    # Numbers first: they cost least, and texts made from a template differ by them alone.
+    if not is_same_thing and _numbers_differ(a, b):
+        return 0.0
+    found = max(ratio(a.folded, b.folded, score_cutoff=threshold), _bare_ratio(a, b, threshold))
+    if not found or _are_twins(a, b) or (not is_same_thing and _words_differ(a, b)):
+        return 0.0
+    return float(found)
+
+
+def _bare_ratio(a: Wording, b: Wording, threshold: float) -> float:
+    return ratio(a.bare, b.bare, score_cutoff=threshold) if a.bare and b.bare else 0.0
+
+
+def _are_twins(a: Wording, b: Wording) -> bool:
+    """Whether one text is the asynchronous form of the other: read and aread, Client and AsyncClient."""
+    if a.is_async != b.is_async:
+        return True
+    only_a, only_b = (
+        _without_underscores(a.vocabulary - b.vocabulary),
+        _without_underscores(b.vocabulary - a.vocabulary),
+    )
+    return any(
+        not twins.isdisjoint(prefix + word for word in plain for prefix in ("a", "async"))
+        for plain, twins in ((only_a, only_b), (only_b, only_a))
+    )
+
+
+def _without_underscores(words: frozenset[str]) -> set[str]:
+    return {word.strip("_") for word in words} - {""}
+
+
+def _numbers_differ(a: Wording, b: Wording) -> bool:
+    if a.numbers == b.numbers:
+        return False
+    if not (a.is_program and b.is_program):
+        return True
+    count_a, count_b = Counter(a.numbers), Counter(b.numbers)
+    return bool(count_a - count_b) and bool(count_b - count_a)
+
+
+def _words_differ(a: Wording, b: Wording) -> bool:
+    if a.is_program and b.is_program:
+        is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
+    else:
+        only_a, only_b = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
+        is_turned_round = a.negations != b.negations or _exclude(only_a, only_b)
+    return is_turned_round or _differ_below_banner(a.lines, b.lines)
+
+
+def _exclude(only_a: frozenset[str], only_b: frozenset[str]) -> bool:
+    """Whether a word of one text excludes a word of the other: enable and disable, monday and friday."""
+    groups_a, groups_b = _stems_by_group(only_a), _stems_by_group(only_b)
+    if any(stems.isdisjoint(groups_b[group]) for group, stems in groups_a.items() if group in groups_b):
+        return True
+    negated_a = {prefix + word for word in only_a for prefix in _NEGATING_PREFIXES}
+    negated_b = {prefix + word for word in only_b for prefix in _NEGATING_PREFIXES}
+    return not (negated_a.isdisjoint(only_b) and negated_b.isdisjoint(only_a))
+
+
+def _stems_by_group(words: frozenset[str]) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for word_stem in map(stem, words):
+        for group in _groups().get(word_stem, ()):
+            found.setdefault(group, set()).add(word_stem)
+    return found
+
+
+@cache
+def _groups() -> dict[str, set[int]]:
+    groups: dict[str, set[int]] = {}
+    for number, group in enumerate(_EXCLUSIVE):
+        for word in group.split():
+            groups.setdefault(stem(word), set()).add(number)
+    return groups
+
+
+def _differ_below_banner(a: list[str], b: list[str]) -> bool:
+    shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    rest_a, rest_b = " ".join(a[shared:]), " ".join(b[shared:])
+    return bool(shared and rest_a and rest_b) and not ratio(rest_a, rest_b, score_cutoff=_LEAST_BELOW_BANNER)

@@ -1,0 +1,285 @@
+"""Truncators: cut a text to an allowance of tokens, as exact pieces of the original.
+
+A truncator is `(text, allowance, count) -> text`. Its result never costs more than the allowance, for any
+counter, even one whose parts cost more than the whole; where nothing fits it is "". It is one contiguous
+piece, or such pieces in source order joined by `ELLIPSIS`; no character that people see as one is split.
+A Markdown table is cut between rows, and never stands without its header.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from langchain_context_engine.text.boundaries import good_ends, good_starts
+from langchain_context_engine.text.sentences import Span, is_code, unit_spans
+from langchain_context_engine.text.words import query_terms, terms
+
+__all__ = [
+    "ELLIPSIS",
+    "TRUNCATORS",
+    "Count",
+    "Extractive",
+    "Span",
+    "Truncator",
+    "extractive",
+    "keep_end",
+    "keep_start",
+    "keep_whole",
+    "locate",
+    "merge",
+    "pieces",
+]
+
+Count = Callable[[str], int]
+Truncator = Callable[[str, int, Count], str]
+
+ELLIPSIS = " … "
+"""What joins two pieces that are apart in the original."""
+
+_SECOND_TRIES = 8
+"""Sentences tried once more after the exact count left room."""
+
+
+def keep_start(text: str, allowance: int, count: Count) -> str:
+    """Return the longest beginning that fits, given up by at most a fifth to end with a sentence or word.
+
+    Args:
+        text: The text; returned as it is if it fits.
+        allowance: Tokens the result may cost.
+        count: Counts the tokens of a text.
+
+    Example:
+        >>> keep_start("One two. Three four five.", 4, lambda text: len(text.split()))
+        'One two. Three four'
+    """
+    return text if _fits(text, allowance, count) else _beginning(text, allowance, count)
+
+
+def keep_end(text: str, allowance: int, count: Count) -> str:
+    """Return the longest ending that fits, given up by at most a fifth to begin with a sentence or word.
+
+    Args:
+        text: The text; returned as it is if it fits.
+        allowance: Tokens the result may cost.
+        count: Counts the tokens of a text.
+
+    Example:
+        >>> keep_end("One two. Three four five.", 4, lambda text: len(text.split()))
+        'two. Three four five.'
+    """
+    if _fits(text, allowance, count):
+        return text
+    length = len(text)
+    longest = _longest(length, lambda n: _fits(text[length - n :], allowance, count), 4 * allowance)
+    for start in good_starts(text, length - longest):
+        piece = text[start:].lstrip()
+        if piece and _fits(piece, allowance, count):
+            return piece
+    return ""
+
+
+def keep_whole(text: str, allowance: int, count: Count) -> str:
+    """Return the text if it fits, else "": what does not fit whole is left out.
+
+    Example:
+        >>> keep_whole("One two. Three.", 2, lambda text: len(text.split()))
+        ''
+    """
+    return text if _fits(text, allowance, count) else ""
+
+
+def extractive(text: str, allowance: int, count: Count) -> str:
+    """Return the sentences that say most of what the text is about, in source order (`Extractive`).
+
+    Example:
+        >>> extractive("Rust is fast. It rains. Rust is safe.", 7, lambda text: len(text.split()))
+        'Rust is fast. … Rust is safe.'
+    """
+    return Extractive()(text, allowance, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Extractive:
+    """Chooses whole sentences by value, the best first, as long as they fit; joins them in source order.
+
+    With a query, a sentence is worth the weight of the query's terms in it, plus a tenth of its
+    neighbours'; a term's weight is ln(1 + sentences / sentences that have it). Ties, and everything
+    without a query, go by centrality: how common its terms are among the sentences, times
+    1 + 1/(1 + place), for a text says early what it is about.
+
+    Code is cut by `keep_start`, and so is a text whose sentences are too long: where those that fit
+    would fill less than half of the allowance and have nothing that the query asks for.
+
+    Attributes:
+        query: What the extract should answer, or "".
+
+    Example:
+        >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
+        'Ana left.'
+    """
+
+    query: str = ""
+
+    def __call__(self, text: str, allowance: int, count: Count) -> str:
+        """Return the extract."""
+        if _fits(text, allowance, count):
+            return text
+        units = [] if is_code(text) else unit_spans(text)
+        asked, central = self._values([terms(text[a:b]) for a, b in units])
+        order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))
+        chosen = _choose(text, [units[i] for i in order], allowance, count)
+        extract = pieces(text, chosen)
+        is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
+        if is_answer or (extract and 2 * count(extract) >= allowance):
+            return extract
+        beginning = _beginning(text, allowance, count)
+        return beginning if beginning and count(beginning) > count(extract) else extract
+
+    def _values(self, units: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
+        having = Counter(term for unit in units for term in set(unit))
+        query = set(query_terms(self.query))
+        weights = {term: math.log1p(len(units) / having[term]) for term in sorted(query & having.keys())}
+        mass = [_mass(weights, unit) for unit in units]
+        padded = [0.0, *mass, 0.0]
+        asked = [(x + 0.1 * padded[i] + 0.1 * padded[i + 2]) / 1.2 for i, x in enumerate(mass)]
+        central = [
+            sum(having[term] for term in set(unit)) / max(len(unit), 5) * (1 + 1 / (1 + i))
+            for i, unit in enumerate(units)
+        ]
+        return asked, central
+
+
+TRUNCATORS: Mapping[str, Truncator] = {
+    "keep_start": keep_start,
+    "keep_end": keep_end,
+    "extractive": extractive,
+    "none": keep_whole,
+}
+"""The built-in truncators by name."""
+
+
+def pieces(text: str, spans: Iterable[Span]) -> str:
+    """Return spans of a text as one text: verbatim where only space is between them, else with `ELLIPSIS`.
+
+    Example:
+        >>> pieces("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
+        'One.  Two. … Four.'
+    """
+    return ELLIPSIS.join(text[start:end] for start, end in merge(text, spans))
+
+
+def merge(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans in order, those with only space between them as one.
+
+    Example:
+        >>> merge("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
+        ((0, 10), (18, 23))
+    """
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and (start <= merged[-1][1] or not text[merged[-1][1] : start].strip()):
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def locate(text: str, piece: str) -> tuple[Span, ...]:
+    """Return the spans of a text that a truncator's result consists of; () if it does not.
+
+    Example:
+        >>> locate("One. Two. Three.", "One. … Three.")
+        ((0, 4), (10, 16))
+    """
+    start = (
+        len(text) - len(piece) if text.endswith(piece) and not text.startswith(piece) else text.find(piece)
+    )
+    if start >= 0:
+        return ((start, start + len(piece)),) if piece else ()
+    spans: list[Span] = []
+    position = 0
+    for part in piece.split(ELLIPSIS):
+        start = text.find(part, position)
+        if start < 0 or not part:
+            return ()
+        position = start + len(part)
+        spans.append((start, position))
+    return tuple(spans)
+
+
+def _fits(text: str, allowance: int, count: Count) -> bool:
+    return count(text) <= allowance
+
+
+def _mass(weights: Mapping[str, float], unit: Iterable[str]) -> float:
+    return math.fsum(weights[term] for term in set(unit) & weights.keys()) if weights else 0.0
+
+
+def _beginning(text: str, allowance: int, count: Count) -> str:
+    longest = _longest(len(text), lambda n: _fits(text[:n], allowance, count), 4 * allowance)
+    for end in good_ends(text, longest):
+        piece = text[:end].rstrip()
+        if piece and _fits(piece, allowance, count):
+            return piece
+    return ""
+
+
+def _longest(length: int, fits: Callable[[int], bool], guess: int) -> int:
+    """Return the largest number below `length` that fits, as far as fitting is monotone.
+
+    Steps double away from the guess before they are halved, so that the cost is that of counting texts
+    about as long as the answer, however long the whole is.
+    """
+    if length < 2:  # noqa: PLR2004 - only 0 is below
+        return 0
+    low, high = 0, length
+    step = max(1, min(guess, length - 1))
+    is_growing = fits(step)
+    low, high = (step, high) if is_growing else (low, step)
+    step = max(1, step // 8)
+    while is_growing and low + step < high:
+        if fits(low + step):
+            low += step
+            step *= 2
+        else:
+            high = low + step
+            break
+    while not is_growing and high - step > low:
+        if fits(high - step):
+            low = high - step
+            break
+        high -= step
+        step *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _choose(text: str, units: Sequence[Span], allowance: int, count: Count) -> list[Span]:
+    """Choose greedily by what the units cost alone, then correct by what the whole costs."""
+    gap = count(ELLIPSIS)
+    chosen: list[Span] = []
+    left_out: list[Span] = []
+    room = allowance
+    for start, end in units:
+        cost = count(text[start:end]) + (gap if chosen else 0)
+        # A unit that ends or begins where another does may close a gap; the exact count tells.
+        if cost <= room:
+            chosen.append((start, end))
+            room -= cost
+        else:
+            left_out.append((start, end))
+
+    def fits(spans: Sequence[Span]) -> bool:
+        return _fits(pieces(text, spans), allowance, count)
+
+    if not fits(chosen):
+        chosen = chosen[: _longest(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
+    for unit in left_out[:_SECOND_TRIES]:
+        if fits([*chosen, unit]):
+            chosen.append(unit)
+    return chosen

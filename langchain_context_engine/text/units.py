@@ -1,0 +1,183 @@
+"""The units that a context is packed from, and what each is worth for the question.
+
+A short passage, or code, is one unit. A longer one is its sentences, a short first line joined to the
+next. A unit's worth joins what its passage is worth with how much of the question it answers itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import count as count_up
+from itertools import repeat
+from typing import NamedTuple
+
+from langchain_context_engine.text.analysis import (
+    analyse,
+    find_terms,
+    idf_of,
+    shares_of,
+    sizes_of,
+    term_number,
+)
+from langchain_context_engine.text.sentences import Span
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.values.types import Candidate, Ranked
+
+WHOLE_UP_TO = 80
+"""A passage of up to so many tokens is not worth cutting."""
+
+SPLIT_FIRST = 100
+"""So many of the best passages may be packed by their sentences; the others only whole."""
+
+CODE_KINDS = frozenset({"code", "code_history"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitValue:
+    """What weighs in a unit's value `passage · score + log softmax(local · x) − size · log tokens`.
+
+    Measured on labelled questions, see the README's benchmark.
+
+    Attributes:
+        passage: Weight of the passage's score.
+        local: Sharpness of the softmax over the passage's units.
+        smoothing: Share of its neighbours' local score that a unit gets.
+        size: How much a unit's length counts against it.
+    """
+
+    passage: float = 14.0
+    local: float = 5.0
+    smoothing: float = 0.1
+    size: float = 0.25
+
+
+class Unit(NamedTuple):
+    """A piece of a passage.
+
+    Attributes:
+        item: Place of the passage in the ranking.
+        index: Place of the unit in its passage.
+        span: Offsets in the original.
+        size: Tokens of the piece by itself.
+        value: What the unit is worth; comparable over passages.
+    """
+
+    item: int
+    index: int  # type: ignore[assignment]  # tuple.index is not missed
+    span: Span
+    size: int
+    value: float
+
+
+def split_units(
+    items: Sequence[Ranked],
+    query: str,
+    value: UnitValue,
+    count: Callable[[str], int],
+    *,
+    may_split: bool = True,
+) -> list[list[Unit]]:
+    """Return the units of each passage, in reading order.
+
+    Args:
+        items: Ranked passages, best first.
+        query: The question.
+        value: How units are valued.
+        count: The token counter.
+        may_split: False: every passage is one unit.
+    """
+    splits = [
+        may_split
+        and i < SPLIT_FIRST
+        and is_divisible(item.candidate.text, item.candidate.kind)
+        and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
+        for i, item in enumerate(items)
+    ]
+    wanted = numbers_of(query) if any(splits) else ()
+    found = [find_terms(item.candidate.text, wanted) if wanted else () for item in items]
+    idf = idf_of(found, len(wanted))
+    return [
+        _units(i, item, value, shares_of(item.candidate.text, found[i], idf), count)
+        if splits[i]
+        else [_whole(i, item, value, count)]
+        for i, item in enumerate(items)
+    ]
+
+
+def numbers_of(query: str) -> tuple[int, ...]:
+    """Return the numbers of a question's terms, each once, in order."""
+    return tuple(map(term_number, query_terms(query)))
+
+
+def _whole(i: int, item: Ranked, value: UnitValue, count: Callable[[str], int]) -> Unit:
+    text = item.candidate.text
+    size = sizes_of(text, count)[0]
+    return Unit(i, 0, (0, len(text)), size, value.passage * item.score - value.size * _log(size))
+
+
+def _units(
+    i: int, item: Ranked, value: UnitValue, shares: Sequence[float], count: Callable[[str], int]
+) -> list[Unit]:
+    text = item.candidate.text
+    base, sizes, spans = value.passage * item.score, sizes_of(text, count)[1:], analyse(text).spans
+    less = [value.size * _log(size) for size in sizes]
+    if any(shares):
+        exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
+        base -= math.log(math.fsum(map(math.exp, exponents)))
+        values = [base + exponent - minus for exponent, minus in zip(exponents, less, strict=True)]
+    else:
+        base -= math.log(len(spans))
+        values = [base - minus for minus in less]
+    return list(map(_unit, zip(repeat(i), count_up(), spans, sizes, values, strict=False)))
+
+
+_unit = partial(tuple.__new__, Unit)
+"""Makes a unit of its fields at the speed of C: a question makes a thousand."""
+
+
+@lru_cache(maxsize=4096)
+def _log(size: int) -> float:
+    """Return the logarithm of a number of tokens; a counter may find none."""
+    return math.log(max(1, size))
+
+
+def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> list[float]:
+    """Return how much of a question the best single piece of each passage holds, 0–1.
+
+    Args:
+        candidates: The passages.
+        wanted: The numbers of the question's terms; a rare one counts more.
+    """
+    found = [find_terms(candidate.text, wanted) for candidate in candidates]
+    idf = idf_of(found, len(wanted))
+    total = math.fsum(idf)
+    best = []
+    for candidate, held in zip(candidates, found, strict=True):
+        # One term stands in some piece; more need not stand in the same.
+        if len(held) > 1 and is_divisible(candidate.text, candidate.kind):
+            best.append(max(shares_of(candidate.text, held, idf)))
+        else:
+            best.append(math.fsum(idf[term] for term, _ in held) / total)
+    return best
+
+
+def is_prose(text: str, kind: str) -> bool:
+    """Return whether a passage is no program."""
+    return kind not in CODE_KINDS and analyse(text).is_prose
+
+
+def is_divisible(text: str, kind: str) -> bool:
+    """Return whether a passage may be packed by its sentences: it is prose of more than one."""
+    return is_prose(text, kind) and len(analyse(text)) > 1
+
+
+def _smoothed(scores: Sequence[float], share: float) -> list[float]:
+    padded = [0.0, *scores, 0.0]
+    whole = 1 + 2 * share
+    return [
+        (here + share * (before + after)) / whole
+        for before, here, after in zip(padded, padded[1:], padded[2:], strict=False)
+    ]

@@ -1,0 +1,203 @@
+"""What is asked: `ContextRequest`, and the `Message`s of the conversation before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import clean_text, copy_mapping, set_fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        text: What was said; the text blocks of a list content joined by newlines.
+        id: The message's own id, or "".
+        created_at: When, aware, or None.
+    """
+
+    role: str
+    text: str
+    id: str = ""
+    created_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        set_fields(self, text=clean_text(self.text), created_at=read_instant(self.created_at))
+
+    @classmethod
+    def of(cls, value: object) -> Message:
+        """Read a message from a string, a (role, text) pair, a mapping or a LangChain message.
+
+        Raises:
+            ConfigError: The value is none of these.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls(role="user", text=value)
+        if isinstance(value, Mapping):
+            role, content = (
+                value.get("role", value.get("type", "user")),
+                value.get("content", value.get("text")),
+            )
+            return cls(
+                role=_role(role),
+                text=_content_text(content),
+                id=str(value.get("id") or ""),
+                created_at=value.get("created_at"),
+            )
+        if isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
+            role, content = value
+            return cls(role=_role(role), text=_content_text(content))
+        if hasattr(value, "content"):
+            return cls(
+                role=_role(getattr(value, "type", "user")),
+                text=_content_text(value.content),
+                id=str(getattr(value, "id", "") or ""),
+            )
+        msg = f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
+        raise ConfigError(msg)
+
+
+def _role(name: object) -> str:
+    return {"human": "user", "ai": "assistant"}.get(str(name), str(name))
+
+
+def _content_text(content: object) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, (list, tuple)):
+        blocks = (b.get("text", "") if isinstance(b, Mapping) else b for b in content)
+        return "\n".join(str(b) for b in blocks if b)
+    return str(content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """One question and everything that narrows or shapes its answer.
+
+    Attributes:
+        query: The question. Lone surrogates become U+FFFD.
+        vector: Its embedding, where the caller has one; sources then embed nothing.
+        scope: Metadata that must match, with its type: the isolation rule. A list means any of.
+        where: A further filter in Chroma's syntax; dates work in it; `{}` is no filter.
+        kinds: Only these kinds; None is all, empty is nothing.
+        sources: Only these sources; None is all, empty is nothing.
+        since: Only records created at this instant or later.
+        until: Only records created at this instant or earlier.
+        min_confidence: Only records of at least this confidence, 0–1; a missing one is 0.5.
+        conversation_id: Only records whose metadata names this conversation.
+        history: The conversation so far, oldest first (see `Message.of`).
+        pinned: Texts, candidates or (source, id) keys that must come in, before all others; their
+            relevance is 1.
+        excluded: Ids or (source, id) keys that must not appear.
+        focus: Where the user stands, for example `{"block": …, "page": …}`.
+        depth: How many links to follow, 0 is none.
+        limit: Candidates a source may offer; None is the engine's default, 0 is none.
+        offset: Candidates to skip in each source.
+        k: Passages the context may have; None is as many as fit, 0 is none.
+        budget: Tokens; None is the engine's default, 0 gives an empty context.
+        template: A template's name or a `Template`; None is the engine's default.
+        now: The instant that counts as now; None is the clock's.
+
+    Raises:
+        ConfigError: A number is negative or not a number, a date cannot be read.
+    """
+
+    query: str = ""
+    vector: tuple[float, ...] | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
+    kinds: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_confidence: float | None = None
+    conversation_id: str | None = None
+    history: tuple[Any, ...] = ()
+    pinned: tuple[Any, ...] = ()
+    excluded: tuple[Any, ...] = ()
+    focus: Any = None
+    depth: int = 0
+    limit: int | None = None
+    offset: int = 0
+    k: int | None = None
+    budget: int | None = None
+    template: Any = None
+    now: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str):
+            msg = f"query must be a string, got {type(self.query).__name__}"
+            raise ConfigError(msg)
+        for name in ("depth", "limit", "offset", "k", "budget"):
+            _check_count(name, getattr(self, name))
+        _check_fraction("min_confidence", self.min_confidence)
+        set_fields(
+            self,
+            query=clean_text(self.query),
+            vector=_vector(self.vector),
+            scope=copy_mapping(self.scope, "scope"),
+            where=copy_mapping(self.where, "where"),
+            kinds=None if self.kinds is None else _items("kinds", self.kinds),
+            sources=None if self.sources is None else _items("sources", self.sources),
+            history=tuple(Message.of(m) for m in _items("history", self.history)),
+            pinned=_items("pinned", self.pinned),
+            excluded=_items("excluded", self.excluded),
+            depth=self.depth or 0,
+            offset=self.offset or 0,
+            **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
+        )
+
+    def apart(self) -> ContextRequest:
+        """Return an equal request whose scope and filter are its own: what a source may be given."""
+        return replace(self)
+
+
+def _items(name: str, value: Any) -> tuple[Any, ...]:
+    """Return what was listed; a string is one item, None is none."""
+    if value is None or isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        msg = f"{name} must be a list, got {type(value).__name__}"
+        raise ConfigError(msg)
+    return tuple(tuple(item) if isinstance(item, list) else item for item in value)
+
+
+def _vector(value: Any) -> tuple[float, ...] | None:
+    try:
+        return None if value is None else tuple(map(float, value))
+    except (TypeError, ValueError):
+        msg = f"vector must be numbers, got {value!r:.100}"
+        raise ConfigError(msg) from None
+
+
+def _check_count(name: str, value: object) -> None:
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return
+    msg = f"{name} must be a whole number of 0 or more, got {value!r}"
+    raise ConfigError(msg)
+
+
+def _check_fraction(name: str, value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        msg = f"{name} must be a number from 0 to 1, got {value!r}"
+        raise ConfigError(msg)
+
+
+def _instant(name: str, value: object) -> datetime | None:
+    instant = read_instant(value)
+    if instant is None and value is not None:
+        msg = f"{name} must be a date (datetime, ISO 8601 or epoch), got {value!r}"
+        raise ConfigError(msg)
+    return instant

@@ -1,0 +1,176 @@
+"""How passages become one text: order, sections, markers, frame. Pack and render both write with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from langchain_context_engine.values.errors import TemplateError
+from langchain_context_engine.values.types import Candidate, Key, Passage, Ranked, Section
+from langchain_context_engine.writing.citations import CITATION_STYLES
+from langchain_context_engine.writing.templates import (
+    Template,
+    fill,
+    fill_frame,
+    open_fence_at,
+    passage_block,
+    passage_values,
+)
+from langchain_context_engine.writing.templates.parts import slot_names
+
+Markers = Callable[[Sequence[Passage]], Sequence[str]]
+"""Gives each passage its citation marker; the passages come in text order."""
+
+Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
+"""Puts passages into text order; they come best first."""
+
+Blocks = dict[tuple[Key, str, str], str]
+"""Rendered passages by (key, text, marker), so that measuring again is cheap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Everything that shapes the text around the passages.
+
+    Attributes:
+        template: Header, passage, separator, footer, section, note.
+        arrange: The order of the passages.
+        markers: The citation markers.
+        group_by: What a section (and a budget share) is: a `source` or a `kind`.
+        titles: Group → title of its section, in the order in which sections appear; groups not named
+            follow under their own name.
+        empty_section: What stands in a named section without passages; "" leaves the section out.
+        shown_score: What `{{score}}` shows: the `score` that sorts, or the source's own `relevance`.
+        uncounted: Groups whose passages header and footer do not count.
+        notes: Kind → what stands after a cut passage of it, in place of the template's note.
+        closing: What stands after the footer; its one variable is `query`.
+        query: The question.
+
+    Raises:
+        TemplateError: A note or the closing names a variable that it does not have.
+    """
+
+    template: Template
+    arrange: Arrange
+    markers: Markers = CITATION_STYLES["number"]
+    group_by: str = "source"
+    titles: Mapping[str, str] = field(default_factory=dict)
+    empty_section: str = ""
+    shown_score: str = "score"
+    uncounted: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+    closing: str = ""
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        for note in self.notes.values():
+            replace(self.template, note=note)
+        for name in slot_names(self.closing):
+            if name != "query":
+                raise TemplateError(f"closing has no variable {name!r}; known: query")
+
+    def shown(self, ranked: Ranked) -> float:
+        """Return what `{{score}}` shows."""
+        return ranked.candidate.relevance if self.shown_score == "relevance" else ranked.score
+
+    def template_of(self, candidate: Candidate) -> Template:
+        """Return the template of a candidate's passage: the note is that of its kind."""
+        note = self.notes.get(candidate.kind)
+        return self.template if note is None else replace(self.template, note=note)
+
+    def group(self, passage: Any) -> str:
+        """Return the group of a passage, a ranked or a plain candidate."""
+        ranked = getattr(passage, "ranked", passage)
+        candidate = getattr(ranked, "candidate", ranked)
+        return str(candidate.kind if self.group_by == "kind" else candidate.origin)
+
+    def title(self, group: str) -> str:
+        """Return the title of a group's section, on one line: a group's name may come from a record."""
+        return " ".join(self.titles.get(group, group).split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A text with the passages in it, in text order, with their markers and blocks; `tokens` once counted."""
+
+    text: str
+    tokens: int = 0
+    passages: tuple[Passage, ...] = ()
+    blocks: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = None) -> Written:
+    """Return the text of some passages; none give "", without a lonely header or footer.
+
+    Args:
+        passages: Best first.
+        layout: How they become a text.
+        blocks: Rendered passages from earlier calls; filled and read.
+    """
+    if not passages:
+        return Written(text="")
+    blocks = {} if blocks is None else blocks
+    groups = _grouped(layout.arrange(passages), layout)
+    in_order = [passage for group in groups.values() for passage in group]
+    markers = layout.markers(in_order)
+    cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
+    rendered = [_block(passage, layout, blocks) for passage in cited]
+    body, sections = _body(groups, cited, rendered, layout)
+    header, footer = fill_frame(layout.template, _frame_values(cited, layout), rendered)
+    text = header + body + footer + fill(layout.closing, {"query": layout.query})
+    return Written(text=text, passages=tuple(cited), blocks=tuple(rendered), sections=sections)
+
+
+def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:
+    counted = [group for p in passages if (group := layout.group(p)) not in layout.uncounted]
+    return {"count": str(len(counted)), "sources": str(len(set(counted)))}
+
+
+def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Passage]]:
+    """Return passages by section, in section order; one nameless group where there are no sections."""
+    if not layout.template.section:
+        return {"": list(passages)}
+    groups: dict[str, list[Passage]] = {name: [] for name in layout.titles}
+    for passage in passages:
+        groups.setdefault(layout.group(passage), []).append(passage)
+    return {name: members for name, members in groups.items() if members or layout.empty_section}
+
+
+def block_of(passage: Passage, layout: Layout) -> str:
+    """Return a passage as it is written, with the marker that it has."""
+    candidate = passage.ranked.candidate
+    start = passage.spans[0][0] if passage.spans else 0
+    return passage_block(
+        layout.template_of(candidate),
+        passage_values(
+            candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
+        ),
+        is_truncated=passage.is_truncated,
+        opens_with=open_fence_at(candidate.text, start) if start else "",
+    )
+
+
+def _block(passage: Passage, layout: Layout, blocks: Blocks) -> str:
+    known = (passage.key, passage.text, passage.citation)
+    if known not in blocks:
+        blocks[known] = block_of(passage, layout)
+    return blocks[known]
+
+
+def _body(
+    groups: Mapping[str, Sequence[Passage]], cited: Sequence[Passage], rendered: Sequence[str], layout: Layout
+) -> tuple[str, tuple[Section, ...]]:
+    template = layout.template
+    if not template.section:
+        return template.separator.join(rendered), ()
+    parts, sections, start = [], [], 0
+    for name, members in groups.items():
+        end = start + len(members)
+        title = layout.title(name)
+        heading = fill(template.section, {"title": title, "count": str(len(members))})
+        parts.append(heading + (template.separator.join(rendered[start:end]) or layout.empty_section))
+        sections.append(Section(title=title, keys=tuple(p.key for p in cited[start:end])))
+        start = end
+    return template.separator.join(parts), tuple(sections)
