@@ -90,28 +90,20 @@ class ContextEngine:
             ConfigError: A field is wrong.
             AllSourcesFailedError: Every source failed.
         """
-        request = self._request(query, fields)
-        if self._is_nothing(request):
-            return self._finish(_nothing(request), Collected(), 0.0)
-        key = self._key(request, query, fields)
-        if (kept := self._recalled(key)) is not None:
-            return kept
-        start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
+        request, key, ready = self._begun(query, fields)
+        if ready is not None:
+            return ready
+        start, deadline = self._clock()
         with stage_span("collect"):
             found = collect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, self._answer(request, found, start, deadline))
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
-        request = self._request(query, fields)
-        if self._is_nothing(request):
-            return self._finish(_nothing(request), Collected(), 0.0)
-        key = self._key(request, query, fields)
-        if (kept := self._recalled(key)) is not None:
-            return kept
-        start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
+        request, key, ready = self._begun(query, fields)
+        if ready is not None:
+            return ready
+        start, deadline = self._clock()
         with stage_span("collect"):
             found = await acollect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
@@ -124,7 +116,7 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
+        _, deadline = self._clock()
         found = collect(self._asking.sources_for(request), request, deadline)
         return self._ranked(request, found, deadline)
 
@@ -133,7 +125,7 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
+        _, deadline = self._clock()
         found = await acollect(self._asking.sources_for(request), request, deadline)
         return await asyncio.to_thread(self._ranked, request, found, deadline)
 
@@ -167,6 +159,21 @@ class ContextEngine:
 
         return as_tool(self, **fields)
 
+    def _begun(
+        self, query: str | ContextRequest, fields: dict[str, Any]
+    ) -> tuple[ContextRequest, str | None, Context | None]:
+        """Return the request, the cache's key for it, and the answer where nobody need be asked."""
+        request = self._request(query, fields)
+        if request.budget == 0 or self._finds_nothing(request):
+            return request, None, self._finish(_nothing(request), Collected(), 0.0)
+        key = self._key(request, query, fields)
+        return request, key, self._recalled(key)
+
+    def _clock(self) -> tuple[float, float]:
+        """Return now, and the deadline of all sources."""
+        now = time.monotonic()
+        return now, now + self.config.timeout_seconds
+
     def _request(self, query: str | ContextRequest, fields: dict[str, Any]) -> ContextRequest:
         request = (
             replace(query, **fields)
@@ -188,9 +195,6 @@ class ContextEngine:
         if usual is None:
             usual = LIMIT_OF_ONE if len(self._asking.sources_for(request)) == 1 else LIMIT_OF_MANY
         return max(usual, request.k or 0)
-
-    def _is_nothing(self, request: ContextRequest) -> bool:
-        return request.budget == 0 or self._finds_nothing(request)
 
     @staticmethod
     def _finds_nothing(request: ContextRequest) -> bool:

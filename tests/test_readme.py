@@ -6,14 +6,22 @@ import contextlib
 import io
 import re
 import shlex
+import sys
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 
 import pytest
 
 from langchain_context_engine.cli import main
 from tests.conftest import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("README.md", "langchain_context_engine/designs/README.md", "tests/benchmarks/README.md")
+}
+README = DOCUMENTS["README.md"]
+MOST_LINES = 300
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -28,45 +36,74 @@ class Step:
     output: str | None
 
 
-def _sections() -> dict[str, list[Step]]:
-    """Return the blocks of Python by section, each with the block of text that directly follows it."""
-    found: dict[str, list[Step]] = {}
-    starts = [(0, "first screen"), *((m.start(), m.group(1)) for m in _HEADING.finditer(README))]
-    blocks = list(_BLOCK.finditer(README))
+def _steps(text: str) -> list[Step]:
+    """Return the blocks of Python in order, each with the block of text that directly follows it."""
+    found = []
+    blocks = list(_BLOCK.finditer(text))
     for number, block in enumerate(blocks):
         if block.group(1) != "python":
             continue
         after = blocks[number + 1] if number + 1 < len(blocks) else None
-        is_output = after and after.group(1) == "text" and not README[block.end() : after.start()].strip()
-        section = next(title for start, title in reversed(starts) if start <= block.start())
-        found.setdefault(section, []).append(
-            Step(block.group(2), after.group(2) if after and is_output else None)
-        )
+        is_output = after and after.group(1) == "text" and not text[block.end() : after.start()].strip()
+        found.append(Step(block.group(2), after.group(2) if after and is_output else None))
     return found
 
 
-SECTIONS = _sections()
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_the_python_of_a_section_runs_and_prints_what_the_readme_shows(section, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_python_of_a_document_runs_from_top_to_bottom_and_prints_what_it_shows(
+    name, tmp_path, monkeypatch
+):
+    """C6: one script, as somebody pastes it."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "__readme__"}
-    # Later sections go on with the engine of the first.
-    steps = [*(SECTIONS["first screen"] if section != "first screen" else []), *SECTIONS[section]]
-    for step in steps:
+    for number, step in enumerate(_steps(DOCUMENTS[name]), 1):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(step.code, f"README.md, {section}", "exec"), namespace)
+            exec(compile(step.code, f"{name}, block {number}", "exec"), namespace)
         if step.output is not None:
-            assert printed.getvalue().strip() == step.output.strip()
+            assert printed.getvalue().strip() == step.output.strip(), f"block {number}"
+
+
+def test_the_readme_is_one_sitting():
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_people_import_from_the_package_the_designs_and_at_most_four_more_modules():
+    named = set(re.findall(r"langchain_context_engine(?:\.\w+)+", README))
+    modules = {name for name in named if not name.startswith("langchain_context_engine.designs")}
+    importable = {name if _is_module(name) else name.rpartition(".")[0] for name in modules}
+    assert len(importable) <= 4, importable
+
+
+def _is_module(name: str) -> bool:
+    with contextlib.suppress(ModuleNotFoundError):
+        return find_spec(name) is not None
+    return False
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_dotted_name_of_a_document_can_be_imported(name):
+    for dotted in set(re.findall(r"langchain_context_engine(?:\.\w+)+", DOCUMENTS[name])):
+        assert _is_module(dotted) or hasattr(
+            import_module(dotted.rpartition(".")[0]), dotted.rpartition(".")[2]
+        )
+
+
+@pytest.mark.parametrize(
+    "old", ["designs", "evaluate", "middleware", "tune", "whatif", "tokens", "templates", "traces", "errors"]
+)
+def test_a_path_that_stood_in_the_readme_before_keeps_working(old):
+    module = import_module(f"langchain_context_engine.{old}")
+    assert find_spec(module.__name__) is not None
+    assert sys.modules[module.__name__] is module
 
 
 def test_the_first_screen_shows_a_context_and_why_a_candidate_was_dropped():
     first = README[: _HEADING.search(README).start()]
     assert len(first.splitlines()) <= 60
-    assert SECTIONS["first screen"][0].output is not None
-    assert "dropped:" in SECTIONS["first screen"][0].output
+    shown = _steps(README)[0].output
+    assert shown is not None
+    assert "dropped:" in shown
 
 
 def _commands() -> list[list[str]]:
@@ -107,9 +144,12 @@ def test_the_two_setup_commands_are_one_line_of_shell_each(marker):
 
 
 def test_what_the_readme_links_to_in_this_repository_is_there():
-    targets = re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", README + CHANGELOG)
+    link = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+    folders = {**{name: (ROOT / name).parent for name in DOCUMENTS}, "CHANGELOG.md": ROOT}
+    texts = {**DOCUMENTS, "CHANGELOG.md": CHANGELOG}
+    targets = [folders[name] / target for name, text in texts.items() for target in link.findall(text)]
     assert targets
-    assert [target for target in targets if not (ROOT / target).exists()] == []
+    assert [target for target in targets if not target.exists()] == []
 
 
 def test_links_within_the_readme_lead_to_a_heading():

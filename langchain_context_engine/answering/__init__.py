@@ -3,3 +3,7 @@
 What was recorded is answered from here without a store. Sources and engines are not known. Begin with
 `assemble.py`, then `context.py`; `traces.py` replays, `explain.py` tells, `whatif.py` tries.
 """
+
+from __future__ import annotations
+
+__all__ = ["assemble", "cited", "config", "context", "explain", "result_cache", "traces", "whatif", "wire"]

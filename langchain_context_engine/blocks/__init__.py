@@ -2,3 +2,7 @@
 
 Sources of the workspace design. Begin with `blocks.py`, the tree; the other files each walk it.
 """
+
+from __future__ import annotations
+
+__all__ = ["activity", "blocks", "focus", "relations"]

@@ -1,4 +1,7 @@
-"""The demo: a fictional company's memories, chat, experiences and repository, and three questions."""
+"""The demo: a fictional company's memories, chat, experiences and repository, and three questions.
+
+The data stand in `data/`; what shows them stands in `commands`. Begin with `load.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Five ready-made assemblies of the engine's parts. Each is loaded when it is first asked for."""
+"""Five ready-made assemblies of the engine's parts. Each is loaded when it is first asked for.
+
+Each design has a folder, one of whose files reads from top to bottom as its document does; they share no
+engine of their own. `README.md` maps the documents' names to ours.
+"""
 
 from __future__ import annotations
 

@@ -11,4 +11,4 @@ from langchain_context_engine.embeddings.cache import CachedEmbeddings
 from langchain_context_engine.embeddings.local import LocalEmbeddings
 from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
 
-__all__ = ["CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"]
+__all__ = ["CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings", "local", "vectors"]

@@ -3,3 +3,7 @@
 What a filter means stands here and nowhere else; how a store is asked for it stands with the store.
 Begin with `filters.py`; `where.py` is Chroma's own language of conditions.
 """
+
+from __future__ import annotations
+
+__all__ = ["filters"]

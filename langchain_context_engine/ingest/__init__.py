@@ -14,7 +14,9 @@ __all__ = [
     "CollectionReport",
     "IndexReport",
     "Splitter",
+    "git",
     "index_folder",
     "index_jsonl",
     "index_repository",
+    "report",
 ]

@@ -3,3 +3,7 @@
 What a call may ask is checked in `calls.py`, for all of them. Nothing here ranks or packs. Begin with
 `runnable.py`.
 """
+
+from __future__ import annotations
+
+__all__ = ["calls", "middleware", "retriever", "runnable", "tool"]

@@ -3,3 +3,7 @@
 Pure functions of candidates and the request. Nothing here drops or packs anything: stages do. Begin
 with `signals.py`, what rank can weigh, then `fusion.py`, what relevance is made of.
 """
+
+from __future__ import annotations
+
+__all__ = ["fusion", "identity", "latest", "links", "signals"]

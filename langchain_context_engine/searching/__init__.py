@@ -3,3 +3,7 @@
 Machinery of the sources; nobody outside imports a Chroma client. Begin with `search.py`, one
 question over both legs; `shelf.py` holds what is known of a collection.
 """
+
+from __future__ import annotations
+
+__all__ = ["collection", "finders", "lexical", "query_vectors", "records", "search", "shelf", "together"]

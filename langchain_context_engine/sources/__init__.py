@@ -3,3 +3,7 @@
 A source has a name and `fetch(request)`; how a collection is searched stands in `searching`. Begin with
 `chroma.py`, or with `pinned.py` for a short one; `asking.py` says who is asked.
 """
+
+from __future__ import annotations
+
+__all__ = ["adapted", "asking", "chroma", "files", "history", "pinned", "retriever"]

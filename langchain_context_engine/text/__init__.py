@@ -3,3 +3,17 @@
 Pure functions of a text. Nothing here knows of candidates' scores, templates or stores. Begin with
 `units.py`, the pieces that pack chooses from, and `truncate.py`.
 """
+
+from __future__ import annotations
+
+__all__ = [
+    "analysis",
+    "highlights",
+    "shingles",
+    "similarity",
+    "tokens",
+    "trigrams",
+    "truncate",
+    "units",
+    "words",
+]

@@ -3,3 +3,19 @@
 Nothing here knows how a question is answered; only the standard library is imported. Begin with
 `types.py`: every other file serves the values that it draws.
 """
+
+from __future__ import annotations
+
+__all__ = [
+    "budget",
+    "clock",
+    "errors",
+    "freeze",
+    "metadata",
+    "redact",
+    "registry",
+    "request",
+    "settings",
+    "types",
+    "verdicts",
+]

@@ -3,3 +3,7 @@
 What is written and counted is decided here; what is written of is decided by pack. Begin with
 `templates/`, then `layout.py`, which puts a whole text together.
 """
+
+from __future__ import annotations
+
+__all__ = ["citations", "compact", "layout", "orders", "templates", "templates.values"]

@@ -14,7 +14,7 @@ from inspector import opening
 from langchain_context_engine import ConfigError
 from langchain_context_engine.commands import inspect_command
 
-ROOT = Path(inspect_command.__file__).parents[1]
+ROOT = Path(inspect_command.__file__).parents[2]
 
 
 def _flags(**settings):
