@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import stat
@@ -11,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.skipped import SkippedError
+
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
@@ -18,18 +19,6 @@ _ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 _HEAD_BYTES = 8192
-_LONGEST_MEAN_LINE = 1000
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-
-class SkippedError(Exception):
-    """A file is left out; the message is the reason in one word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,37 +100,11 @@ def read_file(path: Path, *, max_bytes: int, is_supported: bool) -> SourceFile:
             data = file.read() if is_supported else file.read(_HEAD_BYTES)
     except OSError:
         raise SkippedError("unreadable") from None
-    if _is_binary(data):
+    if not is_supported and b"\0" in data[:_HEAD_BYTES]:
         raise SkippedError("binary")
     if not is_supported:
         raise SkippedError("unsupported")
     return SourceFile(data=data, modified_at=int(status.st_mtime))
-
-
-def _is_binary(data: bytes) -> bool:
-    return b"\0" in data[:_HEAD_BYTES] and not any(data.startswith(mark) for mark, _ in _BYTE_ORDER_MARKS)
-
-
-def decode(data: bytes) -> str:
-    r"""Return bytes as text with `\n` line ends: by its byte order mark, as UTF-8, else as Windows-1252.
-
-    What no encoding explains becomes U+FFFD.
-
-    Example:
-        >>> decode(b"caf\xe9\r\n")
-        'café\n'
-    """
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        text = data.decode("cp1252" if encoding == "utf-8" else encoding, "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-
-
-def is_minified(text: str) -> bool:
-    """Say whether no person wrote these lines: on average they are longer than 1,000 characters."""
-    return len(text) > _LONGEST_MEAN_LINE * (text.count("\n") + 1)
 
 
 _ESCAPED = re.compile(r"[\ud800-\udfff]")

@@ -182,7 +182,8 @@ def index_jsonl(
     started = time.perf_counter()
     lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
     check_collection_name(collection_name)
-    last_lines, skipped = lines.last_lines()
+    survey = lines.survey()
+    last_lines, skipped = survey.last_lines, survey.counts
     writer = CollectionWriter(client, collection_name, embeddings)
     progress = on_progress or _silent
     for done, record in enumerate(lines.records(last_lines), 1):

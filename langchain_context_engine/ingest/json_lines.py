@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
-from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.ingest.json_rows import TEXT_FIELDS, read_record, read_row
+from langchain_context_engine.ingest.record import Record
+from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
 
-_TEXT_FIELDS = ("text", "content", "page_content", "document")
-_ID_FIELDS = ("id",)
+# Of each reason so many lines are told one by one; all are counted.
+_MOST_TOLD = 100
+
+
+@dataclass(slots=True, kw_only=True)
+class Survey:
+    """What a first reading of a file found.
+
+    Attributes:
+        last_lines: Id → the last line that carries it.
+        counts: Reason → how many lines are left out for it.
+        skipped: The first 100 of each reason, in order.
+    """
+
+    last_lines: dict[str, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def leave_out(self, skipped: Skipped) -> None:
+        """Count a line that is left out, and keep the first of its kind."""
+        self.counts[skipped.reason] += 1
+        if self.counts[skipped.reason] <= _MOST_TOLD:
+            self.skipped.append(skipped)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,101 +65,52 @@ class JsonLines:
             if not (isinstance(target, str) and isinstance(source, str) and target and source):
                 raise ConfigError(f"mapping takes target → field as strings, got {target!r}: {source!r}")
 
-    def last_lines(self) -> tuple[dict[str, int], Counter[str]]:
-        """Return id → the last line that carries it, and how many lines are left out, by reason.
+    def survey(self) -> Survey:
+        """Return which lines stand, and which are left out and why.
 
         Raises:
             ConfigError: Lines there are, but none of them is an object with a text.
         """
-        lines: dict[str, int] = {}
-        skipped: Counter[str] = Counter()
+        survey = Survey()
         example: Mapping[str, Any] | None = None
-        for number, row in self._rows():
-            record = None if row is None else self._record(row)
+        for number, row, problem in self._rows():
+            record = None if row is None else read_record(row, self.mapping, self.metadata)
             example = example or row
+            where = f"{self.path.name}:{number}"
             if record is None:
-                skipped["invalid"] += 1
+                survey.leave_out(Skipped(where=where, reason="invalid", detail=problem or self._no_text()))
             elif not record.text.strip():
-                skipped["empty"] += 1
+                survey.leave_out(Skipped(where=where, reason="empty"))
             else:
-                skipped["duplicate"] += record.id in lines
-                lines[record.id] = number
-        if not lines and skipped["invalid"]:
+                if record.id in survey.last_lines:
+                    earlier = survey.last_lines[record.id]
+                    detail = f"line {number} has the same id {record.id!r:.80}"
+                    survey.leave_out(
+                        Skipped(where=f"{self.path.name}:{earlier}", reason="duplicate", detail=detail)
+                    )
+                survey.last_lines[record.id] = number
+        if not survey.last_lines and survey.counts["invalid"]:
             fields = (
                 f"the first object has {', '.join(example) or 'no fields'}"
                 if example
                 else "none is an object"
             )
-            wanted = self.mapping.get("text") or " or ".join(_TEXT_FIELDS)
+            wanted = self.mapping.get("text") or " or ".join(TEXT_FIELDS)
             raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
-        return lines, +skipped
+        return survey
 
     def records(self, last_lines: Mapping[str, int]) -> Iterator[Record]:
         """Yield the records in the file's order; of lines with one id only the last."""
-        for number, row in self._rows():
-            record = None if row is None else self._record(row)
+        for number, row, _ in self._rows():
+            record = None if row is None else read_record(row, self.mapping, self.metadata)
             if record is not None and last_lines.get(record.id) == number:
                 yield record
 
-    def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None, str]]:
         with self.path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                try:
-                    row = json.loads(line)
-                except (ValueError, RecursionError):
-                    row = None
-                yield number, row if isinstance(row, dict) else None
+                if line.strip():
+                    yield number, *read_row(line)
 
-    def _record(self, row: Mapping[str, Any]) -> Record | None:
-        text, text_field = self._find(row, "text", _TEXT_FIELDS)
-        given_id, id_field = self._find(row, "id", _ID_FIELDS)
-        if text_field is None or not (text is None or isinstance(text, str)):
-            return None
-        consumed = {text_field, id_field, *self.mapping.values()}
-        fields = {name: value for name, value in row.items() if name not in consumed}
-        for target, source in self.mapping.items():
-            if target not in {"text", "id"}:
-                fields[target] = _at(row, source)
-        fields["created_at"] = _epoch(fields.get("created_at"))
-        metadata = clean_metadata({**fields, **self.metadata})
-        has_id = isinstance(given_id, (str, int)) and not isinstance(given_id, bool) and given_id != ""
-        return Record(
-            id=clean_text(str(given_id)) if has_id else _row_id(row),
-            text=clean_text(text or ""),
-            metadata=metadata,
-        )
-
-    def _find(self, row: Mapping[str, Any], target: str, names: tuple[str, ...]) -> tuple[Any, str | None]:
-        """Return the value of a target and the field that holds it; (None, None) where there is none."""
-        for name in (self.mapping[target],) if target in self.mapping else names:
-            value = _at(row, name)
-            if value is not None or name in row:
-                return value, name
-        return None, None
-
-
-def _at(row: Mapping[str, Any], name: str) -> Any:
-    """Return a field, by its own name or else as a dotted path; None where there is none."""
-    if name in row:
-        return row[name]
-    value: Any = row
-    for step in name.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(step)
-    return value
-
-
-def _epoch(value: Any) -> Any:
-    """Return a date as epoch seconds, which every store can compare; what is no date stays."""
-    instant = read_instant(value)
-    if instant is None:
-        return value
-    seconds = instant.timestamp()
-    return int(seconds) if seconds.is_integer() else seconds
-
-
-def _row_id(row: Mapping[str, Any]) -> str:
-    return content_id(json.dumps(row, ensure_ascii=False, sort_keys=True))
+    def _no_text(self) -> str:
+        return f"no text in {self.mapping.get('text') or ' or '.join(TEXT_FIELDS)}"

@@ -1,195 +1,206 @@
-"""Which file is in which language, and what a definition looks like there."""
+"""Which programming language a file is in: by its name, its first line, its content where that decides."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+import re
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tree_sitter import Parser
-
-DOCUMENT_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc"})
-DOCUMENT_NAMES = frozenset({"README", "CHANGELOG", "CHANGES", "CONTRIBUTING", "LICENSE", "NOTICE"})
-
+_BY_SUFFIX_TEXT: Mapping[str, str] = {
+    "python": ".py .pyi .pyw",
+    "javascript": ".js .jsx .mjs .cjs",
+    "typescript": ".ts .mts .cts",
+    "tsx": ".tsx",
+    "go": ".go",
+    "rust": ".rs",
+    "java": ".java",
+    "c": ".c .h",
+    "cpp": ".cc .cpp .cxx .hpp .hh .hxx .ipp .cu .cuh .ino",
+    "csharp": ".cs",
+    "ruby": ".rb .rake .gemspec .ru",
+    "php": ".php .phtml",
+    "shell": ".sh .bash .zsh .ksh .bats",
+    "kotlin": ".kt .kts",
+    "swift": ".swift",
+    "scala": ".scala .sc",
+    "lua": ".lua",
+    # Without a grammar: cut by lines.
+    "haskell": ".hs",
+    "elixir": ".ex .exs",
+    "r": ".r",
+    "julia": ".jl",
+    "perl": ".pl .pm .t",
+    "objc": ".m .mm",
+    "dart": ".dart",
+    "clojure": ".clj .cljs .cljc .edn",
+    "erlang": ".erl .hrl",
+    "ocaml": ".ml .mli",
+    "fsharp": ".fs .fsx",
+    "zig": ".zig",
+    "nim": ".nim",
+    "groovy": ".groovy .gradle",
+    "powershell": ".ps1 .psm1",
+    "batch": ".bat .cmd",
+    "fish": ".fish",
+    "sql": ".sql",
+    "protobuf": ".proto",
+    "graphql": ".graphql .gql",
+    "terraform": ".tf .hcl",
+    "nix": ".nix",
+    "cmake": ".cmake",
+    "makefile": ".mk .mak",
+    "dockerfile": ".dockerfile",
+    "jq": ".jq",
+    "awk": ".awk",
+    "lisp": ".lisp .el .scm .rkt",
+    "vim": ".vim",
+    "vue": ".vue",
+    "svelte": ".svelte",
+    "css": ".css .scss .sass .less",
+    "assembly": ".s .asm",
+    "m4": ".m4 .ac",
+    "yacc": ".y .yy",
+    "lex": ".l .ll",
+}
 LANGUAGES_BY_SUFFIX: Mapping[str, str] = {
-    suffix: language
-    for language, suffixes in {
-        "python": ".py .pyi .pyw",
-        "javascript": ".js .jsx .mjs .cjs",
-        "typescript": ".ts .mts .cts",
-        "tsx": ".tsx",
-        "go": ".go",
-        "rust": ".rs",
-        "java": ".java",
-        "c": ".c .h",
-        "cpp": ".cc .cpp .cxx .hpp .hh .hxx",
-        "csharp": ".cs",
-        "ruby": ".rb",
-        "php": ".php",
-        # Without a grammar: cut by lines.
-        "kotlin": ".kt .kts",
-        "swift": ".swift",
-        "scala": ".scala",
-        "lua": ".lua",
-        "r": ".r",
-        "julia": ".jl",
-        "elixir": ".ex .exs",
-        "shell": ".sh .bash .zsh",
-        "sql": ".sql",
-        "protobuf": ".proto",
-        "graphql": ".graphql",
-    }.items()
-    for suffix in suffixes.split()
+    suffix: language for language, suffixes in _BY_SUFFIX_TEXT.items() for suffix in suffixes.split()
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grammar:
-    """A tree-sitter grammar and the node types that matter in it.
-
-    Attributes:
-        module: The Python module that bundles it.
-        factory: The function in it that gives the language.
-        functions: Node types of functions and methods.
-        classes: Node types of what holds methods or fields.
-        scopes: Node types that lend their name but are no unit: namespaces, modules.
-        wrappers: Node types around a definition that belong to it.
-        imports: Node types that only import.
-    """
-
-    module: str
-    factory: str = "language"
-    functions: frozenset[str]
-    classes: frozenset[str] = frozenset()
-    scopes: frozenset[str] = frozenset()
-    wrappers: frozenset[str] = field(default_factory=frozenset)
-    imports: frozenset[str] = frozenset()
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-def _javascript(module: str, factory: str = "language") -> Grammar:
-    return Grammar(
-        module=module,
-        factory=factory,
-        functions=_names(
-            "function_declaration generator_function_declaration method_definition "
-            "arrow_function function_expression"
-        ),
-        classes=_names(
-            "class_declaration abstract_class_declaration interface_declaration "
-            "type_alias_declaration enum_declaration"
-        ),
-        scopes=_names("internal_module module"),
-        wrappers=_names("export_statement ambient_declaration lexical_declaration variable_declaration"),
-        imports=_names("import_statement"),
-    )
-
-
-GRAMMARS: Mapping[str, Grammar] = {
-    "javascript": _javascript("tree_sitter_javascript"),
-    "typescript": _javascript("tree_sitter_typescript", "language_typescript"),
-    "tsx": _javascript("tree_sitter_typescript", "language_tsx"),
-    "go": Grammar(
-        module="tree_sitter_go",
-        functions=_names("function_declaration method_declaration"),
-        classes=_names("type_spec"),
-        wrappers=_names("type_declaration"),
-        imports=_names("package_clause import_declaration"),
-    ),
-    "rust": Grammar(
-        module="tree_sitter_rust",
-        functions=_names("function_item macro_definition"),
-        classes=_names("struct_item enum_item union_item trait_item impl_item"),
-        scopes=_names("mod_item"),
-        imports=_names("use_declaration extern_crate_declaration"),
-    ),
-    "java": Grammar(
-        module="tree_sitter_java",
-        functions=_names("method_declaration constructor_declaration"),
-        classes=_names(
-            "class_declaration interface_declaration enum_declaration record_declaration "
-            "annotation_type_declaration"
-        ),
-        imports=_names("package_declaration import_declaration"),
-    ),
-    "c": Grammar(
-        module="tree_sitter_c",
-        functions=_names("function_definition"),
-        classes=_names("struct_specifier union_specifier enum_specifier"),
-        wrappers=_names("type_definition"),
-        imports=_names("preproc_include"),
-    ),
-    "cpp": Grammar(
-        module="tree_sitter_cpp",
-        functions=_names("function_definition"),
-        classes=_names("class_specifier struct_specifier union_specifier enum_specifier"),
-        scopes=_names("namespace_definition"),
-        wrappers=_names("template_declaration type_definition"),
-        imports=_names("preproc_include using_declaration"),
-    ),
-    "csharp": Grammar(
-        module="tree_sitter_c_sharp",
-        functions=_names("method_declaration constructor_declaration local_function_statement"),
-        classes=_names(
-            "class_declaration interface_declaration struct_declaration record_declaration enum_declaration"
-        ),
-        scopes=_names("namespace_declaration"),
-        imports=_names("using_directive file_scoped_namespace_declaration"),
-    ),
-    "ruby": Grammar(
-        module="tree_sitter_ruby",
-        functions=_names("method singleton_method"),
-        classes=_names("class"),
-        scopes=_names("module"),
-    ),
-    "php": Grammar(
-        module="tree_sitter_php",
-        factory="language_php",
-        functions=_names("function_definition method_declaration"),
-        classes=_names("class_declaration interface_declaration trait_declaration enum_declaration"),
-        imports=_names("namespace_use_declaration namespace_definition php_tag"),
-    ),
+_BY_NAME: Mapping[str, str] = {
+    "makefile": "makefile",
+    "gnumakefile": "makefile",
+    "justfile": "makefile",
+    "dockerfile": "dockerfile",
+    "containerfile": "dockerfile",
+    "cmakelists.txt": "cmake",
+    "rakefile": "ruby",
+    "gemfile": "ruby",
+    "vagrantfile": "ruby",
+    "jenkinsfile": "groovy",
+    "sconstruct": "python",
+    "wscript": "python",
 }
+_BY_INTERPRETER: Mapping[str, str] = {
+    "python": "python",
+    "node": "javascript",
+    "nodejs": "javascript",
+    "deno": "typescript",
+    "bun": "typescript",
+    "sh": "shell",
+    "bash": "shell",
+    "dash": "shell",
+    "ksh": "shell",
+    "zsh": "shell",
+    "bats": "shell",
+    "fish": "fish",
+    "ruby": "ruby",
+    "perl": "perl",
+    "php": "php",
+    "lua": "lua",
+    "luajit": "lua",
+    "awk": "awk",
+    "gawk": "awk",
+    "jq": "jq",
+    "make": "makefile",
+    "rscript": "r",
+    "julia": "julia",
+    "elixir": "elixir",
+    "groovy": "groovy",
+    "pwsh": "powershell",
+}
+_INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
+_VERSION = re.compile(r"[\d.]+$")
 
 
-def language_of(path: str) -> str | None:
-    """Return the programming language of a file by its name, or None.
+def language_of(path: str, head: bytes = b"") -> str | None:
+    """Return the programming language of a file, or None where it is no code.
+
+    Args:
+        path: The file's path; its name decides where it can.
+        head: How the file begins: decides between languages that share a suffix, and names the
+            interpreter of a script without one.
 
     Example:
-        >>> language_of("src/app.tsx"), language_of("notes.md")
-        ('tsx', None)
-    """
-    return LANGUAGES_BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
-
-
-def is_document(path: str) -> bool:
-    """Say whether a file is prose, by its name.
-
-    Example:
-        >>> is_document("docs/guide.md"), is_document("LICENSE"), is_document("app.py")
-        (True, True, False)
+        >>> language_of("src/app.tsx"), language_of("notes.md"), language_of("run", b"#!/usr/bin/env python3")
+        ('tsx', None, 'python')
     """
     name = PurePosixPath(path)
-    return name.suffix.lower() in DOCUMENT_SUFFIXES or name.name in DOCUMENT_NAMES
+    suffix, plain = name.suffix.lower(), name.name.lower()
+    if plain in _BY_NAME:
+        return _BY_NAME[plain]
+    if plain.startswith(("dockerfile.", "makefile.")) and suffix not in {".md", ".txt", ".rst"}:
+        return _BY_NAME[plain.partition(".")[0]]
+    if suffix in _DECIDED_BY_CONTENT:
+        return _DECIDED_BY_CONTENT[suffix](head.decode("latin-1"))
+    if suffix in LANGUAGES_BY_SUFFIX:
+        return LANGUAGES_BY_SUFFIX[suffix]
+    return _interpreted(head) if not suffix else None
 
 
-@cache
-def load_parser(language: str) -> Parser | None:
-    """Return the tree-sitter parser of a language, or None where the extra `code` is not installed."""
-    grammar = GRAMMARS.get(language)
-    if grammar is None:
+def _interpreted(head: bytes) -> str | None:
+    found = _INTERPRETER.match(head)
+    if found is None:
         return None
-    try:
-        from tree_sitter import Language, Parser
+    words = [found[1].decode("latin-1"), *found[2].decode("latin-1").split()]
+    program = PurePosixPath(words[0]).name
+    if program == "env":
+        program = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
+    return _BY_INTERPRETER.get(_VERSION.sub("", PurePosixPath(program).name.lower()))
 
-        module = importlib.import_module(grammar.module)
-    except ImportError:
-        return None
-    return Parser(Language(getattr(module, grammar.factory)()))
+
+_CPP = re.compile(
+    r"^[ \t]*(?:namespace\s+[\w:]*\s*\{|using\s+(?:namespace|\w+\s*=)|template\s*<"
+    r"|(?:enum\s+)?class\s+\w[^;\n(]*[{:\n]|(?:public|private|protected)[ \t]*:)"
+    r"|\bstd::\w|\bconstexpr\b|^#[ \t]*include[ \t]*<[a-z_]+>",
+    re.MULTILINE,
+)
+_OBJECTIVE_C = re.compile(
+    r"^[ \t]*(?:@(?:interface|implementation|protocol|class|import|property|end)\b|#[ \t]*import\b)",
+    re.MULTILINE,
+)
+_MATLAB = re.compile(r"^[ \t]*(?:%|function\b|classdef\b|clear\b|clc\b|end\b)", re.MULTILINE)
+_PERL = re.compile(
+    r"^[ \t]*(?:use\s+(?:strict|warnings|\w+::|v?5)|package\s+\w|sub\s+\w|my\s*[$@%(])|^#![^\n]*perl",
+    re.MULTILINE,
+)
+_PROLOG = re.compile(r"^(?::-|\w[^\n%]{0,200}:-|%)", re.MULTILINE)
+_LEGACY_TEST = re.compile(r"^#![^\n]*(?:sh|bash)\b")
+
+
+def _header_language(text: str) -> str:
+    if _OBJECTIVE_C.search(text):
+        return "objc"
+    return "cpp" if _CPP.search(text) else "c"
+
+
+def _m_language(text: str) -> str:
+    is_matlab = _MATLAB.search(text) and not _OBJECTIVE_C.search(text) and "#include" not in text
+    return "matlab" if is_matlab else "objc"
+
+
+def _pl_language(text: str) -> str:
+    return "prolog" if _PROLOG.search(text) and not _PERL.search(text) else "perl"
+
+
+def _t_language(text: str) -> str | None:
+    if _PERL.search(text):
+        return "perl"
+    return "shell" if _LEGACY_TEST.search(text) else None
+
+
+def _ts_language(text: str) -> str | None:
+    """A translation of Qt and a video have this suffix too."""
+    is_other = (
+        text.lstrip("\xef\xbb\xbf \t\r\n").startswith(("<?xml", "<!DOCTYPE", "<TS "))
+        or text[:1] == "G"
+        and "\0" in text
+    )
+    return None if is_other else "typescript"
+
+
+_DECIDED_BY_CONTENT: Mapping[str, Callable[[str], str | None]] = {
+    ".h": _header_language,
+    ".m": _m_language,
+    ".pl": _pl_language,
+    ".t": _t_language,
+    ".ts": _ts_language,
+}

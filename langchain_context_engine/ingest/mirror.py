@@ -11,25 +11,19 @@ from typing import Any
 
 from langchain_context_engine.ingest import git
 from langchain_context_engine.ingest.files import (
-    SkippedError,
     SourceFile,
-    decode,
     display_path,
-    is_minified,
     read_file,
 )
-from langchain_context_engine.ingest.headings import document_records
-from langchain_context_engine.ingest.languages import GRAMMARS, is_document, language_of, load_parser
-from langchain_context_engine.ingest.outline import Outline, code_records
-from langchain_context_engine.ingest.python import python_outline
-from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
+from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
+from langchain_context_engine.ingest.languages import language_of
+from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, kind_of, read_records
+from langchain_context_engine.ingest.record import clean_metadata, content_id
 from langchain_context_engine.ingest.report import OnProgress
+from langchain_context_engine.ingest.skipped import SkippedError
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.ingest.trees import tree_outline
 from langchain_context_engine.ingest.writer import CollectionWriter
 
-# Raised when the same file would give other records than before, so that stored ones are renewed.
-_EXTRACTION_VERSION = 1
 _COMMITS_AT_ONCE = 500
 
 
@@ -78,13 +72,13 @@ class FolderMirror:
         stored = {kind: _stored_files(writer) for kind, writer in self.writers.items()}
         skipped: Counter[str] = Counter()
         for number, path in enumerate(paths, 1):
-            kind = _kind_of(path)
+            kind = kind_of(path, _head(self.root / path))
             if kind is None or kind in self.writers:
                 try:
                     self._sync_file(path, kind, changed_at.get(path), stored.get(kind or "", {}))
                 except SkippedError as reason:
-                    skipped[str(reason)] += 1
-                    if str(reason) == "unreadable":  # it may be readable again: keep what is known
+                    skipped[reason.reason] += 1
+                    if reason.reason == "unreadable":  # it may be readable again: keep what is known
                         stored.get(kind or "", {}).pop(display_path(path), None)
             on_progress(number, len(paths), "files")
         for kind, writer in self.writers.items():
@@ -104,10 +98,9 @@ class FolderMirror:
             del stored[shown]
             writer.count_unchanged(len(known.ids))
             return
-        text = decode(source.data)
-        if is_minified(text):
-            raise SkippedError("minified")
-        records = self._records(shown, text, {**self.metadata, "created_at": created_at})
+        records = read_records(
+            shown, source.data, splitter=self.splitter, metadata={**self.metadata, "created_at": created_at}
+        ).records
         state = {"file_hash": file_hash, "file_records": len(records)}
         writer.put(replace(record, metadata={**record.metadata, **state}) for record in records)
         stored.pop(shown, None)
@@ -116,27 +109,22 @@ class FolderMirror:
         writer.delete(gone)
         writer.count_replaced(min(len(gone), len(ids - known.ids)))
 
-    def _records(self, path: str, text: str, metadata: Mapping[str, Any]) -> list[Record]:
-        language = language_of(path)
-        if language is None:
-            return document_records(path, text, self.splitter, metadata)
-        outline = python_outline(text) if language == "python" else tree_outline(text, language)
-        return code_records(
-            path, text, outline or Outline(), language=language, splitter=self.splitter, metadata=metadata
-        )
-
     def _file_hash(self, path: str, source: SourceFile, created_at: int) -> str:
         """Return what tells one state of a file, and of the way it is read, from another."""
-        setup = (_EXTRACTION_VERSION, self.splitter.chunk_size, self.splitter.overlap, created_at)
+        setup = (EXTRACTION_VERSION, self.splitter.chunk_size, self.splitter.overlap, created_at)
         has_parser = load_parser(language_of(path) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())
 
 
-def _kind_of(path: str) -> str | None:
-    if language_of(path):
-        return "code"
-    return "docs" if is_document(path) else None
+def _head(path: Path) -> bytes:
+    try:
+        if path.is_symlink() or not path.is_file():
+            return b""
+        with path.open("rb") as file:
+            return file.read(8192)
+    except OSError:
+        return b""
 
 
 def _stored_files(writer: CollectionWriter) -> dict[str, _StoredFile]:

@@ -1,17 +1,10 @@
-"""From the outline of a source file to its records: one for each function, method, class and the rest."""
+"""The outline of a source file, and the units that it is cut into by that."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
-from langchain_context_engine.ingest.split import Splitter
-
-_LONGEST_SIGNATURE = 300
-_LONGEST_DOCSTRING = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +13,8 @@ class Definition:
 
     Attributes:
         symbol: The qualified name within the file, for example `Engine.build`.
-        unit_type: function, method or class (which also stands for struct, trait, interface, …).
+        unit_type: function, method, class (which also stands for struct, trait, interface, …), object,
+            macro, target, stage.
         start_line: 1-based, its decorators and the comment above it included.
         end_line: 1-based, inclusive.
         signature: On one line.
@@ -53,96 +47,52 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Unit:
-    definition: Definition
-    text: str
+class Unit:
+    """Lines of a file that are one thing.
 
-
-def code_records(
-    path: str,
-    text: str,
-    outline: Outline,
-    *,
-    language: str,
-    splitter: Splitter,
-    metadata: Mapping[str, Any] | None = None,
-) -> list[Record]:
-    """Return the records of a source file in reading order.
-
-    A function or method is its own source; a class is its source with each method's signature in
-    place of the method; what is left of the module, imports aside, is one unit more. A unit longer
-    than a chunk becomes several records with one symbol and a `part` number.
+    Attributes:
+        definition: What they define.
+        lines: Without the indentation that all of them have.
+        numbers: The 1-based number of each line in the file, rising.
     """
-    pieces = []
-    for unit in _units(text, outline):
-        spans = splitter(unit.text)
-        for part, (start, end) in enumerate(spans, 1):
-            pieces.append((unit, part if len(spans) > 1 else None, start, end))
-    ids = unique_ids(
-        (path, unit.definition.symbol, unit.definition.signature, unit.text[start:end])
-        for unit, _, start, end in pieces
-    )
-    first_ids: dict[str, str] = {}
-    for (unit, _, _, _), record_id in zip(pieces, ids, strict=True):
-        first_ids.setdefault(unit.definition.symbol, record_id)
-    return [
-        Record(
-            id=record_id,
-            text=unit.text[start:end],
-            lead=_lead(path, unit.definition, part),
-            metadata=clean_metadata(
-                {
-                    **(metadata or {}),
-                    **_describe(path, language, unit, start, end),
-                    "start": order,
-                    "part": part,
-                    "links": _links(unit.definition, part, first_ids),
-                }
-            ),
-        )
-        for order, (record_id, (unit, part, start, end)) in enumerate(zip(ids, pieces, strict=True))
-    ]
+
+    definition: Definition
+    lines: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """The lines as one text."""
+        return "\n".join(self.lines)
 
 
-def _describe(path: str, language: str, unit: _Unit, start: int, end: int) -> dict[str, Any]:
-    definition = unit.definition
-    is_source = definition.unit_type in {"function", "method"}
-    first_line = definition.start_line + (unit.text.count("\n", 0, start) if is_source else 0)
-    last_line = first_line + unit.text.count("\n", start, end) if is_source else definition.end_line
-    return {
-        "kind": "code",
-        "unit_type": definition.unit_type,
-        "path": path,
-        "language": language,
-        "title": definition.symbol or path,
-        "symbol": definition.symbol or None,
-        "signature": definition.signature[:_LONGEST_SIGNATURE] or None,
-        "docstring": definition.docstring[:_LONGEST_DOCSTRING] or None,
-        "start_line": first_line,
-        "end_line": last_line,
-        "document": path,
-    }
+# A stretch outside of definitions that is shorter is joined with others: alone it would say nothing.
+_LONG_ENOUGH = 400
+_MOST_JOINED = 1000
+_LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
+_COMMENT_LINE = re.compile(r"[ \t]*(?:/\*|\*|//|#|--|;|%|<!--|$)")
+_LEGAL_LINES = 40
+# Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
+_FRAME_LINE = re.compile(
+    r"[ \t]*(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W*"
+    r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*)[ \t]*"
+)
 
 
-def _lead(path: str, definition: Definition, part: int | None) -> str:
-    signature = definition.signature if part is not None and part > 1 else ""
-    return "\n".join(line for line in (path, definition.symbol, signature) if line)
+def units_of(lines: Sequence[str], outline: Outline) -> list[Unit]:
+    """Return the units of a source file in reading order.
 
+    A function or method is its lines; a class is its lines with each method's signature in place of
+    the method; what is left of the module, imports aside, is one unit for each long stretch and one
+    for short ones together.
 
-def _links(definition: Definition, part: int | None, first_ids: Mapping[str, str]) -> list[str]:
-    """A later part links to the first, a method to its class."""
-    if part is not None and part > 1:
-        return [first_ids[definition.symbol]]
-    owner = definition.symbol.rpartition(".")[0]
-    return [first_ids[owner]] if definition.unit_type == "method" and owner in first_ids else []
-
-
-def _units(text: str, outline: Outline) -> list[_Unit]:
-    # Not splitlines(): that also breaks at form feeds and other marks which parsers do not count.
-    lines = text.split("\n")
+    Args:
+        lines: The file's, cut at line feeds only: parsers count no other marks.
+        outline: What is defined in it.
+    """
     units = [_definition_unit(definition, lines) for definition in _flatten(outline.definitions)]
-    rest = _module_unit(lines, outline)
-    units = [unit for unit in [*rest, *units] if unit.text.strip()]
+    units += _module_units(lines, outline)
+    units = [unit for unit in units if any(line.strip() for line in unit.lines)]
     return sorted(units, key=lambda unit: (unit.definition.start_line, -unit.definition.end_line))
 
 
@@ -154,46 +104,118 @@ def _flatten(definitions: Iterable[Definition]) -> Iterator[Definition]:
         waiting.extend(definition.children)
 
 
-def _definition_unit(definition: Definition, lines: list[str]) -> _Unit:
-    kept = lines[definition.start_line - 1 : definition.end_line]
+def _definition_unit(definition: Definition, lines: Sequence[str]) -> Unit:
     if definition.children:
-        kept = _skeleton(definition, lines)
-    return _Unit(definition=definition, text=textwrap.dedent("\n".join(kept)))
+        return _unit(definition, _skeleton(definition, lines))
+    numbers = range(definition.start_line, min(definition.end_line, len(lines)) + 1)
+    return _unit(definition, [(number, lines[number - 1]) for number in numbers])
 
 
-def _skeleton(definition: Definition, lines: list[str]) -> list[str]:
+def _skeleton(definition: Definition, lines: Sequence[str]) -> list[tuple[int, str]]:
     """Return a class's lines with each child replaced by its signature."""
-    kept: list[str] = []
+    kept: list[tuple[int, str]] = []
     line = definition.start_line
     for child in definition.children:
-        kept.extend(lines[line - 1 : child.start_line - 1])
+        kept.extend((number, lines[number - 1]) for number in range(line, child.start_line))
         opening = lines[child.start_line - 1]
         indent = opening[: len(opening) - len(opening.lstrip())]
-        kept.append(f"{indent}{child.signature or child.symbol} ...")
+        kept.append((child.start_line, f"{indent}{child.signature or child.symbol} ..."))
         line = max(line, child.end_line + 1)
-    kept.extend(lines[line - 1 : definition.end_line])
+    last = min(definition.end_line, len(lines))
+    kept.extend((number, lines[number - 1]) for number in range(line, last + 1))
     return _without_repeated_blanks(kept)
 
 
-def _module_unit(lines: list[str], outline: Outline) -> list[_Unit]:
-    """Return what stands outside of definitions, imports aside, as a unit; [] where that is nothing."""
+def _module_units(lines: Sequence[str], outline: Outline) -> list[Unit]:
+    """Return what stands outside of definitions, imports, frames and legal notices aside."""
+    units: list[Unit] = []
+    short: list[tuple[int, str]] = []
+
+    def close() -> None:
+        if short:
+            units.append(_module_unit(short, outline.docstring if not units else ""))
+            short.clear()
+
+    for run in _runs(lines, outline):
+        size = sum(len(line) for _, line in run)
+        if size >= _LONG_ENOUGH:
+            close()
+            units.append(_module_unit(run, outline.docstring if not units else ""))
+            continue
+        if sum(len(line) for _, line in short) + size > _MOST_JOINED:
+            close()
+        if short:
+            short.append((run[0][0] - 1, ""))
+        short.extend(run)
+    close()
+    return units
+
+
+def _runs(lines: Sequence[str], outline: Outline) -> Iterator[list[tuple[int, str]]]:
+    """Yield the stretches of lines that no definition covers, without blank lines around them."""
     covered = set(outline.import_lines)
     for definition in outline.definitions:
         covered.update(range(definition.start_line, definition.end_line + 1))
-    numbers = [n for n, line in enumerate(lines, 1) if n not in covered]
-    filled = [n for n in numbers if lines[n - 1].strip()]
-    if not filled:
+    run: list[tuple[int, str]] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if number not in covered and number <= len(lines):
+            run.append((number, line))
+            continue
+        if kept := _worth_keeping(run):
+            yield kept
+        run = []
+
+
+def _worth_keeping(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    run = _without_legal_notice(run)
+    if all(_FRAME_LINE.fullmatch(line) for _, line in run):
         return []
-    kept = _without_repeated_blanks([lines[n - 1] for n in numbers if filled[0] <= n <= filled[-1]])
+    filled = [place for place, (_, line) in enumerate(run) if line.strip()]
+    return _without_repeated_blanks(run[filled[0] : filled[-1] + 1])
+
+
+def _without_legal_notice(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Leave out the comment at a file's top that says who holds the rights: each file has the same."""
+    if not run or run[0][0] > 3:  # noqa: PLR2004
+        return run
+    end = 0
+    while end < len(run) and end < _LEGAL_LINES and _is_notice_line(run, end):
+        end += 1
+    notice = "\n".join(line for _, line in run[:end])
+    return run[end:] if _LEGAL.search(notice) else run
+
+
+def _is_notice_line(run: list[tuple[int, str]], index: int) -> bool:
+    line = run[index][1]
+    is_blank_before_more = not line.strip() and index and "*/" in run[index - 1][1]
+    return bool(_COMMENT_LINE.match(line)) and not is_blank_before_more
+
+
+def _module_unit(run: list[tuple[int, str]], docstring: str) -> Unit:
     module = Definition(
-        symbol="",
-        unit_type="module",
-        start_line=filled[0],
-        end_line=filled[-1],
-        docstring=outline.docstring,
+        symbol="", unit_type="module", start_line=run[0][0], end_line=run[-1][0], docstring=docstring
     )
-    return [_Unit(definition=module, text="\n".join(kept))]
+    return _unit(module, run)
 
 
-def _without_repeated_blanks(lines: list[str]) -> list[str]:
-    return [line for n, line in enumerate(lines) if line.strip() or (n and lines[n - 1].strip())]
+def _unit(definition: Definition, numbered: list[tuple[int, str]]) -> Unit:
+    common = _common_indent([line for _, line in numbered])
+    return Unit(
+        definition=definition,
+        lines=tuple(line[common:] if line.strip() else "" for _, line in numbered),
+        numbers=tuple(number for number, _ in numbered),
+    )
+
+
+def _common_indent(lines: Sequence[str]) -> int:
+    """Return how many characters of indentation all lines with text have alike."""
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return 0
+    first, last = min(filled), max(filled)
+    indent = len(first) - len(first.lstrip(" \t"))
+    return next((n for n in range(indent) if first[n] != last[n : n + 1]), indent)
+
+
+def _without_repeated_blanks(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    return [pair for n, pair in enumerate(lines) if pair[1].strip() or (n and lines[n - 1][1].strip())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 
 from langchain_context_engine.ingest.outline import Definition, Outline
 
@@ -27,7 +28,7 @@ def python_outline(text: str) -> Outline | None:
             warnings.simplefilter("ignore")  # invalid escapes in other people's strings
             tree = ast.parse(text)
         return Outline(
-            definitions=_definitions(tree.body, ""),
+            definitions=_with_comments(_definitions(tree.body, ""), text.split("\n")),
             import_lines=_import_lines(tree.body),
             docstring=ast.get_docstring(tree) or "",
         )
@@ -50,6 +51,24 @@ def _definitions(body: Iterable[ast.AST], owner: str) -> tuple[Definition, ...]:
             )
     found.sort(key=lambda node: node.lineno)
     return tuple(_definition(node, owner) for node in found)
+
+
+def _with_comments(definitions: tuple[Definition, ...], lines: list[str]) -> tuple[Definition, ...]:
+    """Let definitions begin with the comment right above them, at their own indentation."""
+    moved = []
+    taken = 0
+    for definition in definitions:
+        start = definition.start_line
+        opening = lines[start - 1]
+        mark = f"{opening[: len(opening) - len(opening.lstrip())]}#"
+        while (
+            start - 1 > taken and lines[start - 2].startswith(mark) and not lines[start - 2].startswith("#!")
+        ):
+            start -= 1
+        children = _with_comments(definition.children, lines)
+        moved.append(replace(definition, start_line=start, children=children))
+        taken = definition.end_line
+    return tuple(moved)
 
 
 def _definition(node: _Defined, owner: str) -> Definition:

@@ -46,24 +46,31 @@ class Splitter:
                 f"got overlap {self.overlap} and chunk_size {self.chunk_size}"
             )
 
-    def __call__(self, text: str) -> list[Span]:
-        """Return the spans in order, without outer white space; together they cover all other text."""
+    def __call__(self, text: str, *, is_code: bool = False) -> list[Span]:
+        """Return the spans in order, without outer white space; together they cover all other text.
+
+        Args:
+            text: What is split.
+            is_code: Break where the least is open: before the line that is indented least.
+        """
         spans: list[Span] = []
         start = _skip_space(text, 0)
         while start < len(text):
-            end = self._end(text, start)
+            end = self._end(text, start, is_code=is_code)
             spans.append((start, start + len(text[start:end].rstrip())))
             if end >= len(text):
                 break
             start = _skip_space(text, self._next_start(text, end))
         return spans
 
-    def _end(self, text: str, start: int) -> int:
+    def _end(self, text: str, start: int, *, is_code: bool) -> int:
         limit = start + self.chunk_size
         if limit >= len(text):
             return len(text)
         # A piece is longer than what the next one repeats of it: that is the progress.
         floor = start + max(self.chunk_size // 2, self.overlap)
+        if is_code and (line := _outermost_line(text, floor, limit)):
+            return line
         for mark in _BREAKS:
             found = text.rfind(mark, floor, limit)
             if found >= 0:
@@ -76,6 +83,25 @@ class Splitter:
         start = end - self.overlap
         space = text.find(" ", start, end)
         return start if space < 0 else space
+
+
+def _outermost_line(text: str, floor: int, limit: int) -> int:
+    """Return where the least indented line begins, of those the last, after a blank one if any; 0 for none."""
+    best: tuple[int, bool, int] | None = None
+    is_after_blank = False
+    position = text.find("\n", floor, limit) + 1
+    while position:
+        following = text.find("\n", position, limit) + 1
+        line = text[position : following or limit]
+        body = line.lstrip()
+        if body and body[0] not in "})]":
+            # A blank line outweighs one step of indentation.
+            indent = len(line) - len(body) - (4 if is_after_blank else 0)
+            if best is None or (-indent, is_after_blank, position) > best:
+                best = (-indent, is_after_blank, position)
+        is_after_blank = not body
+        position = following
+    return best[2] if best else 0
 
 
 def _skip_space(text: str, position: int) -> int:

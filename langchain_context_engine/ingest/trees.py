@@ -7,46 +7,78 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from langchain_context_engine.ingest.languages import GRAMMARS, Grammar, load_parser
+from langchain_context_engine.ingest.grammars import GRAMMARS, Grammar, load_parser
+from langchain_context_engine.ingest.naming import VALUE_FUNCTIONS, Frame, class_name, function_name, receiver
 from langchain_context_engine.ingest.outline import Definition, Outline
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser, Tree
 
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
-_ABOVE = frozenset({"comment", "line_comment", "block_comment", "attribute_item", "decorator"})
-_COMMENT_MARKS = re.compile(r"^[ \t]*(?:/\*+|\*+/|\*|///?!?|//!|#+)[ \t]?|[ \t]*\*+/[ \t]*$", re.MULTILINE)
-_OPENING = re.compile(r"(?: |=>|[{:;=])+$")
-_VALUE_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
-_NAMES = frozenset(
-    {
-        "identifier",
-        "field_identifier",
-        "type_identifier",
-        "qualified_identifier",
-        "destructor_name",
-        "operator_name",
-    }
+# Steps that the parser reports: people's code needs 0.025 for a byte at most, and what needs more than
+# four times as many is what parsers choke on. Counted, not timed: the same file always gives the same.
+_FREE_STEPS = 1000
+_STEPS_PER_BYTE = 0.1
+_PIECE = 65_536
+_ABOVE = frozenset(
+    {"comment", "line_comment", "block_comment", "attribute_item", "decorator", "multiline_comment"}
 )
+_COMMENT_MARKS = re.compile(
+    r"^[ \t]*(?:/\*+|\*+/|\*|///?!?|//!|#+|--+)[ \t]?|[ \t]*\*+/[ \t]*$", re.MULTILINE
+)
+_OPENING = frozenset(" {:;=>")
+_LONGEST_SIGNATURE = 2000
+_HOLDERS = frozenset(
+    "variable_declarator pair public_field_definition field_definition assignment_expression "
+    "expression_statement assignment_statement expression_list variable_declaration".split()
+)
+_OBJECTS = frozenset({"object"})
 _WRAPPED = 2  # a wrapper holds its definition and at most one thing more: what else it holds is not its own
+_MACRO_LINES = 3
+
+
+class TooComplexError(Exception):
+    """A parser takes too long over a source."""
 
 
 def tree_outline(text: str, language: str) -> Outline | None:
     """Return the outline of a source, or None where there is no grammar of its language.
 
     A source with mistakes gives an outline of what could be read.
+
+    Raises:
+        TooComplexError: The parser takes too many steps for a source of this length.
     """
     parser = load_parser(language)
     if parser is None:
         return None
     # Lone surrogates cannot stand here: files are decoded, never surrogate-escaped.
-    root = parser.parse(text.encode()).root_node
-    walk = _Walk(grammar=GRAMMARS[language])
+    source = text.encode("utf-8", "replace")
+    root = _parsed(parser, source).root_node
+    walk = _Walk(grammar=GRAMMARS[language], source=source)
+    top = Frame(root, [root], 0, None)
     return Outline(
-        definitions=_merge_same_place(walk.definitions(root, "", is_inside_class=False, depth=0)),
+        definitions=_merge_same_place(walk.definitions(top, "", is_inside_class=False, depth=0)),
         import_lines=frozenset(_frame_rows(root, walk.grammar)),
     )
+
+
+def _parsed(parser: Parser, source: bytes) -> Tree:
+    steps, most = 0, _FREE_STEPS + int(len(source) * _STEPS_PER_BYTE)
+
+    def has_too_many(_offset: int, _has_error: bool) -> bool:
+        nonlocal steps
+        steps += 1
+        return steps > most
+
+    try:
+        return parser.parse(
+            lambda offset, _point: source[offset : offset + _PIECE], progress_callback=has_too_many
+        )
+    except ValueError:
+        parser.reset()
+        raise TooComplexError from None
 
 
 def _frame_rows(root: Node, grammar: Grammar) -> Iterator[int]:
@@ -67,90 +99,97 @@ def _frame_rows(root: Node, grammar: Grammar) -> Iterator[int]:
 @dataclass(frozen=True, slots=True)
 class _Walk:
     grammar: Grammar
+    source: bytes
 
-    def definitions(self, root: Node, owner: str, *, is_inside_class: bool, depth: int) -> list[Definition]:
+    def definitions(self, top: Frame, owner: str, *, is_inside_class: bool, depth: int) -> list[Definition]:
         """Return what is defined below a node, in order, without what functions hold."""
         found: list[Definition] = []
-        waiting = list(reversed(root.children))
+        waiting = list(reversed(top.below()))
+        grammar = self.grammar
         while waiting:
-            node = waiting.pop()
+            frame = waiting.pop()
+            node = frame.node
             if not node.is_named:  # a keyword may share its name with a node type
                 continue
-            if node.type in self.grammar.functions:
-                name = _function_name(node)
-                if name:
-                    found.append(self._definition(node, name, owner, is_inside_class=is_inside_class))
-            elif node.type in self.grammar.classes and depth < _DEEPEST and _has_body(node):
-                found.append(self._class(node, owner, depth))
-            elif node.type in self.grammar.scopes and depth < _DEEPEST:
-                scope = _join(owner, _text(node.child_by_field_name("name")))
-                found.extend(self.definitions(node, scope, is_inside_class=is_inside_class, depth=depth + 1))
-            else:
-                waiting.extend(reversed(node.children))
+            kind = node.type
+            if kind in grammar.functions:
+                if name := function_name(frame):
+                    found.append(self._definition(frame, name, owner, is_inside_class=is_inside_class))
+                elif self._is_the_file(node):
+                    waiting.extend(reversed(frame.below()))
+            elif kind in grammar.macros:
+                if _last_row(node) - node.start_point.row + 1 >= _MACRO_LINES:
+                    macro = self._definition(frame, function_name(frame), owner, is_inside_class=False)
+                    found.append(replace(macro, unit_type="macro"))
+            elif kind in grammar.classes and depth < _DEEPEST and _has_body(node):
+                found.append(self._class(frame, owner, depth))
+            elif kind in _OBJECTS and depth < _DEEPEST:
+                found.extend(self._object(frame, owner, depth))
+            elif kind in grammar.scopes and depth < _DEEPEST:
+                scope = _join(owner, class_name(node))
+                found.extend(self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1))
+            elif node.child_count:
+                waiting.extend(reversed(frame.below()))
         return found
 
-    def _class(self, node: Node, owner: str, depth: int) -> Definition:
-        definition = self._definition(node, _class_name(node), owner, is_inside_class=False)
-        children = self.definitions(node, definition.symbol, is_inside_class=True, depth=depth + 1)
+    def _class(self, frame: Frame, owner: str, depth: int) -> Definition:
+        definition = self._definition(frame, class_name(frame.node), owner, is_inside_class=False)
+        children = self.definitions(frame, definition.symbol, is_inside_class=True, depth=depth + 1)
+        children = [c for c in children if definition.start_line <= c.start_line]
         return replace(definition, unit_type="class", children=_merge_same_place(children))
 
-    def _definition(self, node: Node, name: str, owner: str, *, is_inside_class: bool) -> Definition:
-        outer = self._with_wrappers(node)
-        receiver = _receiver(node)
+    def _object(self, frame: Frame, owner: str, depth: int) -> list[Definition]:
+        """Return a named object with functions as what holds them, else what it has below."""
+        name = function_name(frame)
+        inner = self.definitions(frame, _join(owner, name), is_inside_class=bool(name), depth=depth + 1)
+        if not (name and inner):
+            return inner
+        held = self._definition(frame, name, owner, is_inside_class=False)
+        inside = [child for child in inner if child.start_line > held.start_line]
+        return [replace(held, unit_type="object", children=_merge_same_place(inside))]
+
+    def _definition(self, frame: Frame, name: str, owner: str, *, is_inside_class: bool) -> Definition:
+        outer = self._with_wrappers(frame)
+        received_by = receiver(frame.node)
         first_row, comment = _with_comments_above(outer)
         return Definition(
-            symbol=_join(receiver or owner, name),
-            unit_type="method" if is_inside_class or receiver else "function",
+            symbol=_join(received_by or owner, name),
+            unit_type="method" if is_inside_class or received_by else "function",
             start_line=first_row + 1,
-            end_line=_last_row(outer) + 1,
-            signature=_signature(outer, node),
+            end_line=_last_row(outer.node) + 1,
+            signature=self._signature(outer.node, frame.node),
             docstring=_COMMENT_MARKS.sub("", comment).strip(),
         )
 
-    def _with_wrappers(self, node: Node) -> Node:
+    def _with_wrappers(self, frame: Frame) -> Frame:
         """Return the node with what stands around it and belongs to it, as `export` does."""
-        outer = node
-        while outer.parent is not None:
-            parent = outer.parent
-            is_value = parent.type in {"variable_declarator", "pair", "public_field_definition"}
-            is_around = parent.type in self.grammar.wrappers and len(parent.named_children) <= _WRAPPED
-            if not (is_around or (is_value and node.type in _VALUE_FUNCTIONS)):
+        outer = frame
+        is_value = frame.node.type in VALUE_FUNCTIONS or frame.node.type in _OBJECTS
+        while outer.above is not None:
+            parent = outer.above.node
+            is_around = parent.type in self.grammar.wrappers and len(outer.named_siblings()) <= _WRAPPED
+            declares_more = sum(n.type == "variable_declarator" for n in outer.siblings) > 1
+            if declares_more or not (is_around or (is_value and parent.type in _HOLDERS)):
                 break
-            outer = parent
+            outer = outer.above
         return outer
 
+    def _signature(self, outer: Node, node: Node) -> str:
+        body = node.child_by_field_name("body") or node.child_by_field_name("value")
+        start = outer.start_byte
+        if body is None or body.start_byte <= start:
+            end = start + len(self.source[start : start + _LONGEST_SIGNATURE].partition(b"\n")[0])
+        else:
+            end = body.start_byte
+        text = self.source[start : min(end, start + _LONGEST_SIGNATURE)].decode("utf-8", "replace")
+        text = " ".join(text.split())
+        while text and text[-1] in _OPENING and not text.endswith(("->", ">")):
+            text = text[:-1]
+        return text.removesuffix("=>").rstrip() if text.endswith("=>") else text
 
-def _function_name(node: Node) -> str:
-    named = node.child_by_field_name("name")
-    if named is not None:
-        return _text(named)
-    if node.type in _VALUE_FUNCTIONS and node.parent is not None:
-        holder = node.parent
-        is_named = holder.type in {"variable_declarator", "public_field_definition"}
-        return _text(holder.child_by_field_name("name")) if is_named else ""
-    # C and C++: the name stands at the bottom of nested declarators.
-    inner = node.child_by_field_name("declarator")
-    while inner is not None and inner.type not in _NAMES:
-        inner = inner.child_by_field_name("declarator") or next(
-            (child for child in inner.named_children if child.type in _NAMES or "declarator" in child.type),
-            None,
-        )
-    return _text(inner).replace("::", ".")
-
-
-def _class_name(node: Node) -> str:
-    for holder, part in ((node, "name"), (node, "type"), (node.parent, "declarator")):
-        named = holder.child_by_field_name(part) if holder is not None else None
-        if named is not None:
-            return _text(named)
-    return "anonymous"
-
-
-def _receiver(node: Node) -> str:
-    """Return the type that a Go method belongs to, or ""."""
-    receiver = _text(node.child_by_field_name("receiver"))
-    names = re.findall(r"\w+", receiver.partition("[")[0])
-    return names[-1] if names else ""
+    def _is_the_file(self, node: Node) -> bool:
+        """Say whether a nameless function is a file's wrapping, as in `(function () { … })()`."""
+        return (node.end_byte - node.start_byte) * 2 >= len(self.source)
 
 
 def _has_body(node: Node) -> bool:
@@ -158,36 +197,24 @@ def _has_body(node: Node) -> bool:
     return not node.type.endswith("_specifier") or node.child_by_field_name("body") is not None
 
 
-def _signature(outer: Node, node: Node) -> str:
-    body = node.child_by_field_name("body")
-    source = outer.text or b""
-    end = len(source.partition(b"\n")[0]) if body is None else body.start_byte - outer.start_byte
-    source = source[:end]
-    return _OPENING.sub("", " ".join(source.decode("utf-8", "replace").split()))
-
-
-def _with_comments_above(node: Node) -> tuple[int, str]:
+def _with_comments_above(frame: Frame) -> tuple[int, str]:
     """Return the first row of a definition with the comments right above it, and their text."""
-    first_row = node.start_point.row
+    while (
+        frame.index == 0 and frame.above is not None and frame.above.node.start_byte == frame.node.start_byte
+    ):
+        frame = frame.above  # for the first of a body (Ruby) what stands before the body
+    first_row = frame.node.start_point.row
     comments: list[str] = []
-    above = _sibling_above(node)
-    while above is not None and above.type in _ABOVE and _last_row(above) >= first_row - 1:
-        before = above.prev_sibling
-        if before is not None and _last_row(before) == above.start_point.row:
+    for index in range(frame.index - 1, -1, -1):
+        above = frame.siblings[index]
+        if above.type not in _ABOVE or _last_row(above) < first_row - 1:
+            break
+        if index and _last_row(frame.siblings[index - 1]) == above.start_point.row:
             break  # it ends the line of something else
         first_row = above.start_point.row
         if "comment" in above.type:
-            comments.append(_text(above).rstrip("\n"))
-        above = before
+            comments.append((above.text or b"").decode("utf-8", "replace").rstrip("\n"))
     return first_row, "\n".join(reversed(comments))
-
-
-def _sibling_above(node: Node) -> Node | None:
-    """Return what stands before a node; for the first of a body (Ruby) what stands before the body."""
-    parent = node.parent
-    if node.prev_sibling is None and parent is not None and parent.start_byte == node.start_byte:
-        return parent.prev_sibling
-    return node.prev_sibling
 
 
 def _last_row(node: Node) -> int:
@@ -207,7 +234,3 @@ def _merge_same_place(definitions: list[Definition]) -> tuple[Definition, ...]:
 
 def _join(owner: str, name: str) -> str:
     return f"{owner}.{name}" if owner and name else owner or name
-
-
-def _text(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""

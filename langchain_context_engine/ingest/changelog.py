@@ -1,0 +1,61 @@
+"""Version and date of a release, from the heading of its section in a changelog."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+_LONGEST_TITLE = 200
+_CHANGELOG = re.compile(r"change|history|news|release|whats?[-_ ]?new", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?:^|[\s\[(])(?:v|version |release )?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-.]?(?:a|b|rc|alpha|beta|dev|pre|post)[-.]?\d{0,4})?)"
+    r"(?![\w.]*\w)",
+    re.IGNORECASE,
+)
+_ISO_DATE = re.compile(r"(?<!\d)((?:19|20)\d\d)([-/.])(\d\d?)\2(\d\d?)(?!\d)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DAY_FIRST = re.compile(rf"(?<!\d)(\d\d?)(?:st|nd|rd|th)?\s{_MONTH},?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
+_MONTH_FIRST = re.compile(rf"\b{_MONTH}\s(\d\d?)(?:st|nd|rd|th)?,?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
+
+
+def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
+    """Return `version` and `created_at` of the heading that names a release; {} without one.
+
+    A heading with a date counts everywhere, one without in a document that is named as changelogs are.
+
+    Example:
+        >>> release_of("CHANGELOG.md", ["Changelog", "0.13.0 (2026-08-04)", "Removed"])
+        {'version': '0.13.0', 'created_at': 1785801600}
+        >>> release_of("guide.md", ["1.2 Install"])
+        {}
+    """
+    is_changelog = _CHANGELOG.search(PurePosixPath(path).stem) is not None
+    undated: dict[str, Any] = {}
+    for title in reversed(titles):
+        text = " ".join(title[:_LONGEST_TITLE].split())
+        date = _date(text)
+        version = _VERSION.search(_ISO_DATE.sub(" ", text))
+        if version and date:
+            return {"version": version[1], "created_at": int(date.timestamp())}
+        if version and is_changelog:  # of several the outermost: those within speak of other versions
+            undated = {"version": version[1]}
+    return undated
+
+
+def _date(text: str) -> datetime | None:
+    if found := _ISO_DATE.search(text):
+        year, month, day = int(found[1]), int(found[3]), int(found[4])
+    elif found := _DAY_FIRST.search(text):
+        year, month, day = int(found[3]), 1 + _MONTHS.index(found[2].lower()), int(found[1])
+    elif found := _MONTH_FIRST.search(text):
+        year, month, day = int(found[3]), 1 + _MONTHS.index(found[1].lower()), int(found[2])
+    else:
+        return None
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return None

@@ -1,0 +1,123 @@
+"""What a definition in a syntax tree is called."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+# Functions that stand as a value: they bear the name of what they are assigned to.
+VALUE_FUNCTIONS = frozenset(
+    {"arrow_function", "function_expression", "generator_function", "function_definition", "object"}
+)
+_DECLARED_NAMES = frozenset(
+    {
+        "identifier",
+        "field_identifier",
+        "type_identifier",
+        "qualified_identifier",
+        "destructor_name",
+        "operator_name",
+    }
+)
+_NAME_PARTS = {
+    "variable_declarator": ("name",),
+    "assignment_expression": ("left",),
+    "pair": ("key",),
+    "public_field_definition": ("name",),
+    "field_definition": ("property", "name"),
+}
+_READABLE = re.compile(r"[\w$.#~'\"-]{1,120}")
+_NAMELESS_TYPES = {"init_declaration": "init", "deinit_declaration": "deinit"}
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A node with what it stands in: a tree finds a node's parent only from its root.
+
+    Attributes:
+        node: The node.
+        siblings: All children of its parent, itself included.
+        index: Where among these it stands.
+        above: Its parent's frame.
+    """
+
+    node: Node
+    siblings: list[Node]
+    index: int
+    above: Frame | None
+
+    def below(self) -> list[Frame]:
+        """Return the frames of the node's children."""
+        children = self.node.children
+        return [Frame(child, children, index, self) for index, child in enumerate(children)]
+
+    def named_siblings(self) -> list[Node]:
+        """Return the parent's children that are more than punctuation."""
+        return [sibling for sibling in self.siblings if sibling.is_named]
+
+
+def function_name(frame: Frame) -> str:
+    """Return the name that a function, macro or object goes by, or "" where it has none.
+
+    A function assigned to a name bears that name, whatever it calls itself.
+    """
+    node = frame.node
+    if node.type in VALUE_FUNCTIONS and (assigned := _assigned_name(frame)):
+        return assigned
+    if node.type in _NAMELESS_TYPES:
+        return _NAMELESS_TYPES[node.type]
+    named = node.child_by_field_name("name")
+    if named is not None:
+        return _text(named).replace("::", ".").replace(":", ".")
+    # C and C++: the name stands at the bottom of nested declarators.
+    inner = node.child_by_field_name("declarator")
+    while inner is not None and inner.type not in _DECLARED_NAMES:
+        inner = inner.child_by_field_name("declarator") or next(
+            (c for c in inner.named_children if c.type in _DECLARED_NAMES or "declarator" in c.type), None
+        )
+    return _text(inner).replace("::", ".")
+
+
+def _assigned_name(frame: Frame) -> str:
+    holder = frame.above
+    if holder is None:
+        return ""
+    if holder.node.type == "expression_list" and holder.above is not None:  # Lua
+        targets = [n for n in holder.siblings if n.type == "variable_list"]
+        return _readable(_text(targets[0]) if targets else "")
+    if holder.node.type == "export_statement":
+        return "" if frame.node.child_by_field_name("name") else "default"
+    for part in _NAME_PARTS.get(holder.node.type, ()):
+        named = holder.node.child_by_field_name(part)
+        if named is not None:
+            return _readable(_text(named))
+    return ""
+
+
+def _readable(name: str) -> str:
+    plain = name.replace(".prototype.", ".").replace(":", ".").strip("'\"")
+    return plain if _READABLE.fullmatch(plain) else ""
+
+
+def class_name(node: Node) -> str:
+    """Return the name of a class, or of the type that an `impl` is for, without its parameters."""
+    for holder, part in ((node, "name"), (node, "type"), (node.parent, "declarator")):
+        named = holder.child_by_field_name(part) if holder is not None else None
+        if named is not None:
+            return _text(named).partition("<")[0].strip().replace("::", ".")
+    return "anonymous"
+
+
+def receiver(node: Node) -> str:
+    """Return the type that a Go method belongs to, or ""."""
+    received = _text(node.child_by_field_name("receiver"))[:200]
+    names = re.findall(r"\w+", received.partition("[")[0])
+    return names[-1] if names else ""
+
+
+def _text(node: Node | None) -> str:
+    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""

@@ -1,0 +1,72 @@
+"""Where a record is from, as one short line that a person can follow: the metadata `place`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+SEPARATOR = " › "
+_LONGEST_TITLE = 60
+_LONGEST_TRAIL = 110
+_NOT_A_LETTER = re.compile(r"[\W_]+")
+
+
+def code_place(path: str, first_line: int, last_line: int, symbol: str = "") -> str:
+    """Return the place of lines of a file, and of what they define.
+
+    Example:
+        >>> code_place("httpx/_client.py", 430, 471, "Client.send")
+        'httpx/_client.py:430-471 · Client.send'
+        >>> code_place("notes.txt", 3, 3)
+        'notes.txt:3'
+    """
+    lines = f"{first_line}-{last_line}" if last_line > first_line else f"{first_line}"
+    return f"{path}:{lines} · {symbol}" if symbol else f"{path}:{lines}"
+
+
+def trail_place(path: str, titles: Sequence[str]) -> str:
+    """Return the place of a passage under headings, or of a named part; a first heading that repeats the path is left out.
+
+    Long headings are shortened, and of a long trail the middle is left out.
+
+    Example:
+        >>> trail_place("CHANGELOG.md", ["Changelog", "0.13.0", "Removed"])
+        'CHANGELOG.md › 0.13.0 › Removed'
+        >>> trail_place("data.csv", ["rows 12-20"])
+        'data.csv › rows 12-20'
+    """
+    shown = [_shortened(title) for title in _without_repeated_path(path, titles)]
+    while len(shown) > 2 and sum(map(len, shown)) > _LONGEST_TRAIL:  # noqa: PLR2004
+        middle = len(shown) // 2
+        if shown[middle] == "…":
+            shown.pop(middle - 1 if middle > 1 else middle + 1)
+        else:
+            shown[middle] = "…"
+        if len(shown) == 3 and shown[1] == "…":  # noqa: PLR2004
+            break
+    return SEPARATOR.join((path, *shown))
+
+
+def message_part(subject: str, date: str, author: str) -> str:
+    """Return what names a message within its box.
+
+    Example:
+        >>> message_part("Release", "2026-08-04", "A. Writer")
+        'Release, 2026-08-04, A. Writer'
+    """
+    return ", ".join(filter(None, (_shortened(subject), date, _shortened(author))))
+
+
+def _without_repeated_path(path: str, titles: Sequence[str]) -> Sequence[str]:
+    name = PurePosixPath(path)
+    said = {_folded(str(name)), _folded(name.name), _folded(name.stem)}
+    return titles[1:] if titles and _folded(titles[0]) in said else titles
+
+
+def _folded(text: str) -> str:
+    return _NOT_A_LETTER.sub("", text).casefold()
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_TITLE else text[: _LONGEST_TITLE - 1].rstrip() + "…"

@@ -1,0 +1,120 @@
+"""Readers of files: one format each, and the table that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
+from langchain_context_engine.ingest.readers.html import read_html
+from langchain_context_engine.ingest.readers.mail import read_mail
+from langchain_context_engine.ingest.readers.markdown import read_markdown
+from langchain_context_engine.ingest.readers.notebook import read_notebook
+from langchain_context_engine.ingest.readers.pdf import read_pdf
+from langchain_context_engine.ingest.readers.plain import read_lines, read_plain
+from langchain_context_engine.ingest.readers.restructured import read_restructured
+from langchain_context_engine.ingest.readers.rows import read_rows
+from langchain_context_engine.ingest.readers.settings import read_ini, read_json, read_toml, read_yaml
+from langchain_context_engine.ingest.readers.tables import read_table
+from langchain_context_engine.ingest.readers.word import read_docx
+from langchain_context_engine.ingest.sections import Document
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """How files of a format are read.
+
+    Attributes:
+        read_text: (path, text, chunk size) → document; None where the format is not text.
+        read_bytes: (path, bytes, chunk size) → document, for formats that are not text.
+        is_data: Written by programs as often as by people: what looks minified or generated is
+            left out.
+    """
+
+    read_text: Callable[[str, str, int], Document] | None = None
+    read_bytes: Callable[[str, bytes, int], Document] | None = None
+    is_data: bool = False
+
+
+FORMATS: Mapping[str, Format] = {
+    "markdown": Format(read_text=read_markdown),
+    "restructured": Format(read_text=read_restructured),
+    "asciidoc": Format(read_text=read_asciidoc),
+    "plain": Format(read_text=read_plain),
+    "html": Format(read_text=read_html, is_data=True),
+    "notebook": Format(read_text=read_notebook),
+    "toml": Format(read_text=read_toml, is_data=True),
+    "yaml": Format(read_text=read_yaml, is_data=True),
+    "json": Format(read_text=read_json, is_data=True),
+    "ini": Format(read_text=read_ini, is_data=True),
+    "xml": Format(read_text=read_lines, is_data=True),
+    "table": Format(read_text=read_table),
+    "rows": Format(read_text=read_rows),
+    "mail": Format(read_bytes=read_mail),
+    "pdf": Format(read_bytes=read_pdf),
+    "word": Format(read_bytes=read_docx),
+}
+
+_BY_SUFFIX = {
+    suffix: name
+    for name, suffixes in {
+        "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
+        "restructured": ".rst .rest",
+        "asciidoc": ".adoc .asciidoc .asc",
+        "plain": ".txt .text .org .tex .textile",
+        "html": ".html .htm .xhtml",
+        "notebook": ".ipynb",
+        "toml": ".toml",
+        "yaml": ".yaml .yml",
+        "json": ".json .jsonc .json5 .webmanifest",
+        "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
+        "xml": ".xml .csproj .vbproj .fsproj .props .targets .plist",
+        "table": ".csv .tsv .tab",
+        "rows": ".jsonl .ndjson",
+        "mail": ".mbox .eml",
+        "pdf": ".pdf",
+        "word": ".docx",
+    }.items()
+    for suffix in suffixes.split()
+}
+_PLAIN_NAMES = frozenset(
+    """
+    readme changelog changes contributing license licence notice authors contributors copying copyright
+    credits history hacking install maintainers manifest news release releases security support thanks
+    todo codeowners version owners governance roadmap
+    """.split()
+)
+_BY_NAME = {
+    ".editorconfig": "ini",
+    ".gitconfig": "ini",
+    ".gitmodules": "ini",
+    ".flake8": "ini",
+    ".pylintrc": "ini",
+    ".coveragerc": "ini",
+    ".npmrc": "ini",
+    "pipfile": "toml",
+    ".prettierrc": "yaml",
+    ".eslintrc": "json",
+    ".babelrc": "json",
+    ".clang-format": "yaml",
+    ".clang-tidy": "yaml",
+    "go.mod": "plain",
+}
+
+
+def format_of(path: str) -> str | None:
+    """Return the name of the format of a file that is no code, or None where no reader knows it.
+
+    Example:
+        >>> format_of("docs/guide.md"), format_of("LICENSE"), format_of("photo.png")
+        ('markdown', 'plain', None)
+    """
+    name = PurePosixPath(path)
+    plain = name.name.lower()
+    if plain in _BY_NAME:
+        return _BY_NAME[plain]
+    if name.suffix.lower() in _BY_SUFFIX:
+        return _BY_SUFFIX[name.suffix.lower()]
+    is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence"}
+    return "plain" if is_named and not name.suffix else None

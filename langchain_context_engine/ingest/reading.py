@@ -1,0 +1,119 @@
+"""From a file's bytes to its records: which reader, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_context_engine.ingest.languages import language_of
+from langchain_context_engine.ingest.outline import Outline
+from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
+from langchain_context_engine.ingest.readers.code import code_records, outline_of
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, is_minified
+from langchain_context_engine.ingest.readers.generated import (
+    refuse_generated_name,
+    refuse_generated_text,
+    refuse_pointer,
+)
+from langchain_context_engine.ingest.record import Record
+from langchain_context_engine.ingest.sections import document_records
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.ingest.trees import TooComplexError
+
+# Raised when the same file would give other records than before, so that stored ones are renewed.
+EXTRACTION_VERSION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """What was found in a file.
+
+    Attributes:
+        kind: "code" or "docs": the collection that it belongs to.
+        records: In reading order.
+        skipped: What within it could not be read.
+    """
+
+    kind: str
+    records: tuple[Record, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def kind_of(path: str, head: bytes) -> str | None:
+    """Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
+
+    Args:
+        path: The file's path: its name decides where it can.
+        head: Its first 8 KiB or more; decides for scripts without a suffix and for shared suffixes.
+
+    Example:
+        >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\\n"), kind_of("a.png", b"")
+        ('docs', 'code', None)
+    """
+    if language_of(path, head):
+        return "code"
+    return "docs" if format_of(path) else None
+
+
+def read_records(
+    path: str, data: bytes, *, splitter: Splitter, metadata: Mapping[str, Any] | None = None
+) -> FileRead:
+    """Return the records of a file.
+
+    Args:
+        path: The file's path as shown, encodable as UTF-8.
+        data: Its bytes.
+        splitter: How long functions and sections are cut.
+        metadata: More for every record; what the file itself says (a release's date, a message's)
+            goes before it.
+
+    Raises:
+        SkippedError: The whole file is left out: unsupported, binary, encoding, lfs, generated,
+            minified, encrypted, invalid, empty.
+    """
+    refuse_pointer(data)
+    refuse_generated_name(path)
+    language = language_of(path, data[: 8 * HEAD_BYTES])
+    if language is not None:
+        return _read_code(path, data, language, splitter, metadata or {})
+    name = format_of(path)
+    if name is None:
+        raise SkippedError("unsupported")
+    return _read_document(path, data, FORMATS[name], splitter, metadata or {})
+
+
+def _read_code(
+    path: str, data: bytes, language: str, splitter: Splitter, metadata: Mapping[str, Any]
+) -> FileRead:
+    text = _written_by_people(data)
+    skipped: tuple[Skipped, ...] = ()
+    try:
+        outline = outline_of(text, language)
+    except TooComplexError:
+        outline = Outline()
+        detail = f"cut by lines: the parser of {language} takes too long"
+        skipped = (Skipped(where=path, reason="too complex", detail=detail),)
+    records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
+    return FileRead(kind="code", records=tuple(records), skipped=skipped)
+
+
+def _read_document(
+    path: str, data: bytes, file_format: Format, splitter: Splitter, metadata: Mapping[str, Any]
+) -> FileRead:
+    if file_format.read_bytes is not None:
+        document = file_format.read_bytes(path, data, splitter.chunk_size)
+    elif file_format.read_text is not None:
+        text = _written_by_people(data) if file_format.is_data else decode(data)
+        document = file_format.read_text(path, text, splitter.chunk_size)
+    records = document_records(path, document, splitter, metadata)
+    return FileRead(kind="docs", records=tuple(records), skipped=document.skipped)
+
+
+def _written_by_people(data: bytes) -> str:
+    text = decode(data)
+    if is_minified(text):
+        raise SkippedError("minified")
+    refuse_generated_text(text)
+    return text

@@ -1,0 +1,179 @@
+"""Documents as sections, and sections as the records of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_context_engine.ingest.changelog import release_of
+from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place
+from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
+from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.ingest.split import Splitter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heading:
+    """A heading of a document.
+
+    Attributes:
+        level: 1 is outermost; any whole numbers that order.
+        title: As read, without marks.
+        start: Offset of its first character, an overline included.
+        end: Offset after its last line.
+    """
+
+    level: int
+    title: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A stretch of a document that is one thing.
+
+    Attributes:
+        start: Offset of its first character.
+        end: Offset after the last character.
+        titles: The heading and those above it, outermost first; () before the first heading.
+        part: What it is called where that is no heading: rows, a page, a message.
+        head: Shown above each of its passages: the header of a table's rows.
+        kind: doc, settings, table, mail or notebook.
+        metadata: More for each of its passages.
+    """
+
+    start: int
+    end: int
+    titles: tuple[str, ...] = ()
+    part: str = ""
+    head: str = ""
+    kind: str = "doc"
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a reader found in a file.
+
+    Attributes:
+        text: The file as text, or the text that was taken out of it.
+        sections: In order, without overlap.
+        has_lines: Its lines are the file's own.
+        skipped: Parts that could not be read.
+    """
+
+    text: str
+    sections: tuple[Section, ...]
+    has_lines: bool = True
+    skipped: tuple[Skipped, ...] = ()
+
+
+def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
+    """Return the sections under headings, in order; together they cover the whole text.
+
+    A heading with nothing below it but a lower heading begins that heading's section.
+
+    Args:
+        text: The document.
+        headings: In order.
+        common: More fields for every section.
+    """
+    found: list[Section] = []
+    trail: list[Heading] = []
+    start, body_start = 0, 0
+    titles: tuple[str, ...] = ()
+    for heading in headings:
+        if text[body_start : heading.start].strip():
+            found.append(Section(start=start, end=heading.start, titles=titles, **common))
+            start = heading.start
+        trail = [*(above for above in trail if above.level < heading.level), heading]
+        titles = tuple(above.title for above in trail if above.title)
+        body_start = heading.end
+    found.append(Section(start=start, end=len(text), titles=titles, **common))
+    return tuple(found)
+
+
+def document_records(
+    path: str, document: Document, splitter: Splitter, metadata: Mapping[str, Any] | None = None
+) -> list[Record]:
+    """Return the passages of a document, in order.
+
+    A passage's text is `document.text[start:end]`, below its section's head where it has one. Below
+    the heading of a release its version and, where it names one, its date are the passage's.
+
+    Args:
+        path: The document's path, its name in the metadata (`path`, `document`).
+        document: What was read.
+        splitter: How a long section is cut.
+        metadata: More for every passage.
+    """
+    pieces = [
+        (section, section.start + start, section.start + end)
+        for section in document.sections
+        for start, end in splitter(document.text[section.start : section.end])
+    ]
+    leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, _, _ in pieces]
+    texts = [_shown(section, document.text[start:end]) for section, start, end in pieces]
+    ids = unique_ids((path, lead, text) for lead, text in zip(leads, texts, strict=True))
+    lines = _Lines(document.text)
+    return [
+        Record(
+            id=record_id,
+            text=text,
+            lead=lead,
+            metadata=clean_metadata(
+                {
+                    **(metadata or {}),
+                    **section.metadata,
+                    **release_of(path, section.titles),
+                    **_describe(path, section),
+                    "start": start,
+                    "end": end,
+                    **_placed(path, section, *lines.between(start, end), has_lines=document.has_lines),
+                }
+            ),
+        )
+        for record_id, lead, text, (section, start, end) in zip(ids, leads, texts, pieces, strict=True)
+    ]
+
+
+def _shown(section: Section, text: str) -> str:
+    return f"{section.head}\n{text}" if section.head else text
+
+
+def _describe(path: str, section: Section) -> dict[str, Any]:
+    return {
+        "kind": section.kind,
+        "path": path,
+        "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
+        "headings": SEPARATOR.join(section.titles) or None,
+        "document": path,
+    }
+
+
+def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bool) -> dict[str, Any]:
+    if section.part or section.titles:
+        place = trail_place(path, tuple(filter(None, (*section.titles, section.part))))
+    else:
+        place = code_place(path, first, last) if has_lines else path
+    lines = {"start_line": first, "end_line": last} if has_lines else {}
+    return {"place": place, **lines}
+
+
+class _Lines:
+    """Counts the lines of a text as spans go by, mostly forward."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._line, self._counted = 1, 0
+
+    def between(self, start: int, end: int) -> tuple[int, int]:
+        """Return the 1-based first and last line of a span."""
+        if start >= self._counted:
+            self._line += self._text.count("\n", self._counted, start)
+        else:  # an overlap steps back
+            self._line -= self._text.count("\n", start, self._counted)
+        self._counted = start
+        return self._line, self._line + self._text.count("\n", start, end)
