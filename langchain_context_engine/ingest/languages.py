@@ -56,6 +56,7 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "vim": ".vim",
     "vue": ".vue",
     "svelte": ".svelte",
+    "template": ".erb .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig .liquid",
     "css": ".css .scss .sass .less",
     "assembly": ".s .asm",
     "m4": ".m4 .ac",

@@ -43,21 +43,29 @@ class Frame:
         siblings: All children of its parent, itself included.
         index: Where among these it stands.
         above: Its parent's frame.
+        source: The whole source: a tree that was parsed in pieces finds the text of a node slowly.
     """
 
     node: Node
     siblings: list[Node]
     index: int
     above: Frame | None
+    source: bytes
+
+    def text(self, node: Node | None) -> str:
+        """Return what a node of this tree says, or "" for None."""
+        if node is None:
+            return ""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def below(self) -> list[Frame]:
         """Return the frames of the node's children."""
         children = self.node.children
-        return [Frame(child, children, index, self) for index, child in enumerate(children)]
+        return [Frame(child, children, index, self, self.source) for index, child in enumerate(children)]
 
-    def named_siblings(self) -> list[Node]:
-        """Return the parent's children that are more than punctuation."""
-        return [sibling for sibling in self.siblings if sibling.is_named]
+    def named_siblings(self) -> int:
+        """Return how many of the parent's children are more than punctuation."""
+        return self.above.node.named_child_count if self.above else 1
 
 
 def function_name(frame: Frame) -> str:
@@ -72,14 +80,14 @@ def function_name(frame: Frame) -> str:
         return _NAMELESS_TYPES[node.type]
     named = node.child_by_field_name("name")
     if named is not None:
-        return _text(named).replace("::", ".").replace(":", ".")
+        return frame.text(named).replace("::", ".").replace(":", ".")
     # C and C++: the name stands at the bottom of nested declarators.
     inner = node.child_by_field_name("declarator")
     while inner is not None and inner.type not in _DECLARED_NAMES:
         inner = inner.child_by_field_name("declarator") or next(
             (c for c in inner.named_children if c.type in _DECLARED_NAMES or "declarator" in c.type), None
         )
-    return _text(inner).replace("::", ".")
+    return frame.text(inner).replace("::", ".")
 
 
 def _assigned_name(frame: Frame) -> str:
@@ -88,13 +96,13 @@ def _assigned_name(frame: Frame) -> str:
         return ""
     if holder.node.type == "expression_list" and holder.above is not None:  # Lua
         targets = [n for n in holder.siblings if n.type == "variable_list"]
-        return _readable(_text(targets[0]) if targets else "")
+        return _readable(frame.text(targets[0]) if targets else "")
     if holder.node.type == "export_statement":
         return "" if frame.node.child_by_field_name("name") else "default"
     for part in _NAME_PARTS.get(holder.node.type, ()):
         named = holder.node.child_by_field_name(part)
         if named is not None:
-            return _readable(_text(named))
+            return _readable(frame.text(named))
     return ""
 
 
@@ -103,21 +111,18 @@ def _readable(name: str) -> str:
     return plain if _READABLE.fullmatch(plain) else ""
 
 
-def class_name(node: Node) -> str:
+def class_name(frame: Frame) -> str:
     """Return the name of a class, or of the type that an `impl` is for, without its parameters."""
-    for holder, part in ((node, "name"), (node, "type"), (node.parent, "declarator")):
+    node, above = frame.node, frame.above
+    for holder, part in ((node, "name"), (node, "type"), (above and above.node, "declarator")):
         named = holder.child_by_field_name(part) if holder is not None else None
         if named is not None:
-            return _text(named).partition("<")[0].strip().replace("::", ".")
+            return frame.text(named).partition("<")[0].strip().replace("::", ".")
     return "anonymous"
 
 
-def receiver(node: Node) -> str:
+def receiver(frame: Frame) -> str:
     """Return the type that a Go method belongs to, or ""."""
-    received = _text(node.child_by_field_name("receiver"))[:200]
+    received = frame.text(frame.node.child_by_field_name("receiver"))[:200]
     names = re.findall(r"\w+", received.partition("[")[0])
     return names[-1] if names else ""
-
-
-def _text(node: Node | None) -> str:
-    return node.text.decode("utf-8", "replace") if node is not None and node.text else ""

@@ -12,6 +12,7 @@ from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
 from langchain_context_engine.ingest.readers.code import code_records, outline_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, is_minified
 from langchain_context_engine.ingest.readers.generated import (
+    is_lock_file,
     refuse_generated_name,
     refuse_generated_text,
     refuse_pointer,
@@ -42,19 +43,20 @@ class FileRead:
 
 
 def kind_of(path: str, head: bytes) -> str | None:
-    """Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
+    r"""Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
 
     Args:
         path: The file's path: its name decides where it can.
         head: Its first 8 KiB or more; decides for scripts without a suffix and for shared suffixes.
 
     Example:
-        >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\\n"), kind_of("a.png", b"")
+        >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\n"), kind_of("a.png", b"")
         ('docs', 'code', None)
     """
     if language_of(path, head):
         return "code"
-    return "docs" if format_of(path) else None
+    # A lock file is known, though left out: as generated, not as unsupported.
+    return "docs" if format_of(path) or is_lock_file(path) else None
 
 
 def read_records(

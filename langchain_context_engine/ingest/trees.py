@@ -57,7 +57,7 @@ def tree_outline(text: str, language: str) -> Outline | None:
     source = text.encode("utf-8", "replace")
     root = _parsed(parser, source).root_node
     walk = _Walk(grammar=GRAMMARS[language], source=source)
-    top = Frame(root, [root], 0, None)
+    top = Frame(root, [root], 0, None, source)
     return Outline(
         definitions=_merge_same_place(walk.definitions(top, "", is_inside_class=False, depth=0)),
         import_lines=frozenset(_frame_rows(root, walk.grammar)),
@@ -126,14 +126,14 @@ class _Walk:
             elif kind in _OBJECTS and depth < _DEEPEST:
                 found.extend(self._object(frame, owner, depth))
             elif kind in grammar.scopes and depth < _DEEPEST:
-                scope = _join(owner, class_name(node))
+                scope = _join(owner, class_name(frame))
                 found.extend(self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1))
             elif node.child_count:
                 waiting.extend(reversed(frame.below()))
         return found
 
     def _class(self, frame: Frame, owner: str, depth: int) -> Definition:
-        definition = self._definition(frame, class_name(frame.node), owner, is_inside_class=False)
+        definition = self._definition(frame, class_name(frame), owner, is_inside_class=False)
         children = self.definitions(frame, definition.symbol, is_inside_class=True, depth=depth + 1)
         children = [c for c in children if definition.start_line <= c.start_line]
         return replace(definition, unit_type="class", children=_merge_same_place(children))
@@ -150,7 +150,7 @@ class _Walk:
 
     def _definition(self, frame: Frame, name: str, owner: str, *, is_inside_class: bool) -> Definition:
         outer = self._with_wrappers(frame)
-        received_by = receiver(frame.node)
+        received_by = receiver(frame)
         first_row, comment = _with_comments_above(outer)
         return Definition(
             symbol=_join(received_by or owner, name),
@@ -167,10 +167,11 @@ class _Walk:
         is_value = frame.node.type in VALUE_FUNCTIONS or frame.node.type in _OBJECTS
         while outer.above is not None:
             parent = outer.above.node
-            is_around = parent.type in self.grammar.wrappers and len(outer.named_siblings()) <= _WRAPPED
-            declares_more = sum(n.type == "variable_declarator" for n in outer.siblings) > 1
-            if declares_more or not (is_around or (is_value and parent.type in _HOLDERS)):
+            is_around = parent.type in self.grammar.wrappers and outer.named_siblings() <= _WRAPPED
+            if not (is_around or (is_value and parent.type in _HOLDERS)):
                 break
+            if sum(n.type == "variable_declarator" for n in outer.siblings) > 1:
+                break  # it declares others beside this one
             outer = outer.above
         return outer
 
@@ -213,7 +214,7 @@ def _with_comments_above(frame: Frame) -> tuple[int, str]:
             break  # it ends the line of something else
         first_row = above.start_point.row
         if "comment" in above.type:
-            comments.append((above.text or b"").decode("utf-8", "replace").rstrip("\n"))
+            comments.append(frame.text(above).rstrip("\n"))
     return first_row, "\n".join(reversed(comments))
 
 

@@ -82,7 +82,7 @@ _PLAIN_NAMES = frozenset(
     """
     readme changelog changes contributing license licence notice authors contributors copying copyright
     credits history hacking install maintainers manifest news release releases security support thanks
-    todo codeowners version owners governance roadmap
+    todo unlicense codeowners version owners governance roadmap
     """.split()
 )
 _BY_NAME = {

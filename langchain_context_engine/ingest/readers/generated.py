@@ -40,6 +40,16 @@ def refuse_pointer(data: bytes) -> None:
         raise SkippedError("lfs")
 
 
+def is_lock_file(path: str) -> bool:
+    """Say whether a file is one in which a package manager keeps what it chose.
+
+    Example:
+        >>> is_lock_file("web/yarn.lock"), is_lock_file("web/package.json")
+        (True, False)
+    """
+    return PurePosixPath(path).name.lower() in _LOCK_FILES
+
+
 def refuse_generated_name(path: str) -> None:
     """Refuse lock files, source maps and minified scripts by their names.
 
@@ -47,7 +57,7 @@ def refuse_generated_name(path: str) -> None:
         SkippedError: generated or minified.
     """
     name = PurePosixPath(path).name.lower()
-    if name in _LOCK_FILES:
+    if is_lock_file(path):
         raise SkippedError("generated", "a lock file")
     if _SOURCE_MAP_NAME.search(name):
         raise SkippedError("generated", "a source map")

@@ -26,7 +26,7 @@ def _targets(text: str) -> Outline:
 
 
 def _jq_functions(text: str) -> Outline:
-    return _cut_at(text, re.compile(r"def[ \t]+([\w:]{1,100})"), "function")
+    return _cut_at(text, re.compile(r"def[ \t]+(\w{1,100}(?:::\w{1,100})?)"), "function")
 
 
 def _awk_functions(text: str) -> Outline:
@@ -71,7 +71,8 @@ def _cut_at(
     lines = text.split("\n")
     starts = [(n, found) for n, line in enumerate(lines) if (found := opening.match(line))]
     definitions = []
-    for (number, found), following in zip(starts, [*(n for n, _ in starts[1:]), len(lines)], strict=True):
+    followings = [*(number for number, _ in starts[1:]), len(lines)]
+    for (number, found), following in zip(starts, followings, strict=False):
         first, last = _with_comments(lines, number), _with_comments(lines, following) - 1
         if is_indented:
             last = _while_indented(lines, number, last)
