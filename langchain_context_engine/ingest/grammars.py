@@ -25,6 +25,7 @@ class Grammar:
         wrappers: Node types around a definition that belong to it.
         imports: Node types that only import.
         macros: Node types of macros, units where they are long.
+        calls: Node types of calls, which declare tests in some languages.
     """
 
     module: str
@@ -35,6 +36,7 @@ class Grammar:
     wrappers: frozenset[str] = field(default_factory=frozenset)
     imports: frozenset[str] = frozenset()
     macros: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
 
 
 def _names(text: str) -> frozenset[str]:
@@ -56,6 +58,7 @@ def _javascript(module: str, factory: str = "language") -> Grammar:
         scopes=_names("internal_module module"),
         wrappers=_names("export_statement ambient_declaration lexical_declaration variable_declaration"),
         imports=_names("import_statement"),
+        calls=_names("call_expression"),
     )
 
 
@@ -117,6 +120,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         functions=_names("method singleton_method"),
         classes=_names("class"),
         scopes=_names("module"),
+        calls=_names("call"),
     ),
     "php": Grammar(
         module="tree_sitter_php",

@@ -80,7 +80,7 @@ def function_name(frame: Frame) -> str:
         return _NAMELESS_TYPES[node.type]
     named = node.child_by_field_name("name")
     if named is not None:
-        return frame.text(named).replace("::", ".").replace(":", ".")
+        return frame.text(named).replace("::", ".").replace(":", ".").strip(".")
     # C and C++: the name stands at the bottom of nested declarators.
     inner = node.child_by_field_name("declarator")
     while inner is not None and inner.type not in _DECLARED_NAMES:
@@ -117,7 +117,7 @@ def class_name(frame: Frame) -> str:
     for holder, part in ((node, "name"), (node, "type"), (above and above.node, "declarator")):
         named = holder.child_by_field_name(part) if holder is not None else None
         if named is not None:
-            return frame.text(named).partition("<")[0].strip().replace("::", ".")
+            return frame.text(named).partition("<")[0].strip().replace("::", ".").strip(".")
     return "anonymous"
 
 
@@ -126,3 +126,37 @@ def receiver(frame: Frame) -> str:
     received = frame.text(frame.node.child_by_field_name("receiver"))[:200]
     names = re.findall(r"\w+", received.partition("[")[0])
     return names[-1] if names else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A call that declares a test, or a group of them.
+
+    Attributes:
+        title: What it is called.
+        is_group: It holds others.
+    """
+
+    title: str
+    is_group: bool
+
+
+_GROUPS = frozenset({"describe", "context", "suite", "feature"})
+_TRIALS = frozenset({"it", "test", "specify", "scenario", "should"})
+_LONGEST_TITLE = 80
+
+
+def trial(frame: Frame) -> Trial | None:
+    """Return what a call declares where it is `describe("…", …)`, `it "…" do` and the like."""
+    node = frame.node
+    called = node.child_by_field_name("function") or node.child_by_field_name("method")
+    arguments = node.child_by_field_name("arguments")
+    if called is None or arguments is None or called.end_byte - called.start_byte > _LONGEST_TITLE:
+        return None
+    word = frame.text(called).partition(".")[0]
+    given = arguments.named_children
+    if word not in _GROUPS | _TRIALS or not given:
+        return None
+    holds_code = node.child_by_field_name("block") is not None or given[-1].type in VALUE_FUNCTIONS
+    title = " ".join(frame.text(given[0])[: _LONGEST_TITLE * 2].split()).strip("'\"`:")[:_LONGEST_TITLE]
+    return Trial(title=title, is_group=word in _GROUPS) if title and holds_code else None

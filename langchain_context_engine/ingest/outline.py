@@ -70,12 +70,12 @@ class Unit:
 _LONG_ENOUGH = 400
 _MOST_JOINED = 1000
 _LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
-_COMMENT_LINE = re.compile(r"[ \t]*(?:/\*|\*|//|#|--|;|%|<!--|$)")
-_LEGAL_LINES = 40
+_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%)")
 # Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
 _FRAME_LINE = re.compile(
     r"[ \t]*(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W*"
-    r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*)[ \t]*"
+    r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*|#[ \t]*(?:frozen_string_literal|-\*-).*"
+    r"|require(?:_relative)?[ \t][^\n]*)[ \t]*"
 )
 
 
@@ -175,20 +175,29 @@ def _worth_keeping(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _without_legal_notice(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Leave out the comment at a file's top that says who holds the rights: each file has the same."""
+    """Leave out the comments at a file's top that say who holds the rights: each file has the same."""
     if not run or run[0][0] > 3:  # noqa: PLR2004
         return run
+    while run:
+        end = _comment_end(run)
+        if not _LEGAL.search("\n".join(line for _, line in run[:end])):
+            break
+        run = run[end:]
+    return run
+
+
+def _comment_end(run: list[tuple[int, str]]) -> int:
+    """Return how many lines the comment takes with which a stretch begins, blank ones above it too."""
     end = 0
-    while end < len(run) and end < _LEGAL_LINES and _is_notice_line(run, end):
+    while end < len(run) and not run[end][1].strip():
         end += 1
-    notice = "\n".join(line for _, line in run[:end])
-    return run[end:] if _LEGAL.search(notice) else run
-
-
-def _is_notice_line(run: list[tuple[int, str]], index: int) -> bool:
-    line = run[index][1]
-    is_blank_before_more = not line.strip() and index and "*/" in run[index - 1][1]
-    return bool(_COMMENT_LINE.match(line)) and not is_blank_before_more
+    if end < len(run) and run[end][1].lstrip().startswith("/*"):
+        while end < len(run) and "*/" not in run[end][1]:
+            end += 1
+        return end + 1
+    while end < len(run) and run[end][1].strip() and _COMMENT_LINE.match(run[end][1]):
+        end += 1
+    return end
 
 
 def _module_unit(run: list[tuple[int, str]], docstring: str) -> Unit:

@@ -36,7 +36,7 @@ def trail_place(path: str, titles: Sequence[str]) -> str:
         >>> trail_place("data.csv", ["rows 12-20"])
         'data.csv › rows 12-20'
     """
-    shown = [_shortened(title) for title in _without_repeated_path(path, titles)]
+    shown = [_shortened(title) for title in without_repeated_path(path, titles)]
     while len(shown) > 2 and sum(map(len, shown)) > _LONGEST_TRAIL:  # noqa: PLR2004
         middle = len(shown) // 2
         if shown[middle] == "…":
@@ -58,7 +58,13 @@ def message_part(subject: str, date: str, author: str) -> str:
     return ", ".join(filter(None, (_shortened(subject), date, _shortened(author))))
 
 
-def _without_repeated_path(path: str, titles: Sequence[str]) -> Sequence[str]:
+def without_repeated_path(path: str, titles: Sequence[str]) -> Sequence[str]:
+    """Return the headings without a first one that says no more than the path.
+
+    Example:
+        >>> without_repeated_path("docs/FAQ.md", ["FAQ", "Why?"])
+        ['Why?']
+    """
     name = PurePosixPath(path)
     said = {_folded(str(name)), _folded(name.name), _folded(name.stem)}
     return titles[1:] if titles and _folded(titles[0]) in said else titles

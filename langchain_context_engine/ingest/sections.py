@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_context_engine.ingest.changelog import release_of
-from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place
+from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Splitter
@@ -154,8 +154,9 @@ def _describe(path: str, section: Section) -> dict[str, Any]:
 
 
 def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bool) -> dict[str, Any]:
-    if section.part or section.titles:
-        place = trail_place(path, tuple(filter(None, (*section.titles, section.part))))
+    trail = tuple(filter(None, (*section.titles, section.part)))
+    if without_repeated_path(path, trail):
+        place = trail_place(path, trail)
     else:
         place = code_place(path, first, last) if has_lines else path
     lines = {"start_line": first, "end_line": last} if has_lines else {}

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from langchain_context_engine.ingest.grammars import GRAMMARS, Grammar, load_parser
-from langchain_context_engine.ingest.naming import VALUE_FUNCTIONS, Frame, class_name, function_name, receiver
+from langchain_context_engine.ingest.naming import (
+    VALUE_FUNCTIONS,
+    Frame,
+    Trial,
+    class_name,
+    function_name,
+    receiver,
+    trial,
+)
 from langchain_context_engine.ingest.outline import Definition, Outline
 
 if TYPE_CHECKING:
@@ -58,10 +66,9 @@ def tree_outline(text: str, language: str) -> Outline | None:
     root = _parsed(parser, source).root_node
     walk = _Walk(grammar=GRAMMARS[language], source=source)
     top = Frame(root, [root], 0, None, source)
-    return Outline(
-        definitions=_merge_same_place(walk.definitions(top, "", is_inside_class=False, depth=0)),
-        import_lines=frozenset(_frame_rows(root, walk.grammar)),
-    )
+    definitions = _merge_same_place(walk.definitions(top, "", is_inside_class=False, depth=0))
+    rows = walk.frame_rows.union(_frame_rows(root, walk.grammar))
+    return Outline(definitions=definitions, import_lines=frozenset(rows))
 
 
 def _parsed(parser: Parser, source: bytes) -> Tree:
@@ -100,37 +107,64 @@ def _frame_rows(root: Node, grammar: Grammar) -> Iterator[int]:
 class _Walk:
     grammar: Grammar
     source: bytes
+    frame_rows: set[int] = field(default_factory=set)
 
     def definitions(self, top: Frame, owner: str, *, is_inside_class: bool, depth: int) -> list[Definition]:
         """Return what is defined below a node, in order, without what functions hold."""
         found: list[Definition] = []
         waiting = list(reversed(top.below()))
-        grammar = self.grammar
         while waiting:
             frame = waiting.pop()
-            node = frame.node
-            if not node.is_named:  # a keyword may share its name with a node type
+            if not frame.node.is_named:  # a keyword may share its name with a node type
                 continue
-            kind = node.type
-            if kind in grammar.functions:
-                if name := function_name(frame):
-                    found.append(self._definition(frame, name, owner, is_inside_class=is_inside_class))
-                elif self._is_the_file(node):
-                    waiting.extend(reversed(frame.below()))
-            elif kind in grammar.macros:
-                if _last_row(node) - node.start_point.row + 1 >= _MACRO_LINES:
-                    macro = self._definition(frame, function_name(frame), owner, is_inside_class=False)
-                    found.append(replace(macro, unit_type="macro"))
-            elif kind in grammar.classes and depth < _DEEPEST and _has_body(node):
-                found.append(self._class(frame, owner, depth))
-            elif kind in _OBJECTS and depth < _DEEPEST:
-                found.extend(self._object(frame, owner, depth))
-            elif kind in grammar.scopes and depth < _DEEPEST:
-                scope = _join(owner, class_name(frame))
-                found.extend(self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1))
-            elif node.child_count:
+            here = self._defined_by(frame, owner, is_inside_class=is_inside_class, depth=depth)
+            if here is None:
                 waiting.extend(reversed(frame.below()))
+            else:
+                found.extend(here)
         return found
+
+    def _defined_by(
+        self, frame: Frame, owner: str, *, is_inside_class: bool, depth: int
+    ) -> list[Definition] | None:
+        """Return what a node defines, or None where what it defines is below."""
+        kind, grammar = frame.node.type, self.grammar
+        if kind in grammar.functions:
+            if name := function_name(frame):
+                return [self._definition(frame, name, owner, is_inside_class=is_inside_class)]
+            return None if self._is_the_file(frame.node) else []
+        if kind in grammar.macros:
+            return self._macro(frame, owner)
+        if depth >= _DEEPEST:
+            return None
+        if kind in grammar.classes and _has_body(frame.node):
+            return [self._class(frame, owner, depth)]
+        if kind in _OBJECTS:
+            return self._object(frame, owner, depth)
+        if kind in grammar.scopes:
+            scope = _join(owner, class_name(frame))
+            return self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1)
+        if kind in grammar.calls and (called := trial(frame)):
+            return self._trial(frame, called, owner, depth)
+        return None
+
+    def _macro(self, frame: Frame, owner: str) -> list[Definition]:
+        """Return a macro of several lines; a short one says more beside its neighbours."""
+        if _last_row(frame.node) - frame.node.start_point.row + 1 < _MACRO_LINES:
+            return []
+        macro = self._definition(frame, function_name(frame), owner, is_inside_class=False)
+        return [replace(macro, unit_type="macro")]
+
+    def _trial(self, frame: Frame, called: Trial, owner: str, depth: int) -> list[Definition]:
+        """Return a test that is a call with a title, or those of a group of them."""
+        title = f"{owner} › {called.title}" if owner else called.title
+        if called.is_group:
+            self.frame_rows.update((frame.node.start_point.row + 1, _last_row(frame.node) + 1))
+            return self.definitions(frame, title, is_inside_class=False, depth=depth + 1)
+        if frame.above is not None and frame.above.node.type == "expression_statement":
+            frame = frame.above
+        test = self._definition(frame, "", "", is_inside_class=False)
+        return [replace(test, symbol=title, unit_type="test")]
 
     def _class(self, frame: Frame, owner: str, depth: int) -> Definition:
         definition = self._definition(frame, class_name(frame), owner, is_inside_class=False)

@@ -76,7 +76,7 @@ def code_records(
         described = {
             **(metadata or {}),
             **_describe(path, language, unit.definition),
-            **_marks(path, unit.definition.symbol),
+            **_marks(path, unit.definition),
             "place": code_place(path, first, last, unit.definition.symbol),
             "start": offsets[first - 1],
             "end": offsets[last] - 1,
@@ -119,9 +119,9 @@ def _describe(path: str, language: str, definition: Definition) -> dict[str, Any
     }
 
 
-def _marks(path: str, symbol: str) -> dict[str, bool]:
+def _marks(path: str, definition: Definition) -> dict[str, bool]:
     """Return what tells tests and examples from what they try and show; nothing where neither."""
-    if _TEST_PATH.search(path) or _TEST_SYMBOL.search(symbol):
+    if definition.unit_type == "test" or _TEST_PATH.search(path) or _TEST_SYMBOL.search(definition.symbol):
         return {"is_test": True}
     return {"is_example": True} if _EXAMPLE_PATH.search(path) else {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.ingest.sections import Document, Heading, sections_under
@@ -18,6 +19,8 @@ _LONGEST_FRONT_MATTER = 20_000
 _FRONT_MATTER = re.compile(r"(---|\+\+\+)[ \t]*\n")
 _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*[:=][ \t]*(\S[^\n]*)$", re.MULTILINE)
 _DATES = ("last_modified_at", "lastmod", "updated", "date")
+_HTML_HEADING = re.compile(r"<h([1-6])\b[^>\n]{0,300}>", re.IGNORECASE)
+_HTML_TAG = re.compile(r"<[^>\n]{0,300}>")
 _ANCHOR = re.compile(r"[ \t]{0,8}\{#[\w:.-]{1,100}\}$")
 
 
@@ -44,16 +47,24 @@ def markdown_headings(text: str, body_start: int = 0) -> Iterator[Heading]:
     starts = [body_start]
     for line in body.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    tokens = _blocks().parse(body, {})
-    for token, content in zip(tokens, tokens[1:], strict=False):
-        if token.type == "heading_open" and token.level == 0 and token.map:
-            first, after = token.map
-            yield Heading(
-                level=int(token.tag[1:]),
-                title=_plain(content.content),
-                start=starts[first],
-                end=min(starts[after], len(text)),
-            )
+    for level, title, (first, after) in _titled_blocks(body):
+        yield Heading(level=level, title=title, start=starts[first], end=min(starts[after], len(text)))
+
+
+def _titled_blocks(body: str) -> Iterator[tuple[int, str, list[int]]]:
+    """Yield (level, title, first line and the line after) of each heading."""
+    from markdown_it.token import Token
+
+    for token, content in pairwise([*_blocks().parse(body, {}), Token("", "", 0)]):
+        if token.level or not token.map:
+            continue
+        if token.type == "heading_open":
+            yield int(token.tag[1:]), _plain(content.content), token.map
+        elif token.type == "html_block" and (opened := _HTML_HEADING.match(token.content)):
+            inside = token.content[opened.end() : opened.end() + _LONGEST_TITLE]
+            title = " ".join(_HTML_TAG.sub(" ", inside.partition(f"</h{opened[1]}")[0]).split())
+            if title:
+                yield int(opened[1]), title, token.map
 
 
 @cache
