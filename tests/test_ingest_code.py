@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
-from langchain_context_engine.ingest.languages import GRAMMARS, load_parser
-from langchain_context_engine.ingest.outline import Outline, code_records
+from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
+from langchain_context_engine.ingest.outline import Outline
 from langchain_context_engine.ingest.python import python_outline
+from langchain_context_engine.ingest.readers.code import code_records
 from langchain_context_engine.ingest.trees import tree_outline
 
 PYTHON = '''"""A module."""
@@ -120,7 +121,12 @@ def test_a_method_links_to_its_class_and_a_later_part_to_the_first():
 
 def test_units_stand_in_reading_order():
     records = records_of(PYTHON)
-    assert [r.metadata["start"] for r in records] == list(range(len(records)))
+    for record in records:
+        assert PYTHON[record.metadata["start"] :].startswith(
+            PYTHON.split("\n")[record.metadata["start_line"] - 1]
+        )
+    starts = [r.metadata["start"] for r in records]
+    assert starts == sorted(set(starts))
     starts = [r.metadata["start_line"] for r in records]
     assert starts == sorted(starts)
 
@@ -230,6 +236,36 @@ SOURCES = {
             "A": ("class", 3, "class A", "Doc."),
             "A.m": ("method", 5, "public function m(int $a): int", None),
         },
+    ),
+    "kotlin": (
+        "package p\n\n/** Doc. */\nclass A(val x: Int) {\n    fun m(a: Int): Int {\n        return a\n    }\n}\n",
+        {
+            "A": ("class", 3, "class A(val x: Int)", "Doc."),
+            "A.m": ("method", 5, "fun m(a: Int): Int", None),
+        },
+    ),
+    "swift": (
+        "import X\n/// Doc.\nclass A {\n  func m(_ a: Int) -> Int { return a }\n}\nextension A {\n  func n() {}\n}\n",
+        {
+            "A": ("class", 6, "extension A", None),
+            "A.m": ("method", 4, "func m(_ a: Int) -> Int", None),
+            "A.n": ("method", 7, "func n()", None),
+        },
+    ),
+    "scala": (
+        "package p\n// Doc.\nobject A {\n  def m(a: Int): Int = a\n}\n",
+        {"A": ("class", 2, "object A", "Doc."), "A.m": ("method", 4, "def m(a: Int): Int", None)},
+    ),
+    "lua": (
+        "local M = {}\n-- Doc.\nfunction M:m(a)\n  return a\nend\nM.k = function(b)\n  return b\nend\n",
+        {
+            "M.m": ("function", 2, "function M:m(a)", "Doc."),
+            "M.k": ("function", 6, "M.k = function(b)", None),
+        },
+    ),
+    "shell": (
+        "#!/bin/sh\n\n# Doc.\nbuild() {\n  make\n}\n",
+        {"build": ("function", 3, "build()", "Doc.")},
     ),
 }
 

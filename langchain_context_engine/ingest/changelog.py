@@ -11,7 +11,8 @@ from typing import Any
 _LONGEST_TITLE = 200
 _CHANGELOG = re.compile(r"change|history|news|release|whats?[-_ ]?new", re.IGNORECASE)
 _VERSION = re.compile(
-    r"(?:^|[\s\[(])(?:v|version |release )?(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-.]?(?:a|b|rc|alpha|beta|dev|pre|post)[-.]?\d{0,4})?)"
+    r"(?:^|[\s\[(])(?:v|version |release )?"
+    r"(\d{1,6}(?:\.\d{1,6}){1,3}(?:[-.]?(?:a|b|rc|alpha|beta|dev|pre|post)[-.]?\d{0,4})?)"
     r"(?![\w.]*\w)",
     re.IGNORECASE,
 )

@@ -190,10 +190,8 @@ def _t_language(text: str) -> str | None:
 
 def _ts_language(text: str) -> str | None:
     """A translation of Qt and a video have this suffix too."""
-    is_other = (
-        text.lstrip("\xef\xbb\xbf \t\r\n").startswith(("<?xml", "<!DOCTYPE", "<TS "))
-        or text[:1] == "G"
-        and "\0" in text
+    is_other = text.lstrip("\xef\xbb\xbf \t\r\n").startswith(("<?xml", "<!DOCTYPE", "<TS ")) or (
+        text[:1] == "G" and "\0" in text
     )
     return None if is_other else "typescript"
 

@@ -113,8 +113,8 @@ def _readable(name: str) -> str:
 
 def class_name(frame: Frame) -> str:
     """Return the name of a class, or of the type that an `impl` is for, without its parameters."""
-    node, above = frame.node, frame.above
-    for holder, part in ((node, "name"), (node, "type"), (above and above.node, "declarator")):
+    above = frame.above.node if frame.above is not None else None
+    for holder, part in ((frame.node, "name"), (frame.node, "type"), (above, "declarator")):
         named = holder.child_by_field_name(part) if holder is not None else None
         if named is not None:
             return frame.text(named).partition("<")[0].strip().replace("::", ".").strip(".")

@@ -26,9 +26,10 @@ def code_place(path: str, first_line: int, last_line: int, symbol: str = "") -> 
 
 
 def trail_place(path: str, titles: Sequence[str]) -> str:
-    """Return the place of a passage under headings, or of a named part; a first heading that repeats the path is left out.
+    """Return the place of a passage under headings, or of a named part.
 
-    Long headings are shortened, and of a long trail the middle is left out.
+    A first heading that repeats the path is left out. Long headings are shortened, and of a long
+    trail the middle is left out.
 
     Example:
         >>> trail_place("CHANGELOG.md", ["Changelog", "0.13.0", "Removed"])

@@ -86,7 +86,7 @@ class Splitter:
 
 
 def _outermost_line(text: str, floor: int, limit: int) -> int:
-    """Return where the least indented line begins, of those the last, after a blank one if any; 0 for none."""
+    """Return where the least indented line begins, of those the last; 0 where no line begins there."""
     best: tuple[int, bool, int] | None = None
     is_after_blank = False
     position = text.find("\n", floor, limit) + 1

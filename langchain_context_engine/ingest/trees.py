@@ -38,8 +38,17 @@ _COMMENT_MARKS = re.compile(
 _OPENING = frozenset(" {:;=>")
 _LONGEST_SIGNATURE = 2000
 _HOLDERS = frozenset(
-    "variable_declarator pair public_field_definition field_definition assignment_expression "
-    "expression_statement assignment_statement expression_list variable_declaration".split()
+    [
+        "variable_declarator",
+        "pair",
+        "public_field_definition",
+        "field_definition",
+        "assignment_expression",
+        "expression_statement",
+        "assignment_statement",
+        "expression_list",
+        "variable_declaration",
+    ]
 )
 _OBJECTS = frozenset({"object"})
 _WRAPPED = 2  # a wrapper holds its definition and at most one thing more: what else it holds is not its own

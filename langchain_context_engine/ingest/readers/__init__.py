@@ -79,11 +79,38 @@ _BY_SUFFIX = {
     for suffix in suffixes.split()
 }
 _PLAIN_NAMES = frozenset(
-    """
-    readme changelog changes contributing license licence notice authors contributors copying copyright
-    credits history hacking install maintainers manifest news release releases security support thanks
-    todo unlicense codeowners version owners governance roadmap
-    """.split()
+    [
+        "readme",
+        "changelog",
+        "changes",
+        "contributing",
+        "license",
+        "licence",
+        "notice",
+        "authors",
+        "contributors",
+        "copying",
+        "copyright",
+        "credits",
+        "history",
+        "hacking",
+        "install",
+        "maintainers",
+        "manifest",
+        "news",
+        "release",
+        "releases",
+        "security",
+        "support",
+        "thanks",
+        "todo",
+        "unlicense",
+        "codeowners",
+        "version",
+        "owners",
+        "governance",
+        "roadmap",
+    ]
 )
 _BY_NAME = {
     ".editorconfig": "ini",

@@ -68,10 +68,10 @@ def code_records(
     for (unit, _, _, _), record_id in zip(pieces, ids, strict=True):
         first_ids.setdefault(unit.definition.symbol, record_id)
     records = []
-    for record_id, (unit, whole, part, (start, end)) in zip(ids, pieces, strict=True):
+    for record_id, (unit, whole, number, (start, end)) in zip(ids, pieces, strict=True):
         first = unit.numbers[whole.count("\n", 0, start)]
         last = unit.numbers[whole.count("\n", 0, end)]
-        if part is None:
+        if number is None:
             last = max(last, min(unit.definition.end_line, len(lines)))
         described = {
             **(metadata or {}),
@@ -82,10 +82,10 @@ def code_records(
             "end": offsets[last] - 1,
             "start_line": first,
             "end_line": last,
-            "part": part,
-            "links": _links(unit.definition, part, first_ids),
+            "part": number,
+            "links": _links(unit.definition, number, first_ids),
         }
-        lead = _lead(path, unit.definition, part)
+        lead = _lead(path, unit.definition, number)
         records.append(
             Record(id=record_id, text=whole[start:end], lead=lead, metadata=clean_metadata(described))
         )

@@ -18,7 +18,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FEW = 8
-_NUL_SHARE = 0.3
+_NUL_SHARE = 0.5
+_LEAST_WIDE = 8
 _COHERENT = 0.25
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _LONGEST_MEAN_LINE = 1000
@@ -29,7 +30,8 @@ _WESTERN_LETTER = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàá�
 _WESTERN_MARK = "’‘“”„‚–—…•€«»°§©®™£·¿¡²³½¼¾±µ´×\xa0"
 _NOT_WESTERN = re.compile(
     # A letter that the languages do not have, a mark within a word, many such letters in a row.
-    rf"[^\x00-\x7f{_WESTERN_LETTER}{_WESTERN_MARK}]|\w[{_WESTERN_MARK.replace('’', '')}][a-z]|[{_WESTERN_LETTER}]{{3}}"
+    rf"[^\x00-\x7f{_WESTERN_LETTER}{_WESTERN_MARK}]"
+    rf"|\w[{_WESTERN_MARK.replace('’', '')}][a-z]|[{_WESTERN_LETTER}]{{3}}"
 )
 _BIG = 0.9
 _MOST = 0.15
@@ -80,7 +82,11 @@ def _decoded(data: bytes) -> str:
 def _wide_encoding(head: bytes) -> str:
     """Return which UTF-16 without a mark this is: its Latin letters have NUL as every second byte."""
     for name, nul, letters in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
-        if nul.count(0) >= _NUL_SHARE * len(nul) and letters.count(0) * 20 <= len(letters):
+        if (
+            len(head) >= _LEAST_WIDE
+            and nul.count(0) >= _NUL_SHARE * len(nul)
+            and letters.count(0) * 20 <= len(letters)
+        ):
             try:
                 sample = head[: len(head) // 2 * 2].decode(name, "ignore")
             except UnicodeDecodeError:  # pragma: no cover - "ignore" leaves nothing to raise

@@ -12,12 +12,33 @@ _LONGEST_POINTER = 1024
 _HEAD_CHARACTERS = 2000
 
 _LOCK_FILES = frozenset(
-    """
-    package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock
-    pipfile.lock uv.lock pdm.lock pixi.lock cargo.lock go.sum go.work.sum composer.lock gemfile.lock
-    mix.lock flake.lock pubspec.lock podfile.lock package.resolved packages.lock.json gradle.lockfile
-    conda-lock.yml .terraform.lock.hcl
-    """.split()
+    [
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "bun.lock",
+        "deno.lock",
+        "poetry.lock",
+        "pipfile.lock",
+        "uv.lock",
+        "pdm.lock",
+        "pixi.lock",
+        "cargo.lock",
+        "go.sum",
+        "go.work.sum",
+        "composer.lock",
+        "gemfile.lock",
+        "mix.lock",
+        "flake.lock",
+        "pubspec.lock",
+        "podfile.lock",
+        "package.resolved",
+        "packages.lock.json",
+        "gradle.lockfile",
+        "conda-lock.yml",
+        ".terraform.lock.hcl",
+    ]
 )
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$")
 _SOURCE_MAP_NAME = re.compile(r"\.(?:js|mjs|cjs|css|ts)\.map$")

@@ -12,16 +12,70 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _UNSEEN = frozenset(
-    "script style noscript template svg math head iframe object canvas nav select option button".split()
+    [
+        "script",
+        "style",
+        "noscript",
+        "template",
+        "svg",
+        "math",
+        "head",
+        "iframe",
+        "object",
+        "canvas",
+        "nav",
+        "select",
+        "option",
+        "button",
+    ]
 )
 _BLOCKS = frozenset(
-    """
-    address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 h6 header hr html li main ol p pre section summary table tbody tfoot thead
-    tr ul caption
-    """.split()
+    [
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "body",
+        "center",
+        "dd",
+        "details",
+        "dialog",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "html",
+        "li",
+        "main",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "tfoot",
+        "thead",
+        "tr",
+        "ul",
+        "caption",
+    ]
 )
-_APART = frozenset("p pre table ul ol dl blockquote h1 h2 h3 h4 h5 h6 figure".split())
+_APART = frozenset(
+    ["p", "pre", "table", "ul", "ol", "dl", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "figure"]
+)
 _TITLES = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 
 
@@ -113,7 +167,7 @@ class _Page:
             self._heading = (level, self._length)
         elif self._heading is not None:
             started = self._heading[1]
-            title = "".join(self._parts)[started:] if len(self._parts) < 50 else self._tail(started)
+            title = self._tail(started)
             self.headings.append(
                 Heading(level=level, title=" ".join(title.split())[:300], start=started, end=self._length)
             )

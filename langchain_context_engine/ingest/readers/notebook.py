@@ -107,10 +107,8 @@ def _source(cell: Mapping[str, Any]) -> str | None:
     if not isinstance(source, str):
         return None
     source = source.strip("\n")
-    is_heading = cell.get("cell_type") == "heading"
+    if cell.get("cell_type") != "heading":
+        return source
     level = cell.get("level")
-    return (
-        f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 1)} {source}"
-        if is_heading
-        else source
-    )  # noqa: PLR2004
+    marks = level if isinstance(level, int) and level in range(1, 7) else 1
+    return f"{'#' * marks} {source}"

@@ -45,10 +45,7 @@ def _paragraphs(data: bytes) -> Iterator[tuple[int | None, str]]:
         raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
     # Malformed files raise anything from within: KeyError, XMLSyntaxError, BadZipFile …
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            size = sum(entry.file_size for entry in packed.infolist())
-        if size > _LARGEST_UNPACKED:
-            raise SkippedError("huge", f"{size:,} bytes once unpacked")
+        _refuse_bomb(data)
         found: list[tuple[int | None, str]] = []
         for item in docx.Document(io.BytesIO(data)).iter_inner_content():
             if isinstance(item, Table):
@@ -64,3 +61,10 @@ def _paragraphs(data: bytes) -> Iterator[tuple[int | None, str]]:
     except Exception as error:  # noqa: BLE001
         raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
     yield from ((level, text) for level, text in found if text.strip())
+
+
+def _refuse_bomb(data: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        size = sum(entry.file_size for entry in packed.infolist())
+    if size > _LARGEST_UNPACKED:
+        raise SkippedError("huge", f"{size:,} bytes once unpacked")
