@@ -18,6 +18,7 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _FEW = 8
+_LEAST_LETTERS = 3
 _NUL_SHARE = 0.5
 _LEAST_WIDE = 8
 _COHERENT = 0.25
@@ -107,7 +108,7 @@ def _detected(data: bytes) -> str:
         raise SkippedError("binary")
     western = _western(sample)
     high_bytes = sum(byte > 0x7F for byte in sample)  # noqa: PLR2004
-    if western and high_bytes <= _FEW:
+    if western and (high_bytes <= _FEW or _has_marks_only(western)):
         return "cp1252"
     from charset_normalizer import from_bytes
 
@@ -139,9 +140,18 @@ def _western(sample: bytes) -> str | None:
     return None if _NOT_WESTERN.search(text) else text
 
 
+def _letters(text: str) -> list[str]:
+    return [character for character in text if not character.isascii() and character.isalpha()]
+
+
+def _has_marks_only(text: str) -> bool:
+    """Say whether nothing but quotes and dashes is outside of ASCII."""
+    return not _letters(text)
+
+
 def _is_plausible(encoding: str, text: str, coherence: float) -> bool:
-    letters = [c for c in text if ord(c) > 0x7F and c.isalpha()]  # noqa: PLR2004
-    if not letters:
+    letters = _letters(text)
+    if len(letters) < _LEAST_LETTERS:
         return False
     looks_right = next((check for names, check in _SCRIPTS if encoding in names), None)
     if looks_right is not None:
