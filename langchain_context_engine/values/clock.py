@@ -12,6 +12,8 @@ asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 
 # Epoch seconds reach this only in the year 5138; anything beyond is milliseconds.
 _MILLISECONDS_FROM = 1e11
+_DAY_FORMATS = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
+_FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
 
 
 def moment_asked() -> float:
@@ -23,11 +25,15 @@ def moment_asked() -> float:
 def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
-    Read are: datetimes and dates, ISO 8601 strings (`Z` included), epoch seconds and
-    milliseconds as numbers or numeric strings. Naive values are UTC.
+    Read are: datetimes and dates, ISO 8601 strings (`Z` and the basic forms without hyphens
+    included), epoch seconds and milliseconds as numbers or numeric strings. Naive values are UTC.
+    Eight digits that are a day between 1900 and 2100 are that day, as a number too: as epoch seconds
+    they would be one in 1970.
 
     Example:
         >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
+        True
+        >>> read_instant("20240501") == read_instant(20240501) == read_instant("2024-05-01")
         True
         >>> read_instant("not a date") is None
         True
@@ -40,17 +46,32 @@ def read_instant(value: object) -> datetime | None:
         if isinstance(value, str):
             return _read_text(value.strip())
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return _read_epoch(float(value))
+            return _read_day(str(value)) or _read_epoch(float(value))
     except (OverflowError, ValueError, OSError):
         return None
     return None
 
 
 def _read_text(text: str) -> datetime | None:
+    if day := _read_day(text):
+        return day
     try:
         return _read_epoch(float(text))
     except ValueError:
         return read_instant(datetime.fromisoformat(text.upper()))
+
+
+def _read_day(text: str) -> datetime | None:
+    """Return the day that eight digits name, or its second that fourteen name, or None."""
+    text = text.removesuffix(".0")
+    if len(text) not in _DAY_FORMATS or not (text.isascii() and text.isdigit()):
+        return None
+    if not _FIRST_YEAR <= int(text[:4]) < _AFTER_LAST_YEAR:
+        return None
+    try:
+        return datetime.strptime(text, _DAY_FORMATS[len(text)]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def _read_epoch(seconds: float) -> datetime | None:

@@ -63,6 +63,8 @@ class _Grouping:
             self._put(start, end, trail)
             return
         begins = [max(self._line_start(entry.start), start) for entry in entries]
+        if begins[0] - start <= self.chunk_size // _SMALL_SHARE:
+            begins[0] = start  # what opens the whole goes with what comes first
         ends = [*begins[1:], end]
         open_start, open_keys = start, list[str]()
         for entry, begin, stop in zip(entries, begins, ends, strict=True):

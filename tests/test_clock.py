@@ -1,0 +1,45 @@
+"""Rules of reading instants: every way in which stores write a date."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from langchain_context_engine.values.clock import read_instant
+
+DAY = datetime(2024, 5, 1, tzinfo=UTC)
+MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("value", "instant"),
+    [
+        ("20240501", DAY),
+        (20240501, DAY),
+        (20240501.0, DAY),
+        ("2024-05-01", DAY),
+        ("2024W183", DAY),
+        ("20240501T080000Z", MORNING),
+        ("20240501T0800", MORNING),
+        ("20240501T100000+0200", MORNING),
+        ("20240501080000", MORNING),
+        (20240501080000, MORNING),
+        ("19991231", datetime(1999, 12, 31, tzinfo=UTC)),
+    ],
+)
+def test_the_basic_forms_of_iso_8601_are_dates(value, instant):
+    """F9."""
+    assert read_instant(value) == instant
+
+
+@pytest.mark.parametrize("value", [1714550400, "1714550400", 1714550400000, "1714550400000", 1714550400.0])
+def test_epoch_seconds_and_milliseconds_stay_what_they_are(value):
+    """F9."""
+    assert read_instant(value) == MORNING
+
+
+@pytest.mark.parametrize("value", [20241301, 20240230, 18991231, 21000101, 2024050, -20240501])
+def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
+    """F9."""
+    assert read_instant(value) == datetime.fromtimestamp(value, tz=UTC)
