@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
-# Steps that the parser reports: people's code needs 0.025 for a byte at most, and what needs more than
-# four times as many is what parsers choke on. Counted, not timed: the same file always gives the same.
-_FREE_STEPS = 1000
-_STEPS_PER_BYTE = 0.1
+# Steps that the parser reports: people's code needs 0.01 to 0.025 for a byte; what needs more is what
+# parsers choke on, step by step more slowly. Counted, not timed: the same file always gives the same.
+_FREE_STEPS = 500
+_STEPS_PER_BYTE = 0.03
 _PIECE = 65_536
 _ABOVE = frozenset(
     {"comment", "line_comment", "block_comment", "attribute_item", "decorator", "multiline_comment"}

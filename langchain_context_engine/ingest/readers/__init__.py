@@ -56,7 +56,7 @@ FORMATS: Mapping[str, Format] = {
     "word": Format(read_bytes=read_docx),
 }
 
-_BY_SUFFIX = {
+BY_SUFFIX = {
     suffix: name
     for name, suffixes in {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
@@ -141,7 +141,7 @@ def format_of(path: str) -> str | None:
     plain = name.name.lower()
     if plain in _BY_NAME:
         return _BY_NAME[plain]
-    if name.suffix.lower() in _BY_SUFFIX:
-        return _BY_SUFFIX[name.suffix.lower()]
+    if name.suffix.lower() in BY_SUFFIX:
+        return BY_SUFFIX[name.suffix.lower()]
     is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence"}
     return "plain" if is_named and not name.suffix else None

@@ -63,7 +63,12 @@ def _title_at(lines: list[str], number: int) -> tuple[int, int]:
         title, under = lines[number + 1].rstrip(), lines[number + 2].rstrip()
         if title.strip() and under == line and not _is_rule(title) and _is_wide(title, line):
             return number, number + 3
-    if not line or line[0].isspace() or line.startswith(".. ") or (_is_rule(line) and len(line) >= _SHORT):
+    if (
+        not line
+        or line[0].isspace()
+        or line.startswith((".. ", "| ", "- ", "* ", "+ "))
+        or (_is_rule(line) and len(line) >= _SHORT)
+    ):
         return 0, 0
     under = lines[number + 1].rstrip()
     return (number, number + 2) if _is_rule(under) and _is_wide(line, under) else (0, 0)
