@@ -166,3 +166,12 @@ def test_the_language_is_told_by_content_where_the_name_does_not_say(path, head,
 )
 def test_what_nothing_reads_is_unsupported(path, head):
     assert kind_of(path, head) is None
+
+
+def test_a_picture_within_a_document_is_no_passage():
+    picture = "![plot](data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAA" * 400 + ")"
+    read = read_records("a.md", f"# A\n\nBefore.\n\n{picture}\n\nAfter.\n".encode(), splitter=Splitter())
+    assert "Before." in read.records[0].text
+    assert "After." in read.records[-1].text
+    assert "iVBOR" not in "".join(r.text for r in read.records)
+    assert {s.reason for s in read.skipped} == {"minified"}

@@ -40,9 +40,9 @@ def index_repository(
     """Bring the collections of a git repository up to date and report what was done.
 
     `code` holds functions, methods, classes and what is left of modules; `docs` the sections of
-    documents, settings, tables, notebooks and mail; `commits` the last commits that lead to HEAD. A run gives what a first run over the
-    same files would give, and writes only the difference; one that was killed is completed by the
-    next. A folder that is no repository works too, without commits.
+    documents, settings, tables, notebooks and mail; `commits` the last commits that lead to HEAD. A
+    run gives what a first run over the same files would give, and writes only the difference; one that
+    was killed is completed by the next. A folder that is no repository works too, without commits.
 
     Args:
         path: The repository, or a folder within: then only what is below it.

@@ -18,7 +18,7 @@ from langchain_context_engine.ingest.readers.generated import (
     refuse_pointer,
 )
 from langchain_context_engine.ingest.record import Record
-from langchain_context_engine.ingest.sections import document_records
+from langchain_context_engine.ingest.sections import BLOB, document_records
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
@@ -110,7 +110,11 @@ def _read_document(
         text = _written_by_people(data) if file_format.is_data else decode(data)
         document = file_format.read_text(path, text, splitter.chunk_size)
     records = document_records(path, document, splitter, metadata)
-    return FileRead(kind="docs", records=tuple(records), skipped=document.skipped)
+    skipped = document.skipped
+    if blobs := sum(1 for _ in BLOB.finditer(document.text)):
+        detail = f"{blobs} stretches of data without a space, pictures perhaps"
+        skipped += (Skipped(where=path, reason="minified", detail=detail),)
+    return FileRead(kind="docs", records=tuple(records), skipped=skipped)
 
 
 def _written_by_people(data: bytes) -> str:

@@ -40,7 +40,8 @@ class IndexReport:
     Attributes:
         collections: The collection's name → its counts.
         skipped: Reason (binary, empty, encoding, encrypted, generated, huge, invalid, lfs, minified,
-            symlink, unreadable, unsupported; for JSON Lines invalid, empty, duplicate) → how many files or lines were left out for it.
+            symlink, unreadable, unsupported; for JSON Lines invalid, empty, duplicate) → how many files
+            or lines were left out for it.
         warnings: What a person should know.
         seconds: How long it took.
 

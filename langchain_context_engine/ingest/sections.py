@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_context_engine.ingest.changelog import release_of
+from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.ingest.split import Span, Splitter
+
+# Data rather than words: a picture in base64, a minified block. Writing without spaces is not ASCII.
+BLOB = re.compile(r"[!-~]{400,}")
+# What stands beside tests is their input; a document there is still written for people.
+_OF_PROGRAMS = frozenset({"settings", "table"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,7 @@ def document_records(
     pieces = [
         (section, section.start + start, section.start + end)
         for section in document.sections
-        for start, end in splitter(document.text[section.start : section.end])
+        for start, end in _worded(document.text[section.start : section.end], splitter)
     ]
     leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, _, _ in pieces]
     texts = [_shown(section, document.text[start:end]) for section, start, end in pieces]
@@ -129,6 +136,7 @@ def document_records(
                     **section.metadata,
                     **release_of(path, section.titles),
                     **_describe(path, section),
+                    **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
                     "start": start,
                     "end": end,
                     **_placed(path, section, *lines.between(start, end), has_lines=document.has_lines),
@@ -137,6 +145,15 @@ def document_records(
         )
         for record_id, lead, text, (section, start, end) in zip(ids, leads, texts, pieces, strict=True)
     ]
+
+
+def _worded(text: str, splitter: Splitter) -> Iterator[Span]:
+    """Yield the spans of a text, leaving out what is no words."""
+    start = 0
+    for blob in BLOB.finditer(text):
+        yield from ((start + a, start + b) for a, b in splitter(text[start : blob.start()]))
+        start = blob.end()
+    yield from ((start + a, start + b) for a, b in splitter(text[start:]))
 
 
 def _shown(section: Section, text: str) -> str:

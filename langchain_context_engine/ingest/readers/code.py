@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.outline import Definition, Outline, Unit, units_of
 from langchain_context_engine.ingest.places import code_place
 from langchain_context_engine.ingest.python import python_outline
@@ -16,12 +17,7 @@ from langchain_context_engine.ingest.trees import tree_outline
 
 _LONGEST_SIGNATURE = 300
 _LONGEST_DOCSTRING = 600
-_TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|e2e|fixtures)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest)\.py$|[_.-](?:test|tests|spec)\.\w+$|(?:Test|Tests|Spec)\.(?:java|kt|cs|php|scala|swift)$",
-)
 _TEST_SYMBOL = re.compile(r"(?:^|\.)(?:test_\w+|tests?)(?:\.|$)")
-_EXAMPLE_PATH = re.compile(r"(?:^|/)(?:examples?|samples?|demos?|docs_src|tutorials?)/")
 
 
 def outline_of(text: str, language: str) -> Outline:
@@ -121,9 +117,9 @@ def _describe(path: str, language: str, definition: Definition) -> dict[str, Any
 
 def _marks(path: str, definition: Definition) -> dict[str, bool]:
     """Return what tells tests and examples from what they try and show; nothing where neither."""
-    if definition.unit_type == "test" or _TEST_PATH.search(path) or _TEST_SYMBOL.search(definition.symbol):
+    if definition.unit_type == "test" or _TEST_SYMBOL.search(definition.symbol):
         return {"is_test": True}
-    return {"is_example": True} if _EXAMPLE_PATH.search(path) else {}
+    return path_marks(path)
 
 
 def _lead(path: str, definition: Definition, part: int | None) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-_DEEPEST = 3
+_DEEPEST = 6
+_NAMING_KEYS = frozenset({"name", "title", "id"})
 _LONGEST_KEY = 80
 
 
@@ -111,6 +112,7 @@ class _Open:
 
     entries: list[Entry]
     is_object: bool
+    owner: Entry | None = None
     is_key_next: bool = True
     count: int = 0
 
@@ -145,16 +147,19 @@ class _YamlWalk:
 
     def take(self, value: str, start: int, is_mapping: bool | None) -> None:
         """Take a node: a scalar, or the start of a mapping or a sequence (None for a scalar)."""
-        entries = self.top
+        entries, owner = self.top, None
         if self._open:
             inside = self._open[-1]
             is_key = inside.is_object and inside.is_key_next
             if len(self._open) <= _DEEPEST:
                 self._add(inside, value, start, is_key=is_key)
-            entries = inside.entries[-1].entries if inside.entries and not is_key else []
+            owner = inside.entries[-1] if inside.entries and not is_key else None
+            entries = owner.entries if owner else []
+            if owner and is_mapping is None:
+                _name_item(inside, owner, value)
             inside.is_key_next = not inside.is_key_next
         if is_mapping is not None:
-            self._open.append(_Open(entries=entries, is_object=is_mapping))
+            self._open.append(_Open(entries=entries, is_object=is_mapping, owner=owner))
 
     def _add(self, inside: _Open, value: str, start: int, *, is_key: bool) -> None:
         if is_key:
@@ -166,3 +171,10 @@ class _YamlWalk:
     def leave(self) -> None:
         """Take the end of a mapping or a sequence."""
         self._open.pop()
+
+
+def _name_item(inside: _Open, entry: Entry, value: str) -> None:
+    """Let an item of a list go by its name or title instead of its number."""
+    item = inside.owner
+    if item and item.key.isdigit() and entry.key in _NAMING_KEYS and value.strip():
+        item.key = " ".join(value.split())
