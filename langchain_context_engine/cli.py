@@ -26,7 +26,9 @@ from langchain_context_engine.commands.explain import explain
 from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of, one_line
 from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
+from langchain_context_engine.commands.ls import ls
 from langchain_context_engine.commands.mcp import mcp
+from langchain_context_engine.commands.rm import rm
 from langchain_context_engine.commands.serve import serve
 from langchain_context_engine.commands.tune import tune
 from langchain_context_engine.values.errors import ContextEngineError
@@ -38,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (demo, index, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
+for _command in (demo, index, ls, rm, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
     app.command()(_command)
 
 

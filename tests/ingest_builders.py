@@ -19,6 +19,24 @@ def git(folder, *arguments, date="2026-01-05T10:00:00Z"):
     return done.stdout.decode()
 
 
+def raw_commit(folder, headers, message=b"", *, tree=None, parents=()):
+    """Write a commit object as it stands, good or bad, and return its hash; no reference names it."""
+    tree = tree or git(folder, "write-tree").strip()
+    head = [f"tree {tree}".encode(), *(f"parent {parent}".encode() for parent in parents), *headers]
+    done = subprocess.run(
+        ["git", "-C", str(folder), "hash-object", "-t", "commit", "-w", "--stdin", "--literally"],
+        input=b"\n".join(head) + b"\n\n" + message,
+        check=True,
+        capture_output=True,
+    )
+    return done.stdout.decode().strip()
+
+
+def object_path(folder, object_id):
+    """Where a loose object stands."""
+    return folder / ".git" / "objects" / object_id[:2] / object_id[2:]
+
+
 def write_files(folder, **files):
     for name, text in files.items():
         path = folder / name.replace("__", "/").replace("_dot_", ".")

@@ -248,17 +248,3 @@ def test_wrong_arguments_are_refused_by_name(repository, client):
         index_repository(repository / "nowhere", client, WordEmbeddings())
     with pytest.raises(ConfigError, match="LangChain Embeddings"):
         index_repository(repository, client, object(), prefix="never-")
-
-
-def test_nothing_that_a_repository_configures_is_run(repository, client, prefix, tmp_path):
-    mark = tmp_path / "ran"
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
-    program.chmod(0o755)
-    for key in ("core.fsmonitor", "diff.external", "gpg.program", "core.pager"):
-        git(repository, "config", key, str(program))
-    git(repository, "config", "log.showSignature", "true")
-    git(repository, "config", "diff.x.textconv", str(program))
-    write_files(repository, _dot_gitattributes="* diff=x\n")
-    index_repository(repository, client, WordEmbeddings(), prefix=prefix)
-    assert not mark.exists()

@@ -88,12 +88,14 @@ def demo(
 
 def repository_here(folder: Path) -> Path | None:
     """Return the git repository that a folder is in; None where there is none, or it is a large one."""
-    from langchain_context_engine.ingest import git
+    from langchain_context_engine.ingest.git_files import list_files
+    from langchain_context_engine.ingest.git_repository import open_git
 
     top = next((path for path in (folder, *folder.parents) if (path / ".git").exists()), None)
-    if top is None or not git.is_repository(top):
+    git = open_git(top.resolve())[0] if top else None
+    if git is None:
         return None
-    if len(git.list_files(top)) > _MAX_FILES:
+    if len(list_files(git).paths) > _MAX_FILES:
         output.note(
             f"{top} has more than {_MAX_FILES} files: the bundled repository is used; see --repository"
         )

@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ConfigError
 
 DEFAULT_STORE = Path(".context-engine")
 
+
+def nearest_store(store: Path) -> Path:
+    """Return the default store here or, as git does, in the nearest folder above; a named one as it is."""
+    if store != DEFAULT_STORE or Store(store).exists:
+        return store
+    found = next((f / store for f in Path.cwd().parents if Store(f / store).exists), None)
+    if found is None:
+        return store
+    output.note(f"the store is {found}")
+    return found
+
+
 StoreOption = Annotated[
     Path,
-    typer.Option("--store", "-s", metavar="DIR", help="Folder of the store, or of any persistent Chroma."),
+    typer.Option(
+        "--store",
+        "-s",
+        metavar="DIR",
+        callback=nearest_store,
+        help="Folder of the store, or of any persistent Chroma; by default here or in a folder above.",
+    ),
 ]
 EmbeddingsOption = Annotated[
     str,
@@ -58,6 +79,26 @@ def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
             raise ConfigError(f"{option} takes NAME=VALUE, got {pair!r}")
         found[name.strip()] = _read_value(value)
     return found
+
+
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)(?P<binary>i?)b?", re.IGNORECASE)
+
+
+def read_size(option: str, size: str) -> int:
+    """Return a size in bytes.
+
+    Raises:
+        ConfigError: It is none.
+
+    Example:
+        >>> read_size("--max-size", "2MB"), read_size("--max-size", "1.5 KiB"), read_size("--max-size", "10")
+        (2000000, 1536, 10)
+    """
+    found = _SIZE.fullmatch(size.strip())
+    if found is None:
+        raise ConfigError(f"{option} takes a size such as 500kB, 2MB or 1GiB, got {size!r}")
+    step = 1024 if found["binary"] else 1000
+    return int(float(found["number"]) * step ** " kmg".index(found["unit"].lower() or " "))
 
 
 def read_settings(settings: Iterable[str] | None, weights: Iterable[str] | None) -> dict[str, Any]:

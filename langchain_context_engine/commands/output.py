@@ -58,9 +58,14 @@ def warn(text: object) -> None:
 @contextmanager
 def progress_bar(title: str) -> Iterator[OnProgress]:
     """Show a bar on standard error while something is done; silent where no person looks."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
     console = _console(is_error=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         tasks = {"": progress.add_task(title, total=None)}

@@ -66,6 +66,20 @@ class Store:
             raise CommandFailedError(f"store {self.folder} cannot be written: {error.strerror}") from error
         return self._client()
 
+    def client_for(self, *, is_dry: bool) -> ClientAPI:
+        """Return a client to write by; for a dry run, one that makes no store where there is none.
+
+        Raises:
+            CommandFailedError: The store cannot be written, or not be read.
+        """
+        if not is_dry:
+            return self.create()
+        if self.exists:
+            return self._client()
+        import chromadb
+
+        return chromadb.EphemeralClient()
+
     def open(self) -> ClientAPI:
         """Return a client of a store that exists.
 
@@ -169,13 +183,25 @@ class Store:
         import chromadb
 
         try:
-            return chromadb.PersistentClient(path=str(self.chroma_path))
+            # In full: Chroma takes two folders for one where their relative paths are the same.
+            return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
         except Exception as error:
             # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(
                 f"Chroma cannot open {self.chroma_path}: {type(error).__name__}; is it a Chroma folder of"
                 " this version, and may you write there?"
             ) from error
+
+
+def store_to_fill(store: Path, default: Path) -> Store:
+    """Return the store to write: the default one is looked for up to the top of the repository here."""
+    here = Path.cwd()
+    if store == default and not Store(store).exists:
+        top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+        for folder in here.parents:
+            if folder.is_relative_to(top) and Store(folder / store).exists:
+                return Store(folder / store)
+    return Store(store)
 
 
 def require_path(path: Path) -> Path:
@@ -185,5 +211,5 @@ def require_path(path: Path) -> Path:
         ConfigError: It does not.
     """
     if not path.exists():
-        raise ConfigError(f"there is no {path}; give a folder, a git repository or a .jsonl file")
+        raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
     return path

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from langchain_context_engine.demo.repository import create_demo_repository
 from langchain_context_engine.ingest import IndexReport, index_jsonl, index_repository
-from langchain_context_engine.ingest.git import run_git
 from langchain_context_engine.ingest.report import OnProgress
 
 if TYPE_CHECKING:
@@ -59,12 +58,11 @@ def require_demo() -> None:
     """Refuse where the demo cannot run.
 
     Raises:
-        ConfigError: The extra `local` or git is missing; the message says what to install.
+        ConfigError: The extra `local` is missing; the message says what to install.
     """
     from langchain_context_engine.embeddings.local import LocalEmbeddings
 
     LocalEmbeddings()
-    run_git(Path.cwd(), "version")
 
 
 def load_demo(
@@ -80,7 +78,7 @@ def load_demo(
         on_progress: Called with (done, total, label).
 
     Raises:
-        ConfigError: The extra `local` or git is missing, or there is no such folder.
+        ConfigError: The extra `local` is missing, or there is no such folder.
     """
     import chromadb
 
@@ -113,6 +111,7 @@ def load_demo(
             root,
             client,
             embeddings,
+            prefix="",
             max_commits=_MAX_COMMITS,
             metadata={"workspace_id": WORKSPACE_ID},
             on_progress=on_progress,
@@ -147,6 +146,7 @@ def _joined(reports: list[IndexReport]) -> IndexReport:
     return IndexReport(
         collections={name: counts for report in reports for name, counts in report.collections.items()},
         skipped=skipped,
+        left_out=tuple(entry for report in reports for entry in report.left_out),
         warnings=tuple(warning for report in reports for warning in report.warnings),
         seconds=sum(report.seconds for report in reports),
     )

@@ -1,4 +1,4 @@
-"""Getting data in: from a git repository, a folder or JSON Lines to Chroma collections.
+"""Getting data in: from a git repository, a folder, a file or JSON Lines to Chroma collections.
 
 Runs repeat well: ids are hashes of content, a second run writes nothing, a changed file costs only
 its changed pieces, a killed run is completed by the next.
@@ -6,15 +6,18 @@ its changed pieces, a killed run is completed by the next.
 
 from __future__ import annotations
 
-from langchain_context_engine.ingest.index import index_folder, index_jsonl, index_repository
+from langchain_context_engine.ingest.index import index_folder, index_repository
+from langchain_context_engine.ingest.index_file import index_file, index_jsonl
 from langchain_context_engine.ingest.report import CollectionReport, IndexReport
+from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Splitter
 
 __all__ = [
     "CollectionReport",
     "IndexReport",
+    "Skipped",
     "Splitter",
-    "git",
+    "index_file",
     "index_folder",
     "index_jsonl",
     "index_repository",

@@ -1,110 +1,97 @@
-"""Which files a folder offers, and what they say as text."""
+"""Reading files below a folder, and never what lies outside of it."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.readers.decoding import BYTE_ORDER_MARKS, HEAD_BYTES
 from langchain_context_engine.ingest.skipped import SkippedError
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-_ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
-# Where nothing says what to ignore, these hold what nobody wrote by hand.
-_IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
-_HEAD_BYTES = 8192
+ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
+"""Folders, and links in place of them, that are never read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file's bytes and when it was last written (epoch seconds)."""
+    """A file's bytes and when it was last written (epoch seconds), None where nothing says it."""
 
     data: bytes
-    modified_at: int
+    modified_at: int | None
 
 
 def is_wanted(path: str) -> bool:
     """Say whether a path lies outside of folders that are never read."""
-    return _ALWAYS_IGNORED.isdisjoint(path.split("/"))
+    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
 
 
-def list_folder(root: Path) -> list[str]:
-    """Return the files below a folder, as sorted relative paths, by its `.gitignore` files.
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """Reads files below a folder, and never what lies outside of it.
 
-    Linked folders are not followed.
+    Attributes:
+        root: The folder, without links in its own path.
     """
-    return sorted(_walk(root))
 
+    root: Path
+    _folders: dict[str, bool] = field(default_factory=dict)
 
-def _walk(root: Path) -> Iterator[str]:
-    specs: dict[str, GitIgnoreSpec] = {}
-    for folder, names, files in os.walk(root, followlinks=False):
-        relative = Path(folder).relative_to(root).as_posix()
-        prefix = "" if relative == "." else f"{relative}/"
-        if ".gitignore" in files:
-            specs[prefix] = _read_ignore(Path(folder) / ".gitignore")
-        names[:] = [
-            name
-            for name in names
-            if name not in _ALWAYS_IGNORED | _IGNORED_OUTSIDE_GIT
-            and not _is_ignored(f"{prefix}{name}/", specs)
-            and not (Path(folder) / name).is_symlink()
-        ]
-        for name in files:
-            if not _is_ignored(f"{prefix}{name}", specs):
-                yield f"{prefix}{name}"
+    def head(self, path: str) -> bytes:
+        """Return a file's first 8 KiB.
 
+        Raises:
+            SkippedError: It is a link or stands behind one, is no regular file, or cannot be read.
+        """
+        self._status(path)
+        return self._bytes(path, HEAD_BYTES)
 
-def _read_ignore(path: Path) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec
+    def read(self, path: str, max_bytes: int) -> SourceFile:
+        """Return a file.
 
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except OSError:
-        text = ""
-    return GitIgnoreSpec.from_lines(text.splitlines())
+        Raises:
+            SkippedError: As `head`, or it is larger than `max_bytes`.
+        """
+        status = self._status(path)
+        if status.st_size > max_bytes:
+            raise SkippedError("huge", f"{status.st_size} bytes")
+        data = self._bytes(path, max_bytes + 1)
+        if len(data) > max_bytes:  # it grew, or its size is a lie as in /proc
+            raise SkippedError("huge", f"more than {max_bytes} bytes")
+        return SourceFile(data=data, modified_at=int(status.st_mtime))
 
-
-def _is_ignored(path: str, specs: dict[str, GitIgnoreSpec]) -> bool:
-    """The deepest `.gitignore` that says anything of the path decides, as in git."""
-    for prefix in sorted(specs, key=len, reverse=True):
-        if path.startswith(prefix):
-            verdict = specs[prefix].check_file(path[len(prefix) :]).include
-            if verdict is not None:
-                return verdict
-    return False
-
-
-def read_file(path: Path, *, max_bytes: int, is_supported: bool) -> SourceFile:
-    """Return what a file holds.
-
-    Raises:
-        SkippedError: It is a symlink, no regular file, unreadable, huge, binary or of an
-            unsupported type; of the last only the first bytes are read.
-    """
-    try:
-        status = path.lstat()
-        if stat.S_ISLNK(status.st_mode):
+    def _status(self, path: str) -> os.stat_result:
+        try:
+            status = (self.root / path).lstat()
+        except (OSError, ValueError) as error:
+            raise SkippedError("unreadable", getattr(error, "strerror", "") or "") from None
+        if stat.S_ISLNK(status.st_mode) or self._is_behind_a_link(path.rpartition("/")[0]):
             raise SkippedError("symlink")
         if not stat.S_ISREG(status.st_mode):
             raise SkippedError("special")
-        if status.st_size > max_bytes:
-            raise SkippedError("huge")
-        with path.open("rb") as file:
-            data = file.read() if is_supported else file.read(_HEAD_BYTES)
-    except OSError:
-        raise SkippedError("unreadable") from None
-    if not is_supported and b"\0" in data[:_HEAD_BYTES]:
-        raise SkippedError("binary")
-    if not is_supported:
-        raise SkippedError("unsupported")
-    return SourceFile(data=data, modified_at=int(status.st_mtime))
+        return status
+
+    def _is_behind_a_link(self, folder: str) -> bool:
+        """An index may name `a/b` where `a` has become a link to anywhere."""
+        if folder not in self._folders:
+            above = folder.rpartition("/")[0]
+            is_link = (self.root / folder).is_symlink() if folder else False
+            self._folders[folder] = is_link or (bool(folder) and self._is_behind_a_link(above))
+        return self._folders[folder]
+
+    def _bytes(self, path: str, most: int) -> bytes:
+        try:
+            with (self.root / path).open("rb") as file:
+                return file.read(most)
+        except OSError as error:
+            raise SkippedError("unreadable", error.strerror or "") from None
+
+
+def is_binary(head: bytes) -> bool:
+    """Say whether a file's first bytes are those of no text."""
+    return b"\0" in head[:HEAD_BYTES] and not head.startswith(BYTE_ORDER_MARKS)
 
 
 _ESCAPED = re.compile(r"[\ud800-\udfff]")

@@ -1,17 +1,19 @@
-"""From a folder, a repository or JSON Lines to Chroma collections, again and again."""
+"""From a folder or a repository to Chroma collections, again and again."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.ingest import git
-from langchain_context_engine.ingest.files import is_wanted, list_folder
-from langchain_context_engine.ingest.json_lines import JsonLines
-from langchain_context_engine.ingest.mirror import FolderMirror, sync_commits
-from langchain_context_engine.ingest.report import IndexReport, OnProgress
+from langchain_context_engine.ingest.folder_run import FolderRun
+from langchain_context_engine.ingest.git_history import History
+from langchain_context_engine.ingest.git_repository import open_git
+from langchain_context_engine.ingest.origin import choose_prefix, origin_of, require_free
+from langchain_context_engine.ingest.report import IndexReport, OnProgress, silent
+from langchain_context_engine.ingest.selection import Selection
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
 _KINDS = ("code", "commits", "docs")
-_MAX_FILE_BYTES = 1_000_000
+MAX_FILE_BYTES = 1_000_000
 
 
 def index_repository(
@@ -29,39 +31,48 @@ def index_repository(
     client: ClientAPI,
     embeddings: Embeddings,
     *,
-    prefix: str = "",
+    prefix: str | None = None,
     collections: Iterable[str] = _KINDS,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
     max_commits: int | None = 5000,
     metadata: Mapping[str, Any] | None = None,
     splitter: Splitter | None = None,
-    max_file_bytes: int = _MAX_FILE_BYTES,
+    max_file_bytes: int = MAX_FILE_BYTES,
+    is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Bring the collections of a git repository up to date and report what was done.
 
     `code` holds functions, methods, classes and what is left of modules; `docs` the sections of
-    documents, settings, tables, notebooks and mail; `commits` the last commits that lead to HEAD. A
-    run gives what a first run over the same files would give, and writes only the difference; one that
-    was killed is completed by the next. A folder that is no repository works too, without commits.
+    documents; `commits` the last commits that lead to HEAD. A run gives what a first run over the
+    same files would give, and writes only the difference; one that was killed is completed by the
+    next. A folder that is no repository works too, without commits; so does a bare repository, whose
+    files are those of its last commit. Nothing of the repository is run, and git need not be installed.
 
     Args:
         path: The repository, or a folder within: then only what is below it.
         client: Any Chroma client.
         embeddings: What embeds new texts.
-        prefix: Goes before the collections' names.
+        prefix: Goes before the collections' names. None is what an earlier run over this folder used, else
+            nothing, else, where the store holds another folder already, the folder's name; a warning says so.
         collections: Which of code, commits and docs.
-        max_commits: How many commits the collection holds at most; None is all.
+        include: Patterns as in `.gitignore` of the files that are wanted; without any, all are.
+        exclude: Patterns of files that are left out.
+        max_commits: How many commits the collection holds at most; None is all. A warning says when there
+            are more.
         metadata: More for every record, for example `{"workspace_id": "acme"}`.
         splitter: How long units and sections are cut; by default at 1,600 characters.
         max_file_bytes: Larger files are skipped as huge.
-        on_progress: Called with (done, total, "files" or "commits").
+        is_dry: Report what would be done, and embed and write nothing.
+        on_progress: Called with (done, total, "dates", "files" or "commits").
 
     Returns:
-        Counts for each collection, by its full name.
+        Counts for each collection, by its full name, and what was left out.
 
     Raises:
-        ConfigError: No such folder, a name or a number is not valid, or a collection was made with
-            another embedding model or from another folder.
+        ConfigError: No such folder, a name, a pattern or a number is not valid, or a collection was made
+            with another embedding model or, where a prefix is given, from another folder.
         EmbeddingError: A vector is unusable.
 
     Example:
@@ -79,44 +90,44 @@ def index_repository(
     kinds = _chosen(collections)
     _check_number("max_commits", max_commits, may_be_none=True)
     _check_number("max_file_bytes", max_file_bytes)
+    wanted = Selection(include, exclude)
+    git, reason = open_git(root)
+    warnings: list[str] = []
+    if git is None and ("commits" in kinds or reason):
+        kinds = [kind for kind in kinds if kind != "commits"]
+        warnings.append(
+            f"{root} is read as a folder, without commits: {reason or 'it is in no git repository'}"
+        )
+    origin = origin_of(root, git, client)
     for kind in kinds:
-        check_collection_name(f"{prefix}{kind}")
-    is_repository = git.is_repository(root)
-    warnings: tuple[str, ...] = ()
-    if "commits" in kinds and not is_repository:
-        kinds.remove("commits")
-        warnings = (f"{root} is no git repository, or git is not installed: there are no commits",)
-    writers = {
-        kind: CollectionWriter(client, f"{prefix}{kind}", embeddings, root=str(root)) for kind in kinds
-    }
-    progress = on_progress or _silent
-    splitter = splitter or Splitter()
-    paths = [p for p in (git.list_files(root) if is_repository else list_folder(root)) if is_wanted(p)]
-    mirror = FolderMirror(
+        check_collection_name(f"{prefix or ''}{kind}")
+    if prefix is None:
+        prefix, told = choose_prefix(client, origin, kinds)
+        warnings += told
+    require_free(client, origin, prefix, kinds)
+    run = FolderRun(
         root=root,
-        writers={kind: writers[kind] for kind in kinds if kind != "commits"},
-        splitter=splitter,
+        history=None if git is None else History(git),
+        writers={
+            kind: CollectionWriter(
+                client, f"{prefix}{kind}", embeddings, remembers=origin.remembered, is_dry=is_dry
+            )
+            for kind in kinds
+        },
+        wanted=wanted,
+        splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
-    )
-    skipped: Mapping[str, int] = {}
-    if mirror.writers:
-        changed_at = git.last_changes(root, paths) if is_repository else {}
-        skipped, more = mirror.sync(paths, changed_at, progress)
-        warnings += more
-    if "commits" in kinds:
-        sync_commits(
-            root,
-            writers["commits"],
-            max_commits=max_commits,
-            splitter=splitter,
-            metadata=metadata or {},
-            on_progress=progress,
-        )
-    return IndexReport(
-        collections={writer.name: writer.report for writer in writers.values()},
-        skipped=dict(skipped),
+        max_commits=max_commits,
+        on_progress=on_progress or silent,
         warnings=warnings,
+    )
+    run.do()
+    return IndexReport(
+        collections={writer.name: writer.report for writer in run.writers.values()},
+        skipped=dict(Counter(entry.reason for entry in run.skipped)),
+        left_out=tuple(run.skipped),
+        warnings=tuple(run.warnings),
         seconds=time.perf_counter() - started,
     )
 
@@ -126,11 +137,14 @@ def index_folder(
     client: ClientAPI,
     embeddings: Embeddings,
     *,
-    prefix: str = "",
+    prefix: str | None = None,
     collections: Iterable[str] = ("code", "docs"),
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
     metadata: Mapping[str, Any] | None = None,
     splitter: Splitter | None = None,
-    max_file_bytes: int = _MAX_FILE_BYTES,
+    max_file_bytes: int = MAX_FILE_BYTES,
+    is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
     """Bring the collections `code` and `docs` of a folder up to date: see `index_repository`."""
@@ -140,62 +154,13 @@ def index_folder(
         embeddings,
         prefix=prefix,
         collections=collections,
+        include=include,
+        exclude=exclude,
         metadata=metadata,
         splitter=splitter,
         max_file_bytes=max_file_bytes,
+        is_dry=is_dry,
         on_progress=on_progress,
-    )
-
-
-def index_jsonl(
-    path: str | Path,
-    collection_name: str,
-    client: ClientAPI,
-    embeddings: Embeddings,
-    mapping: Mapping[str, str] | None = None,
-    *,
-    metadata: Mapping[str, Any] | None = None,
-    delete_missing: bool = False,
-    on_progress: OnProgress | None = None,
-) -> IndexReport:
-    """Bring a collection up to date with a JSON Lines file and report what was done.
-
-    Args:
-        path: The file: one object a line.
-        collection_name: The collection.
-        client: Any Chroma client.
-        embeddings: What embeds new texts.
-        mapping: Target (`text`, `id`, a metadata name) → field of the object, dots for nested ones;
-            fields that are not named keep their own names.
-        metadata: More for every record, for example `{"kind": "memory"}`.
-        delete_missing: Delete what the collection holds and the file does not.
-        on_progress: Called with (done, total, the collection's name).
-
-    Returns:
-        Counts for the collection; lines that are no object with a text, or have none, are skipped, as
-        are earlier lines with an id that comes again.
-
-    Raises:
-        ConfigError: No such file, no line with a text, a bad name, or another embedding model.
-        EmbeddingError: A vector is unusable.
-    """
-    started = time.perf_counter()
-    lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
-    check_collection_name(collection_name)
-    survey = lines.survey()
-    last_lines, skipped = survey.last_lines, survey.counts
-    writer = CollectionWriter(client, collection_name, embeddings)
-    progress = on_progress or _silent
-    for done, record in enumerate(lines.records(last_lines), 1):
-        writer.put([record])
-        progress(done, len(last_lines), collection_name)
-    if delete_missing:
-        writer.delete([record_id for record_id, _ in writer.stored_metadata() if record_id not in last_lines])
-    writer.flush()
-    return IndexReport(
-        collections={writer.name: writer.report},
-        skipped=dict(skipped),
-        seconds=time.perf_counter() - started,
     )
 
 
@@ -219,7 +184,3 @@ def _check_number(name: str, value: object, *, may_be_none: bool = False) -> Non
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ConfigError(f"{name} must be a whole number of 0 or more, got {value!r}")
-
-
-def _silent(_done: int, _total: int, _label: str) -> None:
-    """Show no progress."""

@@ -1,30 +1,38 @@
-"""Keeping collections in step with a folder's files and a repository's commits."""
+"""Keeping collections in step with a folder's files."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from langchain_context_engine.ingest import git
-from langchain_context_engine.ingest.files import (
-    SourceFile,
-    display_path,
-    read_file,
-)
+from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
 from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, kind_of, read_records
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+from langchain_context_engine.ingest.readers.generated import refuse_pointer
+from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, FileRead, kind_of, read_records
 from langchain_context_engine.ingest.record import clean_metadata, content_id
 from langchain_context_engine.ingest.report import OnProgress
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter
 
-_COMMITS_AT_ONCE = 500
+_MOST_REMEMBERED = 100
+_LEFT_OUT = "file_left_out"
+
+
+class Files(Protocol):
+    """Where files are read from: a folder, or the last commit of a bare repository."""
+
+    def head(self, path: str) -> bytes:
+        """Return a file's first 8 KiB, or raise SkippedError."""
+        ...
+
+    def read(self, path: str, max_bytes: int) -> SourceFile:
+        """Return a file, or raise SkippedError."""
+        ...
 
 
 @dataclass(slots=True)
@@ -33,10 +41,15 @@ class _StoredFile:
 
     ids: set[str] = field(default_factory=set)
     states: set[tuple[Any, Any]] = field(default_factory=set)
+    left_out: str = "[]"
 
     def is_complete(self, file_hash: str) -> bool:
         """All records are there and all of them are of this state: not so after a kill."""
         return self.states == {(file_hash, len(self.ids))}
+
+    def skipped(self) -> list[Skipped]:
+        """Return what was left out of the file when it was read."""
+        return [Skipped(where=w, reason=r, detail=d) for w, r, d in json.loads(self.left_out)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,87 +57,111 @@ class FolderMirror:
     """Brings collections to what a folder's files say now.
 
     Attributes:
-        root: The folder.
+        files: Where the files are read from.
         writers: `code`, `docs` → where their records go; what is not named is not read.
+        date_of: The date of a file that was read, epoch seconds; None where it is unknown.
         splitter: How long units are cut.
         metadata: More for every record.
         max_file_bytes: Larger files are skipped as huge.
     """
 
-    root: Path
+    files: Files
     writers: Mapping[str, CollectionWriter]
+    date_of: Callable[[str, SourceFile], int | None]
     splitter: Splitter
     metadata: Mapping[str, Any]
     max_file_bytes: int
 
-    def sync(
-        self, paths: Sequence[str], changed_at: Mapping[str, int], on_progress: OnProgress
-    ) -> tuple[Counter[str], tuple[str, ...]]:
-        """Write what is new or changed, delete what is gone; return skipped counts and warnings.
+    def sync(self, paths: Sequence[str], on_progress: OnProgress) -> tuple[Skipped, ...]:
+        """Write what is new or changed, delete what is gone; return what was left out.
 
         A file whose bytes and date are as stored is read but not parsed, embedded or written.
 
         Args:
-            paths: The files, relative to the root.
-            changed_at: Path → epoch seconds; a file without one gets its time of writing.
+            paths: The files.
             on_progress: Called after each file.
         """
-        stored = {kind: _stored_files(writer) for kind, writer in self.writers.items()}
-        skipped: Counter[str] = Counter()
+        # Both kinds may go into one collection.
+        distinct = {id(writer): (writer, _stored_files(writer)) for writer in self.writers.values()}
+        stored = {kind: distinct[id(writer)][1] for kind, writer in self.writers.items()}
+        skipped: list[Skipped] = []
         for number, path in enumerate(paths, 1):
-            kind = kind_of(path, _head(self.root / path))
-            if kind is None or kind in self.writers:
-                try:
-                    self._sync_file(path, kind, changed_at.get(path), stored.get(kind or "", {}))
-                except SkippedError as reason:
-                    skipped[reason.reason] += 1
-                    if reason.reason == "unreadable":  # it may be readable again: keep what is known
-                        stored.get(kind or "", {}).pop(display_path(path), None)
+            shown = display_path(path)
+            try:
+                skipped += self._sync_file(path, shown, stored)
+            except SkippedError as error:
+                skipped.append(Skipped(where=shown, reason=error.reason, detail=error.detail))
+                if error.reason == "unreadable":  # it may be readable again: keep what is known
+                    for files in stored.values():
+                        files.pop(shown, None)
             on_progress(number, len(paths), "files")
-        for kind, writer in self.writers.items():
-            writer.delete(record_id for gone in stored[kind].values() for record_id in gone.ids)
+        for writer, left in distinct.values():
+            writer.delete(record_id for gone in left.values() for record_id in gone.ids)
             writer.flush()
-        return skipped, _missing_grammars(paths) if "code" in self.writers else ()
+        return tuple(skipped)
 
     def _sync_file(
-        self, path: str, kind: str | None, changed_at: int | None, stored: dict[str, _StoredFile]
-    ) -> None:
-        source = read_file(self.root / path, max_bytes=self.max_file_bytes, is_supported=kind is not None)
-        writer, shown = self.writers[str(kind)], display_path(path)
-        created_at = source.modified_at if changed_at is None else changed_at
-        file_hash = self._file_hash(path, source, created_at)
-        known = stored.get(shown, _StoredFile())
-        if known.is_complete(file_hash):
-            del stored[shown]
-            writer.count_unchanged(len(known.ids))
-            return
-        records = read_records(
-            shown, source.data, splitter=self.splitter, metadata={**self.metadata, "created_at": created_at}
-        ).records
-        state = {"file_hash": file_hash, "file_records": len(records)}
-        writer.put(replace(record, metadata={**record.metadata, **state}) for record in records)
-        stored.pop(shown, None)
-        ids = {record.id for record in records}
-        gone = known.ids - ids
-        writer.delete(gone)
-        writer.count_replaced(min(len(gone), len(ids - known.ids)))
+        self, path: str, shown: str, stored: Mapping[str, dict[str, _StoredFile]]
+    ) -> Sequence[Skipped]:
+        head = self.files.head(path)
+        refuse_pointer(head)
+        kind = kind_of(shown, head)
+        if kind is None:
+            raise SkippedError("binary" if is_binary(head) else "unsupported")
+        if kind not in self.writers:
+            return ()
+        source = self.files.read(path, self.max_file_bytes)
+        created_at = self.date_of(path, source)
+        file_hash = self._file_hash(shown, source, created_at)
+        complete = _complete(stored, shown, file_hash)
+        if complete is not None:
+            file = stored[complete].pop(shown)
+            self.writers[complete].count_unchanged(len(file.ids))
+            return file.skipped()
+        dated = self.metadata if created_at is None else {**self.metadata, "created_at": created_at}
+        read = read_records(shown, source.data, splitter=self.splitter, metadata=dated)
+        if read.kind in self.writers:
+            known = stored[read.kind].pop(shown, _StoredFile())
+            _put(read, file_hash, known, self.writers[read.kind])
+        return read.skipped
 
-    def _file_hash(self, path: str, source: SourceFile, created_at: int) -> str:
+    def _file_hash(self, path: str, source: SourceFile, created_at: int | None) -> str:
         """Return what tells one state of a file, and of the way it is read, from another."""
         setup = (EXTRACTION_VERSION, self.splitter.chunk_size, self.splitter.overlap, created_at)
-        has_parser = load_parser(language_of(path) or "") is not None
+        has_parser = load_parser(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())
 
 
-def _head(path: Path) -> bytes:
-    try:
-        if path.is_symlink() or not path.is_file():
-            return b""
-        with path.open("rb") as file:
-            return file.read(8192)
-    except OSError:
-        return b""
+def _put(read: FileRead, file_hash: str, known: _StoredFile, writer: CollectionWriter) -> None:
+    """Write a file's records in place of those that are known."""
+    records = [record for record in read.records if record.text.strip()]
+    ids = {record.id for record in records}
+    state = {"file_hash": file_hash, "file_records": len(ids)}
+    noted = {_LEFT_OUT: _as_json(read.skipped)} if read.skipped else {}
+    writer.put(
+        replace(record, metadata={**record.metadata, **state, **({} if number else noted)})
+        for number, record in enumerate(records)
+    )
+    gone = known.ids - ids
+    writer.delete(gone)
+    writer.count_replaced(min(len(gone), len(ids - known.ids)))
+
+
+def missing_grammars(paths: Iterable[str]) -> tuple[str, ...]:
+    """Return a warning that names the languages whose grammar is not installed; () where none is missing."""
+    languages = {language_of(path) or "" for path in paths} & GRAMMARS.keys()
+    missing = sorted(language for language in languages if load_parser(language) is None)
+    install = 'pip install "langchain-context-engine[code]"'
+    return (f"{', '.join(missing)}: cut by lines, not by functions; {install}",) if missing else ()
+
+
+def _complete(stored: Mapping[str, dict[str, _StoredFile]], path: str, file_hash: str) -> str | None:
+    """Return the kind under which a file stands as it is; its content may have said it, and not its name."""
+    for kind, files in stored.items():
+        if path in files and files[path].is_complete(file_hash):
+            return kind
+    return None
 
 
 def _stored_files(writer: CollectionWriter) -> dict[str, _StoredFile]:
@@ -135,45 +172,9 @@ def _stored_files(writer: CollectionWriter) -> dict[str, _StoredFile]:
             known = files.setdefault(str(metadata.get("path")), _StoredFile())
             known.ids.add(record_id)
             known.states.add((metadata["file_hash"], metadata.get("file_records")))
+            known.left_out = str(metadata.get(_LEFT_OUT, known.left_out))
     return files
 
 
-def _missing_grammars(paths: Iterable[str]) -> tuple[str, ...]:
-    languages = {language_of(path) or "" for path in paths} & GRAMMARS.keys()
-    missing = sorted(language for language in languages if load_parser(language) is None)
-    install = 'pip install "langchain-context-engine[code]"'
-    return (f"{', '.join(missing)}: cut by lines, not by functions; {install}",) if missing else ()
-
-
-def sync_commits(
-    root: Path,
-    writer: CollectionWriter,
-    *,
-    max_commits: int | None,
-    splitter: Splitter,
-    metadata: Mapping[str, Any],
-    on_progress: OnProgress,
-) -> None:
-    """Bring a collection to the last commits of a repository; only new ones are read."""
-    wanted = git.commit_ids(root, max_commits)
-    common = clean_metadata(metadata)
-    known, gone = set(), []
-    still_there = set(wanted)
-    for record_id, stored in writer.stored_metadata():
-        if stored.get("kind") != "commit" or "sha" not in stored:
-            continue
-        if stored["sha"] not in still_there:
-            gone.append(record_id)
-        elif record_id == stored["sha"] and all(stored.get(k) == v for k, v in common.items()):
-            known.add(record_id)
-            writer.count_unchanged(1)
-    new = [sha for sha in wanted if sha not in known]
-    for start in range(0, len(new), _COMMITS_AT_ONCE):
-        batch = new[start : start + _COMMITS_AT_ONCE]
-        # The record that says a commit is known comes after its other parts, or a kill could lose these.
-        writer.put(reversed(git.commit_records(root, batch, splitter, metadata)))
-        on_progress(len(known) + start + len(batch), len(wanted), "commits")
-    if not new:
-        on_progress(len(wanted), len(wanted), "commits")
-    writer.delete(gone)
-    writer.flush()
+def _as_json(skipped: Sequence[Skipped]) -> str:
+    return json.dumps([[s.where, s.reason, s.detail] for s in skipped[:_MOST_REMEMBERED]], ensure_ascii=False)

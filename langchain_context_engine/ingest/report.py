@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.values.errors import UnknownNameError
 
 OnProgress = Callable[[int, int, str], None]
 """Called with (done, total, label); `done` never falls and ends at `total`."""
+
+
+def silent(_done: int, _total: int, _label: str) -> None:
+    """Show no progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +44,10 @@ class IndexReport:
 
     Attributes:
         collections: The collection's name → its counts.
-        skipped: Reason (binary, empty, encoding, encrypted, generated, huge, invalid, lfs, minified,
-            symlink, unreadable, unsupported; for JSON Lines invalid, empty, duplicate) → how many files
-            or lines were left out for it.
+        skipped: Reason (binary, corrupt, excluded, huge, lfs, minified, missing, repository, special,
+            submodule, symlink, unreadable, unsupported, …; for JSON Lines invalid, empty, duplicate) → how
+            many files, lines or commits were left out for it.
+        left_out: The files, parts of files and commits among these, each with its place and reason.
         warnings: What a person should know.
         seconds: How long it took.
 
@@ -53,6 +59,7 @@ class IndexReport:
 
     collections: Mapping[str, CollectionReport] = field(default_factory=dict)
     skipped: Mapping[str, int] = field(default_factory=dict)
+    left_out: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = 0.0
 

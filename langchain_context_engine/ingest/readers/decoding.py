@@ -9,14 +9,17 @@ from collections.abc import Callable
 from langchain_context_engine.ingest.skipped import SkippedError
 
 HEAD_BYTES = 8192
+"""How much of a file says what it is."""
 _SAMPLE_BYTES = 32_768
-_BYTE_ORDER_MARKS = (
+_ENCODING_OF_MARK = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+BYTE_ORDER_MARKS = tuple(mark for mark, _ in _ENCODING_OF_MARK)
+"""How a text in one of Unicode's encodings may begin."""
 _FEW = 8
 _LEAST_LETTERS = 3
 _NUL_SHARE = 0.5
@@ -63,7 +66,7 @@ def is_minified(text: str) -> bool:
 
 
 def _decoded(data: bytes) -> str:
-    mark = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    mark = next((name for mark, name in _ENCODING_OF_MARK if data.startswith(mark)), None)
     try:
         if mark:
             return data.decode(mark)

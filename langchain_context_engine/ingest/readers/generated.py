@@ -58,7 +58,7 @@ def refuse_pointer(data: bytes) -> None:
         SkippedError: lfs.
     """
     if len(data) < _LONGEST_POINTER and data.startswith(_LARGE_FILE_POINTER):
-        raise SkippedError("lfs")
+        raise SkippedError("lfs", "its content was not fetched; see: git lfs pull")
 
 
 def is_lock_file(path: str) -> bool:

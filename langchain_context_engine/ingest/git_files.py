@@ -1,0 +1,234 @@
+"""A repository's files: which there are, what they hold and when each last changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pygit2
+
+from langchain_context_engine.ingest.files import SourceFile, display_path
+from langchain_context_engine.ingest.git_history import History
+from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.walk import Rules, list_folder, read_rules
+
+_SUBMODULE, _LINK = 0o160000, 0o120000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The files of a folder.
+
+    Attributes:
+        paths: Relative to the folder, sorted.
+        skipped: What is left out before it is looked at.
+        absent: How many tracked files are not in the working tree.
+    """
+
+    paths: tuple[str, ...]
+    skipped: tuple[Skipped, ...] = ()
+    absent: int = 0
+
+
+def list_files(git: GitFolder) -> Listing:
+    """Return tracked and new files, without what `.gitignore` names; of a bare repository those at HEAD."""
+    tracked, skipped = _tracked(git)
+    inside = {path[len(git.prefix) :] for path in tracked if path.startswith(git.prefix)}
+    skipped = [replaced for entry in skipped if (replaced := _within(entry, git.prefix))]
+    if git.is_bare:
+        return Listing(paths=tuple(sorted(inside)), skipped=tuple(skipped))
+    present = {path for path in inside if os.path.lexists(git.folder / path)}
+    new, unreadable = list_folder(git.folder, tracked=inside, rules=_rules_above(git))
+    known = {entry.where for entry in skipped}
+    return Listing(
+        paths=tuple(sorted(present | (set(new) - known))),
+        skipped=(*skipped, *(entry for entry in unreadable if entry.where not in known)),
+        absent=len(inside) - len(present),
+    )
+
+
+def _tracked(git: GitFolder) -> tuple[list[str], list[Skipped]]:
+    entries = head_entries(git) if git.is_bare else _index_entries(git)
+    paths = [path for path, (_, mode) in entries.items() if mode != _SUBMODULE]
+    submodules = [path for path, (_, mode) in entries.items() if mode == _SUBMODULE]
+    return paths, [Skipped(where=path, reason="submodule") for path in submodules]
+
+
+def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
+    """Return what the index names; an index that libgit2 cannot read is as HEAD."""
+    try:
+        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in git.repository.index}
+    except GIT_ERRORS:
+        return head_entries(git)
+
+
+def head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
+    """Return path, from the top of the repository → (hash, mode) of every file at HEAD; {} without one."""
+    if git.head is None:
+        return {}
+    try:
+        index = pygit2.Index()
+        index.read_tree(git.repository[git.head].peel(pygit2.Tree))
+        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in index}
+    except GIT_ERRORS:
+        return _readable_entries(git)
+
+
+def _readable_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
+    """Return the files of those folders at HEAD that can be read; a missing one costs itself."""
+    found: dict[str, tuple[str, int]] = {}
+    history = History(git)
+    commit = history.read(git.head or "")
+    waiting = [("", commit.tree)] if commit else []
+    while waiting:
+        prefix, tree_id = waiting.pop()
+        try:
+            entries = list(git.repository[tree_id])  # type: ignore[call-overload]
+        except (*GIT_ERRORS, TypeError):
+            continue
+        for entry in entries:
+            path = prefix + os.fsdecode(entry.raw_name)
+            if entry.type_str == "tree":
+                waiting.append((f"{path}/", str(entry.id)))
+            else:
+                found[path] = (str(entry.id), int(entry.filemode))
+    return found
+
+
+def _within(entry: Skipped, prefix: str) -> Skipped | None:
+    if not entry.where.startswith(prefix):
+        return None
+    return Skipped(where=display_path(entry.where[len(prefix) :]), reason=entry.reason, detail=entry.detail)
+
+
+def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
+    """Return what git ignores beside the `.gitignore` files of the folder itself, the weightiest first."""
+    names = git.prefix.rstrip("/").split("/") if git.prefix else []
+    found: list[Rules] = []
+    for depth in range(len(names) - 1, -1, -1):
+        path = Path(git.repository.workdir or "", *names[:depth], ".gitignore")
+        found += read_rules(path, above="/".join(names[depth:]) + "/")
+    found += read_rules(git.common / "info" / "exclude", above=git.prefix)
+    try:
+        excludes = git.repository.config["core.excludesFile"]
+    except GIT_ERRORS:
+        excludes = None
+    if not excludes:
+        excludes = os.path.join(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git/ignore")  # noqa: PTH118
+    return (*found, *read_rules(Path(excludes).expanduser(), above=git.prefix))
+
+
+@dataclass(frozen=True, slots=True)
+class HeadFiles:
+    """Reads the files of a bare repository, which are those of its HEAD."""
+
+    git: GitFolder
+    _entries: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    def head(self, path: str) -> bytes:
+        """Return a file's first 8 KiB.
+
+        Raises:
+            SkippedError: It is a link or missing.
+        """
+        return bytes(self._blob(path).data[:HEAD_BYTES])
+
+    def read(self, path: str, max_bytes: int) -> SourceFile:
+        """Return a file.
+
+        Raises:
+            SkippedError: It is a link, missing, or larger than `max_bytes`.
+        """
+        blob = self._blob(path)
+        if blob.size > max_bytes:
+            raise SkippedError("huge", f"{blob.size} bytes")
+        return SourceFile(data=bytes(blob.data), modified_at=None)
+
+    def _blob(self, path: str) -> pygit2.Blob:
+        if not self._entries:
+            self._entries.update(head_entries(self.git))
+        blob_id, mode = self._entries[path]
+        if mode == _LINK:
+            raise SkippedError("symlink")
+        try:
+            found = self.git.repository[blob_id]
+        except KeyError:
+            raise SkippedError("missing", "its content is not in this clone") from None
+        except GIT_ERRORS as error:
+            raise SkippedError("corrupt", " ".join(str(error).split())) from None
+        if not isinstance(found, pygit2.Blob):
+            raise SkippedError("corrupt", "it is no file")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class FileDates:
+    """When files last changed.
+
+    Attributes:
+        git: The repository.
+        committed: Path → epoch seconds of the last commit that changed it; those of which history does not
+            tell it are absent.
+        blobs: Path, from the top of the repository → (hash, mode) at HEAD.
+    """
+
+    git: GitFolder
+    committed: Mapping[str, int]
+    blobs: Mapping[str, tuple[str, int]]
+
+    def date_of(self, path: str, source: SourceFile) -> int | None:
+        """Return the date of a file: that of its last commit, of a changed or new one that of its writing."""
+        full = f"{self.git.prefix}{path}"
+        at_head = self.blobs.get(full)
+        if at_head is None or not self._is_unchanged(full, source.data, at_head[0]):
+            return source.modified_at
+        return self.committed.get(path)
+
+    def _is_unchanged(self, path: str, data: bytes, blob_id: str) -> bool:
+        if blob_id in (_blob_id(data), _blob_id(data.replace(b"\r\n", b"\n"))):
+            return True
+        try:
+            # A filter's doing, as LFS: git knows it by the time and size at checkout.
+            return self.git.repository.status_file(path) == pygit2.enums.FileStatus.CURRENT
+        except GIT_ERRORS:
+            return False
+
+
+def _blob_id(data: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def file_dates(
+    history: History, paths: Sequence[str], on_progress: Callable[[int, int, str], None]
+) -> FileDates:
+    """Return when the files of a folder last changed, by the commits that lead to HEAD.
+
+    What a shallow clone's oldest commits hold was changed then or before: its date is unknown.
+
+    Args:
+        history: The repository's.
+        paths: The files, relative to the folder.
+        on_progress: Called with (files whose date is known, all, "dates").
+    """
+    git = history.git
+    blobs = head_entries(git)
+    wanted = {os.fsencode(path) for path in paths if f"{git.prefix}{path}" in blobs}
+    total = len(wanted)
+    found: dict[str, int] = {}
+    for number, commit in enumerate(history.commits()):
+        if not wanted:
+            break
+        # What is left at a cut has no date, but another branch may still tell of it.
+        if not commit.is_cut:
+            dated = wanted & history.changed_paths(commit)
+            found.update((os.fsdecode(path), commit.committed_at) for path in dated)
+            wanted -= dated
+        if number % 200 == 0:
+            on_progress(total - len(wanted), total, "dates")
+    on_progress(total, total, "dates")
+    return FileDates(git=git, committed={p: at for p, at in found.items() if at}, blobs=blobs)

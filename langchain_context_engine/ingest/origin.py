@@ -1,0 +1,165 @@
+"""Which collections mirror a folder, and under which name: it may have moved, or the store hold another."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
+from langchain_context_engine.values.errors import ConfigError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+_FOLDER, _ABOVE, _COMMIT, _WITHIN = "indexed_folder", "indexed_above", "indexed_commit", "indexed_within"
+_UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
+_LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What is indexed, and how a collection that mirrors it remembers it.
+
+    Attributes:
+        path: The folder, or a single file.
+        git: Its repository; None where it is in none.
+        above: How many folders it stands above the store; None where the store is elsewhere.
+    """
+
+    path: Path
+    git: GitFolder | None = None
+    above: int | None = None
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """What a collection remembers of it."""
+        commit = self.git.head if self.git else None
+        fields = {_FOLDER: str(self.path), _ABOVE: self.above, _COMMIT: commit, _WITHIN: self.within}
+        return {key: value for key, value in fields.items() if value is not None}
+
+    @property
+    def within(self) -> str | None:
+        """Its place in its repository, "." at the top; None outside of one."""
+        if self.git is None:
+            return None
+        top = self.git.folder.parents[self.git.prefix.count("/") - 1] if self.git.prefix else self.git.folder
+        return self.path.relative_to(top).as_posix()
+
+    def is_of(self, metadata: Mapping[str, Any]) -> bool:
+        """Say whether a collection mirrors this: the same folder, or one that has moved here."""
+        folder = metadata.get(_FOLDER)
+        if folder is None:
+            return False
+        if self.above is not None and self.above == metadata.get(_ABOVE):
+            return True  # the store moved with it
+        if folder == str(self.path):
+            return True
+        return not os.path.lexists(folder) and self._has_moved_from(metadata)
+
+    def _has_moved_from(self, metadata: Mapping[str, Any]) -> bool:
+        """A repository that moved still holds the commit that was indexed last."""
+        commit = metadata.get(_COMMIT)
+        if commit is None:
+            return self.path.is_dir() or self.path.name == Path(metadata[_FOLDER]).name
+        try:
+            is_here = self.git is not None and commit in self.git.repository
+        except GIT_ERRORS:
+            return False
+        return is_here and metadata.get(_WITHIN) == self.within
+
+
+def origin_of(path: Path, git: GitFolder | None, client: ClientAPI) -> Origin:
+    """Return what is indexed, as a store sees it."""
+    settings = client.get_settings()
+    above = None
+    if settings.is_persistent:
+        parents = list(Path(settings.persist_directory).resolve().parents)
+        above = parents.index(path) + 1 if path in parents else None
+    return Origin(path=path, git=git, above=above)
+
+
+def choose_prefix(client: ClientAPI, origin: Origin, kinds: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return what goes before the collections' names, and a warning where it is none that anybody chose.
+
+    It is what an earlier run over the same folder used, else nothing, else the folder's name.
+    """
+    known = _metadata(client)
+    earlier = {
+        name.removesuffix(kind)
+        for name, metadata in known.items()
+        for kind in ("code", "commits", "docs")
+        if name.endswith(kind) and origin.is_of(metadata)
+    }
+    for prefix in sorted(earlier) or [""]:
+        if not _taken(known, origin, prefix, kinds):
+            return prefix, ()
+    prefix = next(
+        prefix
+        for prefix in _names(origin.path.name, "-")
+        if not any(f"{prefix}{kind}" in known for kind in ("code", "commits", "docs"))
+    )
+    others = sorted({folder for _, folder in _taken(known, origin, "", kinds)})
+    own = ", ".join(f"{prefix}{kind}" for kind in kinds)
+    told = (
+        f"this store holds {' and '.join(others)} already: {origin.path} goes into collections of its own,"
+        f" {own}; --name gives it another name"
+    )
+    return prefix, (told,)
+
+
+def choose_name(client: ClientAPI, origin: Origin) -> str:
+    """Return the collection of a single file: that of an earlier run, else its name without the suffix."""
+    known = _metadata(client)
+    for name, metadata in known.items():
+        if origin.is_of(metadata):
+            return name
+    stem = _fit(origin.path.stem)
+    if len(stem) >= 3 and _FOLDER not in known.get(stem, {}):  # noqa: PLR2004 (Chroma's shortest name)
+        return stem
+    return next(name for name in _names(origin.path.name, "") if name not in known)
+
+
+def require_free(client: ClientAPI, origin: Origin, prefix: str, kinds: Sequence[str]) -> None:
+    """Refuse names whose collections mirror another folder that still exists.
+
+    Raises:
+        ConfigError: One does.
+    """
+    for name, other in _taken(_metadata(client), origin, prefix, kinds):
+        raise ConfigError(
+            f"collection {name!r} mirrors another folder, {other}; index this one under a name of its own"
+            " (--name, or prefix in Python), or delete the collection first (context-engine rm)"
+        )
+
+
+def _taken(
+    known: Mapping[str, Mapping[str, Any]], origin: Origin, prefix: str, kinds: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return (collection, folder) of those that mirror something else."""
+    wanted = [f"{prefix}{kind}" for kind in kinds]
+    found = [(name, known[name]) for name in wanted if name in known]
+    return [
+        (name, str(metadata[_FOLDER]))
+        for name, metadata in found
+        if _FOLDER in metadata and not origin.is_of(metadata)
+    ]
+
+
+def _metadata(client: ClientAPI) -> dict[str, Mapping[str, Any]]:
+    return {str(c.name): c.metadata or {} for c in client.list_collections()}
+
+
+def _names(name: str, end: str) -> Iterable[str]:
+    fit = _fit(name) or "folder"
+    fit = fit if end or len(fit) >= 3 else f"file-{fit}"  # noqa: PLR2004 (Chroma's shortest name)
+    return (f"{fit}{f'-{number}' if number > 1 else ''}{end}" for number in count(1))
+
+
+def _fit(name: str) -> str:
+    """Return what is left of a name in a collection's."""
+    return _UNFIT.sub("-", name)[:_LONGEST_NAME].strip("-_")
