@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import uuid
 
 import chromadb
@@ -10,7 +11,7 @@ import pytest
 
 from langchain_context_engine.ingest import index_repository
 from tests.builders import WordEmbeddings
-from tests.ingest_builders import content, git, write_files
+from tests.ingest_builders import content, git, object_path, write_files
 
 
 @pytest.fixture
@@ -249,3 +250,21 @@ def test_a_clone_of_a_clone_that_borrows_its_objects_is_read(origin, tmp_path, c
     git(tmp_path, "clone", "-q", "--shared", str(origin), "borrowed")
     index(tmp_path / "borrowed", client, prefix)
     assert len(content(client, f"{prefix}commits")) == 3
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"\x78\x9c", b"\x78\x9c\0", b"\x08\x1d", b"x\x01K\xca\xc9", b"\0" * 60]
+)
+@pytest.mark.parametrize("what", ["HEAD~1", "HEAD~1^{tree}", "HEAD:a.md"])
+def test_an_object_that_a_crash_cut_off_costs_itself(origin, tmp_path, client, data, what):
+    prefix = f"p{uuid.uuid4().hex[:12]}-"
+    folder = tmp_path / "clone"
+    shutil.copytree(origin, folder)
+    path = object_path(folder, git(folder, "rev-parse", what).strip())
+    path.chmod(0o644)
+    path.write_bytes(data)
+    report = index(folder, client, prefix)
+    commits = {m["title"] for _, m in content(client, f"{prefix}commits").values()}
+    assert commits == ({"Number 3"} if what == "HEAD~1" else {"Number 1", "Number 2", "Number 3"})
+    assert report.skipped == ({"corrupt": 1} if what == "HEAD~1" else {})
+    assert set(dates(client, prefix)) == {"a.md", "b.md", "src/c.py"}

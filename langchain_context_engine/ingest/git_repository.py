@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pygit2
 
+from langchain_context_engine.ingest.git_torn import guard
+
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
 
@@ -49,8 +51,7 @@ class GitFolder:
     @cached_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""
-        own = Path(self.repository.path)
-        return next((own / line for line in read_lines(own / "commondir")), own)
+        return _common(Path(self.repository.path))
 
     def _unpeeled_head(self) -> str | None:
         # A commit that libgit2 cannot parse, or that is missing, is still what HEAD names.
@@ -94,6 +95,7 @@ def open_git(folder: Path) -> tuple[GitFolder | None, str]:
             if found is None:
                 return None, "its .git leads to no repository" if (folder / ".git").exists() else ""
             repository = pygit2.Repository(found)
+            guard(repository, _common(Path(repository.path)) / "objects")
     except GIT_ERRORS as error:
         return None, _reason(folder, error)
     if repository.is_bare:
@@ -126,6 +128,10 @@ def _prepared() -> Iterator[None]:
 def _reason(folder: Path, error: Exception) -> str:
     told = " ".join(str(error).split())
     return told.removeprefix(f"{folder}: ") or type(error).__name__
+
+
+def _common(own: Path) -> Path:
+    return next((own / line for line in read_lines(own / "commondir")), own)
 
 
 def read_lines(path: Path) -> list[str]:
