@@ -112,7 +112,11 @@ def test_nothing_of_a_repository_is_run(trapped, trap, monkeypatch):
     assert not trap[1].exists()
     assert report.written == 0
     assert len(content(client, "trapped-commits")) == 2
-    assert {m["path"] for _, m in content(client, "trapped-docs").values()} == {"a.md", "new.md"}
+    assert {m["path"] for _, m in content(client, "trapped-docs").values()} == {
+        "a.md",
+        "new.md",
+        ".gitmodules",
+    }
 
 
 def test_the_traps_of_that_test_do_spring(trapped, trap):

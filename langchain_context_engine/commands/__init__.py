@@ -15,8 +15,10 @@ __all__ = [
     "failure",
     "index",
     "inspect",
+    "ls",
     "mcp",
     "output",
+    "rm",
     "serve",
     "tune",
 ]

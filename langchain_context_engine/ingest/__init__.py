@@ -17,6 +17,8 @@ __all__ = [
     "IndexReport",
     "Skipped",
     "Splitter",
+    "git_files",
+    "git_repository",
     "index_file",
     "index_folder",
     "index_jsonl",

@@ -45,7 +45,7 @@ def markdown_headings(text: str, body_start: int = 0) -> Iterator[Heading]:
     """
     body = text[body_start:]
     starts = [body_start]
-    for line in body.split("\n"):
+    for line in body.replace("\r\n", " \n").replace("\r", "\n").split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     for level, title, (first, after) in _titled_blocks(body):
         yield Heading(level=level, title=title, start=starts[first], end=min(starts[after], len(text)))
