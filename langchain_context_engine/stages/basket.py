@@ -191,6 +191,14 @@ class Basket:
             self._cut_by_share.add(item)
         self._add(Choice(item, cost), is_new=True)
 
+    def remove(self, item: int) -> None:
+        """Take an item out again, all that was chosen of it."""
+        for choice in [choice for choice in self._log if choice.item == item]:
+            self._log.remove(choice)
+            self._take_back(choice)
+        # What was chosen is another set now, though fewer choices stand.
+        self.steps += 1
+
     def undo(self) -> Choice:
         """Take the latest choice back."""
         choice = self._log.pop()

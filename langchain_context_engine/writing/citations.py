@@ -141,7 +141,11 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
 def _shown(passages: Sequence[Passage]) -> list[str]:
     """Return the texts beside which markers may stand."""
     candidates = [passage.ranked.candidate for passage in passages]
-    return [*(c.text for c in candidates), *(p.text for p in passages), *(title_of(c) for c in candidates)]
+    return [
+        *(c.text for c in candidates),
+        *(p.text for p in passages),
+        *(name for c in candidates for name in (title_of(c), c.place)),
+    ]
 
 
 def _numbered(passages: Sequence[Passage]) -> list[str]:
