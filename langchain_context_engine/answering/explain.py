@@ -54,7 +54,7 @@ class Row:
         tokens: What it costs in the text; 0 where it is not in it.
         citation: Its marker, "" without one.
         title: Its title, "" without one.
-        label: What a person knows it by, its source before it: its place above all; no two are alike.
+        label: What a person knows it by: its place, else its source and its title or id; no two are alike.
         text: The original.
         details: Numbers of the final decision.
     """

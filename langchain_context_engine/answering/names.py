@@ -33,11 +33,11 @@ def label_of(candidate: Candidate) -> str:
 
 
 def labels(context: Context) -> dict[Key, str]:
-    """Return the label of every candidate, the source's name before it, no two alike.
+    """Return the label of every candidate, no two alike; one without a place has its source before it.
 
     Where several have one, their lines are told, else which of them each is in its source's order.
     """
-    named = {candidate.key: f"{candidate.source}/{label_of(candidate)}" for candidate in context.candidates}
+    named = {candidate.key: _with_source(candidate) for candidate in context.candidates}
     alike = Counter(named.values())
     seen: Counter[str] = Counter()
     found: dict[Key, str] = {}
@@ -50,6 +50,10 @@ def labels(context: Context) -> dict[Key, str]:
             label = told if told and told not in found.values() else f"{label} ({seen[label]})"
         found[candidate.key] = label
     return found
+
+
+def _with_source(candidate: Candidate) -> str:
+    return candidate.place or f"{candidate.source}/{label_of(candidate)}"
 
 
 def _lines(candidate: Candidate) -> str:
@@ -77,7 +81,8 @@ def meant(named: str, context: Context) -> list[Key]:
 
 def _exact(candidate: Candidate) -> Iterator[str]:
     yield from (candidate.id, "/".join(candidate.key), label_of(candidate), candidate.place)
-    yield from (f"{candidate.source}/{candidate.place}", str(candidate.metadata.get("title") or ""))
+    yield from (f"{candidate.origin}/{candidate.id}", f"{candidate.source}/{candidate.place}")
+    yield from (f"{candidate.source}/{label_of(candidate)}", str(candidate.metadata.get("title") or ""))
 
 
 def _of_file(candidate: Candidate) -> Iterator[str]:

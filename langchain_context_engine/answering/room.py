@@ -10,7 +10,7 @@ from langchain_context_engine.values.types import Key
 _STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """Multiples of what it needs; getting in is not monotone in the budget, so several are tried."""
 
-_HALVINGS = 4
+_HALVINGS = 10
 
 
 def tokens_more(context: Context, key: Key, needed: int) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from langchain_context_engine.text.analysis import measure
-from langchain_context_engine.text.truncate import ELLIPSIS, pieces
+from langchain_context_engine.text.truncate import BLOCK_ELLIPSIS, ELLIPSIS, pieces
 from langchain_context_engine.text.units import Unit
 from langchain_context_engine.values.types import Passage, Ranked
 from langchain_context_engine.writing.layout import Layout, block_of
@@ -80,7 +80,7 @@ class Basket:
         if counts_frame and layout.closing:
             self.spent += measure(fill(layout.closing, {"query": layout.query}), count)
         self._note = measure(template.note, count) if template.note and counts_frame else 0
-        self._ellipsis = measure(ELLIPSIS, count)
+        self._ellipsis = max(measure(ELLIPSIS, count), measure(BLOCK_ELLIPSIS, count))
         self.slack = self._note + self._ellipsis
         self._has_frames = counts_frame
         self._has_one_frame = not template.section and _frames_alike(template.passage)

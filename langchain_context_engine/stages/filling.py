@@ -11,7 +11,7 @@ from langchain_context_engine.stages.packing import Packing
 from langchain_context_engine.stages.reading import is_part, saying_little
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
-from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words
+from langchain_context_engine.text.worth import LEAST_WORDS, is_appendix, is_ornament, telling_words
 from langchain_context_engine.values.types import Passage, Ranked, Reason
 from langchain_context_engine.writing.layout import Blocks, Written, write
 
@@ -82,6 +82,9 @@ class Filler:
             if cost <= room:
                 if self.says_enough(unit):
                     self._take(unit, cost)
+                elif may_cut and unit.item not in basket and self._is_worth_cutting(unit.item, room):
+                    # A list of single words, say: no piece tells enough, several of them may.
+                    self.cut(unit.item, room)
                 continue
             self.turns.no_room(unit.item, reason, cost, room)
             is_lone = unit.item not in basket or unit.item in basket.cuts
@@ -147,7 +150,7 @@ class Filler:
         text = item.candidate.text[slice(*unit.span)]
         if beside:
             return beside > 1 or not is_ornament(text)
-        return telling_words(text) >= LEAST_WORDS
+        return telling_words(text) >= LEAST_WORDS and not is_appendix(text)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""

@@ -50,9 +50,18 @@ class Turns:
         self.why[item] = (Reason.OVER_BUDGET, {"needed": needed, "left": max(0, left)})
 
     def of(self, item: int, cost: Callable[[], int], room: int) -> tuple[Reason, dict[str, Any]]:
-        """Return an item's reason and numbers; of one that never had a turn, those of the end."""
-        if item in self.why:
-            reason, details = self.why[item]
-            return reason, dict(details)
-        needed = cost()
-        return Reason.OVER_BUDGET, {"needed": needed, "left": min(max(0, room), max(0, needed - 1))}
+        """Return an item's reason and numbers; of one that never had a turn, those of the end.
+
+        While filling, costs are added up, which is often more than the text costs in the end: at its turn at
+        least as much was left as in the end.
+
+        Args:
+            item: The item.
+            cost: What it would cost.
+            room: What is left in the end.
+        """
+        reason, told = self.why.get(item) or (Reason.OVER_BUDGET, {"needed": cost(), "left": 0})
+        details = dict(told)
+        if reason is Reason.OVER_BUDGET:
+            details["left"] = max(0, min(max(details["left"], room), details["needed"] - 1))
+        return reason, details

@@ -52,6 +52,7 @@ _MARK = (
 )
 _ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})[ \t\r]*$", re.MULTILINE)
 _WITHOUT_WORDS = re.compile(rf"{_BADGE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
+_CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|\d+[.)]")
 _OPENING = re.compile(
     r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--.*-->|<[A-Za-z][^<>\n]*(?<!/)>|%[^\n]*"
@@ -102,6 +103,16 @@ def is_ornament(text: str) -> bool:
         (True, False)
     """
     return not _ORNAMENTS.sub("", text[:_LONGEST]).strip()
+
+
+def is_appendix(text: str) -> bool:
+    r"""Return whether a piece is but the files that a commit changed, and trailers: it belongs to a message.
+
+    Example:
+        >>> is_appendix("a.py (+1 −2)\nb.py (+0 −9)"), is_appendix("Fix a.py")
+        (True, False)
+    """
+    return not _ORNAMENTS.sub("", _CHANGED_FILE.sub("", text[:_LONGEST])).strip()
 
 
 def opens(piece: str) -> bool:

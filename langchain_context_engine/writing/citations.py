@@ -200,6 +200,7 @@ class Citation:
         source: Its title or path, else where it comes from.
         kind: What it is.
         path: Its path, or "".
+        place: Where it stands (`a.py:3-9 · Tea.brew`), or "".
         excerpt: What the context shows of it, on one line.
         relevance: What it was sorted by, 0–1.
         is_used: The answer used it.
@@ -210,6 +211,7 @@ class Citation:
     source: str
     kind: str = ""
     path: str = ""
+    place: str = ""
     excerpt: str = ""
     relevance: float = 0.0
     is_used: bool = False
