@@ -200,7 +200,7 @@ def _line(row: Row) -> str:
 
 
 def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
-    keys = [*meant(key, context), *_unknown(found, key)] if isinstance(key, str) else [key]
+    keys = (_with_id(found, key) or meant(key, context)) if isinstance(key, str) else [key]
     matching = [row for row in found if row.key in keys]
     if len(matching) == 1:
         return matching[0]
@@ -213,8 +213,8 @@ def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
     )
 
 
-def _unknown(found: Sequence[Row], wanted: str) -> list[Key]:
-    """Return the keys with an id that were dropped before ranking: those are no candidates of a context."""
+def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
+    """Return the keys with an id; some were dropped before ranking and are no candidates of the context."""
     return [row.key for row in found if wanted in {row.key[1], "/".join(row.key)}]
 
 

@@ -123,7 +123,7 @@ def opens(piece: str) -> bool:
         (True, True, False)
     """
     if _COLON.search(piece, max(0, len(piece) - _LONGEST_END)):
-        return not is_ornament(piece)
+        return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece)
     if len(piece) > _LONGEST_MARK:
         return False
     return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece))
