@@ -24,6 +24,10 @@ CODE = {"path": "httpx/_client.py", "start_line": 430, "end_line": 471, "symbol"
     [
         (CODE, "httpx/_client.py:430-471 · Client.send"),
         ({"path": "CHANGELOG.md", "headings": "0.13.0 › Removed"}, "CHANGELOG.md › 0.13.0 › Removed"),
+        (
+            {"path": "CHANGELOG.md", "headings": ["[23.1.0](https://a.b/c) - 2023", "Removed"]},
+            "CHANGELOG.md › 23.1.0 - 2023 › Removed",
+        ),
         ({"path": "a.txt", "start_line": 7, "end_line": 7}, "a.txt:7"),
         ({"path": "a.txt"}, "a.txt"),
         ({"sha": "4fbb3a1e" * 5, "author": "A. Writer"}, "4fbb3a1e, 2026-08-04, A. Writer"),

@@ -239,9 +239,12 @@ def _one(context: Context, row: Row) -> str:
     return "\n".join(lines)
 
 
+def _told_value(value: object, context: Context) -> str:
+    if isinstance(value, (tuple, list)):
+        return name(value, context)
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
 def _told_details(decision: Decision, context: Context) -> str:
-    told = [
-        f"{label} {name(value, context) if isinstance(value, (tuple, list)) else value}"
-        for label, value in decision.details.items()
-    ]
+    told = [f"{label} {_told_value(value, context)}" for label, value in decision.details.items()]
     return f" ({', '.join(told)})" if told else ""

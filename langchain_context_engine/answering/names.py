@@ -46,7 +46,7 @@ def labels(context: Context) -> dict[Key, str]:
         if alike[label] > 1:
             seen[label] += 1
             lines = _lines(candidate)
-            told = f"{label} (lines {lines})" if lines and lines not in label else ""
+            told = f"{label} ({lines})" if lines and f":{lines.partition(' ')[2]}" not in label else ""
             label = told if told and told not in found.values() else f"{label} ({seen[label]})"
         found[candidate.key] = label
     return found
@@ -58,7 +58,9 @@ def _with_source(candidate: Candidate) -> str:
 
 def _lines(candidate: Candidate) -> str:
     first, last = (candidate.metadata.get(name) for name in ("start_line", "end_line"))
-    return f"{first}-{last}" if isinstance(first, int) and isinstance(last, int) else ""
+    if not isinstance(first, int) or not isinstance(last, int):
+        return ""
+    return f"lines {first}-{last}" if first < last else f"line {first}"
 
 
 def meant(named: str, context: Context) -> list[Key]:

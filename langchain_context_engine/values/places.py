@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,8 @@ LONGEST_PLACE = 120
 """Characters of a place that are shown; of a longer one its end, where it is most particular."""
 
 _SHORT_SHA = 8
+_LONGEST_HEADINGS = 1000
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 
 
 def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) -> str:
@@ -60,9 +63,9 @@ def _number(value: object) -> int | None:
 
 
 def _headings(value: object) -> str:
-    if isinstance(value, (list, tuple)):
-        return " › ".join(filter(None, map(_line, value)))
-    return _line(value)
+    """Return headings joined, of a link in one its text."""
+    shown = " › ".join(filter(None, map(_line, value))) if isinstance(value, (list, tuple)) else _line(value)
+    return _LINK.sub(r"\1", shown[:_LONGEST_HEADINGS])
 
 
 def _line(value: object) -> str:
