@@ -15,6 +15,9 @@ from langchain_context_engine.values.types import Passage, Ranked
 from langchain_context_engine.writing.layout import Layout, block_of
 from langchain_context_engine.writing.templates import fill, passage_block, passage_values
 
+_SHORT_GAP = 8
+"""Tokens between two extracts of one passage that are shown rather than left out: a reader wants no gap."""
+
 _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}
 _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -176,6 +179,23 @@ class Basket:
         mine = self.chosen.setdefault(unit.item, set())
         mine.add(unit.index)
         self._add(Choice(unit.item, cost, unit.index), is_new=len(mine) == 1)
+
+    def short_gaps(self, unit: Unit, room: Callable[[], int]) -> Iterator[list[Unit]]:
+        """Yield what stands between a unit and the nearest ones that are in, where it is short and fits.
+
+        Args:
+            unit: One that is in.
+            room: Gives the tokens that are left for its item.
+        """
+        mine, units = self.chosen[unit.item], self.units[unit.item]
+        for step in (-1, 1):
+            gap: list[Unit] = []
+            index = unit.index + step
+            while 0 <= index < len(units) and index not in mine and sum(u.size for u in gap) <= _SHORT_GAP:
+                gap.append(units[index])
+                index += step
+            if gap and index in mine and sum(u.size for u in gap) <= min(_SHORT_GAP, room()):
+                yield gap
 
     def take_cut(self, item: int, passage: Passage, cost: int, *, is_by_share: bool = False) -> None:
         """Choose an item's cut or compacted text.

@@ -8,18 +8,20 @@ from dataclasses import replace
 
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
-from langchain_context_engine.stages.reading import is_part, saying_little
+from langchain_context_engine.stages.reading import is_part, saying_little, tells_alone
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
-from langchain_context_engine.text.worth import LEAST_WORDS, is_appendix, is_ornament, telling_words
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.text.worth import (
+    LEAST_WORDS,
+    is_ornament,
+    telling_words,
+)
 from langchain_context_engine.values.types import Passage, Ranked, Reason
 from langchain_context_engine.writing.layout import Blocks, Written, write
 
 _RECUTS = 4
 """How often one item is cut shorter because the written text came out too long."""
-
-_SHORT_GAP = 8
-"""Tokens between two extracts of one passage that are shown rather than left out: a reader wants no gap."""
 
 
 class Filler:
@@ -53,6 +55,7 @@ class Filler:
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
+        self._asked = frozenset(query_terms(query))
         self._tried: set[int] = set()
         self._recuts: Counter[int] = Counter()
         self._blocks: Blocks = {}
@@ -150,7 +153,7 @@ class Filler:
         text = item.candidate.text[slice(*unit.span)]
         if beside:
             return beside > 1 or not is_ornament(text)
-        return telling_words(text) >= LEAST_WORDS and not is_appendix(text)
+        return tells_alone(item.candidate, text, self._asked)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
@@ -172,22 +175,9 @@ class Filler:
         self.count_kind(unit.item)
         self.basket.release(unit.item)
         self.basket.take(unit, cost)
-        for gap in self._short_gaps(unit):
+        for gap in self.basket.short_gaps(unit, lambda: self.room(unit.item)[0]):
             for between in gap:
                 self.basket.take(between, self.basket.cost(between))
-
-    def _short_gaps(self, unit: Unit) -> Iterator[list[Unit]]:
-        """Yield what stands between a unit and the nearest ones that are in, where it is short and fits."""
-        mine, units = self.basket.chosen[unit.item], self.units[unit.item]
-        for step in (-1, 1):
-            gap: list[Unit] = []
-            index = unit.index + step
-            while 0 <= index < len(units) and index not in mine and sum(u.size for u in gap) <= _SHORT_GAP:
-                gap.append(units[index])
-                index += step
-            size = sum(u.size for u in gap)
-            if gap and index in mine and size <= min(_SHORT_GAP, self.room(unit.item)[0]):
-                yield gap
 
     def may_still_take(self, unit: Unit) -> bool:
         """Return whether nothing but room keeps a unit out."""

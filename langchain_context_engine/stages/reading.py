@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.text.units import holds_half
-from langchain_context_engine.text.worth import LEAST_WORDS, has_word, telling_words
+from langchain_context_engine.text.words import terms
+from langchain_context_engine.text.worth import LEAST_ASIDE, LEAST_WORDS, has_word, is_appendix, telling_words
 from langchain_context_engine.values.types import Candidate, Ranked
 
 
@@ -36,3 +38,18 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, tuple[int, i
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
             little[i] = (told, LEAST_WORDS)
     return little
+
+
+def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a piece of a longer record says something with nothing of it beside.
+
+    Args:
+        candidate: The record.
+        text: The piece.
+        asked: The terms of the question.
+    """
+    told = telling_words(text)
+    if told < LEAST_WORDS or is_appendix(text):
+        return False
+    # A sentence of a document that neither tells much nor speaks of the question only fills the room.
+    return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))

@@ -14,6 +14,9 @@ from langchain_context_engine.text.words import STOP_WORDS, words
 LEAST_WORDS = 4
 """A part of a text that has fewer telling words than this says nothing by itself."""
 
+LEAST_ASIDE = 8
+"""So many has a lone extract of a document that has no word of the question."""
+
 _SAY_NOTHING = STOP_WORDS | frozenset(
     [
         "e",
