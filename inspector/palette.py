@@ -40,6 +40,7 @@ FATES: Mapping[Reason, str] = {
     Reason.OVER_K: "out · k reached",
     Reason.ENOUGH: "out · enough",
     Reason.DIVERSITY: "out · diversity",
+    Reason.NOT_WORTH_READING: "out · says little",
     Reason.BELOW_THRESHOLD: "out · low score",
     Reason.OVER_LIMIT: "out · over limit",
     Reason.FILTERED: "out · filtered",

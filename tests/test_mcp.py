@@ -34,6 +34,10 @@ def text_of(result):
     return "\n".join(block.text for block in result.content)
 
 
+def about(result):
+    return result.meta["context-engine"]
+
+
 async def test_the_tools_are_told_without_any_way_to_widen_the_scope():
     """B13."""
     async with a_client() as client:
@@ -47,47 +51,81 @@ async def test_a_context_is_given_with_its_citations():
     """B13."""
     engine = an_engine()
     async with a_client(engine) as client:
-        answer = (await call(client, "get_context", query="when are invoices sent?")).structured_content
-    assert answer["text"] == engine.build("when are invoices sent?", scope={"user_id": "ann"}).text
+        result = await call(client, "get_context", query="when are invoices sent?")
+    answer = about(result)
+    assert text_of(result) == (
+        engine.build("when are invoices sent?", scope={"user_id": "ann"}).text
+        + f"\n\ncontext_id: {answer['context_id']}"
+    )
     assert answer["status"] == "ok"
-    assert answer["citations"][0]["marker"] in answer["text"]
-    assert {c["source"] for c in answer["citations"]} == {"docs/billing.md", "src/send.py"}
-    assert "Bob" not in str(answer)
+    assert answer["citations"][0]["marker"] in text_of(result)
+    assert {c["place"] for c in answer["citations"]} == {"docs/billing.md", "src/send.py"}
+    assert "Bob" not in str(result)
 
 
 async def test_the_budget_and_the_kinds_are_the_models_choice():
     """B13."""
     async with a_client() as client:
-        small = (await call(client, "get_context", query="invoices", max_tokens=9)).structured_content
-        code = (await call(client, "get_context", query="invoices", kinds=["code"])).structured_content
-    assert small["tokens"] <= 9
-    assert [c["kind"] for c in code["citations"]] == ["code"]
+        small = await call(client, "get_context", query="invoices", max_tokens=9)
+        code = await call(client, "get_context", query="invoices", kinds=["code"])
+    assert about(small)["tokens"] <= 9
+    assert [c["kind"] for c in about(code)["citations"]] == ["code"]
+
+
+@pytest.mark.parametrize("max_tokens", [0, 1, 5, 40, 120, 500])
+@pytest.mark.parametrize("failing", [False, True])
+async def test_all_that_a_model_sees_is_within_the_budget(max_tokens, failing):
+    """L5: text, notes and names together, whatever a client shows of the result."""
+    engine = an_engine()
+    if failing:
+        engine = ContextEngine([*engine.sources, FailingSource(RuntimeError("down"))])
+    count = engine.config.parts().packing.count
+    async with a_client(engine) as client:
+        result = await call(client, "get_context", query="when are invoices sent?", max_tokens=max_tokens)
+    if max_tokens >= 5:
+        assert count(text_of(result)) <= max_tokens
+    assert result.structured_content is None
+    assert ("down" in text_of(result) or "Note" in text_of(result)) == (failing and max_tokens >= 40)
+
+
+async def test_an_empty_list_of_kinds_is_as_if_none_was_given():
+    """L4."""
+    async with a_client() as client:
+        all_of_them = await call(client, "get_context", query="invoices")
+        empty = await call(client, "get_context", query="invoices", kinds=[])
+    assert about(empty)["citations"] == about(all_of_them)["citations"] != []
+
+
+async def test_an_unknown_kind_is_answered_by_the_known_ones():
+    """L4."""
+    async with a_client() as client:
+        told = text_of(await call(client, "get_context", query="invoices", kinds=["file"]))
+    assert "file" in told
+    assert "code" in told
+    assert not told.startswith("[1]")
 
 
 async def test_what_was_bound_is_narrowed_and_never_widened():
     """B13."""
     async with a_client(kinds=("code",)) as client:
-        other = (await call(client, "get_context", query="invoices", kinds=["note"])).structured_content
-        both = (
-            await call(client, "get_context", query="invoices", kinds=["note", "code"])
-        ).structured_content
-    assert other["text"] == ""
-    assert [c["kind"] for c in both["citations"]] == ["code"]
+        other = await call(client, "get_context", query="invoices", kinds=["note"])
+        both = await call(client, "get_context", query="invoices", kinds=["note", "code"])
+    assert about(other)["citations"] == []
+    assert "[1]" not in text_of(other)
+    assert [c["kind"] for c in about(both)["citations"]] == ["code"]
 
 
-@pytest.mark.parametrize("named", ["[1]", "1", "a", "docs/billing.md"])
+@pytest.mark.parametrize("named", ["[1]", "1", "a", "docs/billing.md", "billing.md"])
 async def test_a_candidate_is_explained_by_marker_id_or_path(named):
     """B13."""
     async with a_client() as client:
-        given = (
-            await call(client, "get_context", query="when are invoices sent monthly?")
-        ).structured_content
+        given = about(await call(client, "get_context", query="when are invoices sent monthly?"))
         latest = text_of(await call(client, "explain_candidate", candidate=named))
         by_id = text_of(
             await call(client, "explain_candidate", candidate=named, context_id=given["context_id"])
         )
     assert latest == by_id
-    assert "/a is in, whole" in latest
+    assert "docs/billing.md is in, whole" in latest
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Context, ContextEngine, replay
-from langchain_context_engine.text.truncate import ELLIPSIS
+from langchain_context_engine.text.truncate import pieces
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource
 from tests.strategies import BUDGETS, QUERIES, candidates, settings_of_engines
@@ -76,7 +76,7 @@ def test_a_passage_is_made_of_exact_pieces_of_its_original_in_order(found, confi
     originals = {candidate.key: candidate.text for candidate in context.candidates}
     for passage in context.passages:
         original = originals[passage.key]
-        assert passage.text == ELLIPSIS.join(original[start:end] for start, end in passage.spans)
+        assert passage.text == pieces(original, passage.spans)
         assert all(a[1] <= b[0] for a, b in zip(passage.spans, passage.spans[1:], strict=False))
         assert passage.is_truncated == (passage.text != original)
         passage.text.encode()

@@ -29,10 +29,20 @@ def test_passages_that_adjoin_stand_together_in_reading_order():
     """B4."""
     found = [
         a_candidate(
-            id="2", text="second part here", relevance=0.9, neighbours=("1", "3"), position=("doc", 2)
+            id="2",
+            text="second part of the harbour report",
+            relevance=0.9,
+            neighbours=("1", "3"),
+            position=("doc", 2),
         ),
         a_candidate(id="x", text="something else entirely", relevance=0.8),
-        a_candidate(id="1", text="first part here", relevance=0.1, neighbours=("2",), position=("doc", 1)),
+        a_candidate(
+            id="1",
+            text="first part of the harbour report",
+            relevance=0.1,
+            neighbours=("2",),
+            position=("doc", 1),
+        ),
     ]
     context = engine_of(found).build("q")
     assert [p.key[1] for p in context.passages] == ["1", "2", "x"]

@@ -35,7 +35,7 @@ def test_a_document_carries_its_own_metadata_and_what_the_context_says_of_it():
     document = a_retriever(k=1).invoke("billing")[0]
     assert document.metadata["title"] == "Title 0"
     about = document.metadata["context"]
-    assert set(about) == {"source", "score", "signals", "citation", "tokens", "is_truncated"}
+    assert set(about) == {"source", "score", "signals", "citation", "tokens", "is_truncated", "place"}
     assert about["source"] == "memories"
     assert 0 < about["score"] <= 1
     assert about["citation"] == "[1]"

@@ -46,7 +46,16 @@ def test_build_answers_data_and_meta_with_the_documents_names(caller):
     assert set(item) == {"id", "type", "content", "excerpt", "source", "relevance", "tokens", "metadata"}
     assert set(item["metadata"]) == {"path", "createdAt", "matchedKeywords", "searchRank"}
     citation = next(c for c in data["citations"] if c["source"] == "docs/billing.md")
-    assert set(citation) == {"id", "source", "type", "path", "excerpt", "relevance", "usedInResponse"}
+    assert set(citation) == {
+        "id",
+        "source",
+        "type",
+        "path",
+        "place",
+        "excerpt",
+        "relevance",
+        "usedInResponse",
+    }
     assert citation["id"] in data["text"]
 
 

@@ -85,7 +85,7 @@ async def test_mcp_answers_over_standard_input_and_output(store):
     server = StdioServerParameters(command=COMMAND[0], args=arguments, env=environment())
     async with Client(server) as client:
         result = await client.call_tool("get_context", {"query": "which invoices are there?"})
-    assert result.structured_content["text"] == "[1] Invoices are sent monthly."
+    assert result.content[0].text.startswith("[1] Invoices are sent monthly.\n\ncontext_id: ")
 
 
 def test_mcp_ends_when_its_client_does(store, monkeypatch):

@@ -59,11 +59,33 @@ def test_a_template_with_an_unknown_variable_is_refused(field, variable):
     [
         (
             "passage",
-            ["content", "type", "source", "id", "title", "citation", "confidence", "timestamp", "score"],
+            [
+                "content",
+                "type",
+                "source",
+                "id",
+                "title",
+                "citation",
+                "confidence",
+                "timestamp",
+                "score",
+                "place",
+            ],
         ),
         (
             "note",
-            ["content", "type", "source", "id", "title", "citation", "confidence", "timestamp", "score"],
+            [
+                "content",
+                "type",
+                "source",
+                "id",
+                "title",
+                "citation",
+                "confidence",
+                "timestamp",
+                "score",
+                "place",
+            ],
         ),
         ("section", ["title", "count"]),
         ("header", ["count", "sources"]),
@@ -169,6 +191,7 @@ def test_values_show_a_candidate():
         "confidence": "0.88",
         "timestamp": "2024-05-01T08:00:00Z",
         "score": "0.123",
+        "place": "",
     }
 
 

@@ -25,6 +25,7 @@ def _citation(passage: Passage) -> Citation:
         source=title_of(candidate) or candidate.origin,
         kind=candidate.kind,
         path=str(candidate.metadata.get("path") or ""),
+        place=candidate.place,
         excerpt=" ".join(passage.text.split()),
         relevance=passage.ranked.score,
     )

@@ -90,7 +90,7 @@ class EngineConfig(BaseModel):
     budget: Any = 2000
     weights: Mapping[str, Any] | None = None
     signals: Mapping[str, Any] = {}
-    template: Any = "cited"
+    template: Any = "placed"
     templates: Mapping[str, Any] = {}
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
@@ -28,8 +29,13 @@ FATES: Mapping[Reason, str] = {
     Reason.OVER_ITEM_CAP: "dropped: longer than one item may be",
     Reason.DIVERSITY: "dropped: too many of its kind",
     Reason.ENOUGH: "dropped: the context was good enough",
+    Reason.NOT_WORTH_READING: "dropped: says too little by itself",
 }
 """Every final reason in words."""
+
+
+_ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
+_MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +53,8 @@ class Row:
         sentence: The same in words.
         tokens: What it costs in the text; 0 where it is not in it.
         citation: Its marker, "" without one.
-        title: What a person may know it by.
+        title: Its title, "" without one.
+        label: What a person knows it by: its place, else its source and its title or id; no two are alike.
         text: The original.
         details: Numbers of the final decision.
     """
@@ -63,6 +70,7 @@ class Row:
     tokens: int
     citation: str
     title: str
+    label: str
     text: str
     details: Mapping[str, Any]
 
@@ -75,6 +83,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
         ranked: The ranking, from `traces.ranking`; without it only passages have scores.
     """
     known = {candidate.key: candidate for candidate in context.candidates}
+    named = labels(context)
     placed = {item.key: (i + 1, item) for i, item in enumerate(ranked)}
     for passage in context.passages:
         placed.setdefault(passage.key, (len(placed) + 1, passage.ranked))
@@ -93,10 +102,11 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 signals=item.signals if item else {},
                 verdict=decision.verdict,
                 reason=decision.reason,
-                sentence=sentence(decision, context),
+                sentence=sentence(decision, context, named),
                 tokens=in_text.tokens if in_text else 0,
                 citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
+                label=named.get(key) or "/".join(key),
                 text=candidate.text,
                 details=decision.details,
             )
@@ -109,8 +119,14 @@ def final_decisions(context: Context) -> dict[Key, Decision]:
     return {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
 
 
-def sentence(decision: Decision, context: Context) -> str:
-    """Return one final decision in words, with its numbers and the one that won."""
+def sentence(decision: Decision, context: Context, named: Mapping[Key, str] | None = None) -> str:
+    """Return one final decision in words, with its numbers and the one that won.
+
+    Args:
+        decision: The decision.
+        context: Where it was made.
+        named: The `labels` of the context, where they are at hand.
+    """
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
@@ -118,12 +134,15 @@ def sentence(decision: Decision, context: Context) -> str:
     if "tokens" in details:
         told += f", {details['tokens']} tokens"
     if decision.reason is Reason.DUPLICATE:
-        told += f": {name(details['winner'], context)}{_alike(details)}"
+        told += f": {name(details['winner'], context, named)}{_alike(details)}"
     if "duplicate_of" in details:
-        told += f"; it repeats {name(details['duplicate_of'], context)}, which fell too"
-    if "missing" in details:
-        left = max(0, details["left"])
-        told += f": needs {details['needed']} tokens, {left} were left ({details['missing']} missing)"
+        told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
+    if "needed" in details:
+        # Traces of older versions tell what was left in the end.
+        when = "" if "missing" in details else " at its turn"
+        told += f": needs {details['needed']} tokens, {max(0, details['left'])} were left{when}"
+    if decision.reason is Reason.NOT_WORTH_READING:
+        told += f": {details['words']} telling words, {details['least']} are the least"
     if decision.reason is Reason.BELOW_THRESHOLD:
         told += f": {details['score']:.3f} < {details['threshold']:g}"
     return told
@@ -134,12 +153,13 @@ def _alike(details: Mapping[str, Any]) -> str:
     return f" ({similarity:.0f} % alike)" if isinstance(similarity, (int, float)) else ""
 
 
-def name(key: Sequence[str], context: Context) -> str:
-    """Return how people know a candidate: its marker where it has one, and its source and id."""
+def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
+    """Return how people know a candidate: its marker where it has one, and its label."""
+    label = (labels(context) if named is None else named).get((key[0], key[1])) or f"{key[0]}/{key[1]}"
     for marker, cited in context.citations.items():
         if tuple(cited) == tuple(key):
-            return f"{marker} {key[0]}/{key[1]}"
-    return f"{key[0]}/{key[1]}"
+            return f"{marker} {label}"
+    return label
 
 
 def explain(context: Context, key: Key | str | None = None) -> str:
@@ -147,14 +167,14 @@ def explain(context: Context, key: Key | str | None = None) -> str:
 
     Args:
         context: What was built.
-        key: A (source, id) key, or an id where only one source has it.
+        key: A (source, id) key, or what one candidate is called: its id, marker, place, path, title.
 
     Raises:
-        ConfigError: No candidate of this context has that key, or several have that id.
+        ConfigError: No candidate of this context is called that, or several are.
     """
     found = rows(context, _ranking(context))
     if key is not None:
-        return _one(context, _pick(found, key))
+        return _one(context, _pick(found, key, context))
     head = (
         f"{context.tokens} of {context.budget} tokens, {len(context.passages)} of {len(found)} candidates"
         f" ({context.status})"
@@ -176,24 +196,35 @@ def _ranking(context: Context) -> Sequence[Ranked]:
 def _line(row: Row) -> str:
     score = "     " if row.score is None else f"{row.score:.3f}"
     marker = row.citation or ("·" if row.verdict is Verdict.KEPT else "✗")
-    return f"{marker:>5} {score}  {row.key[0]}/{row.key[1]}: {row.sentence}"
+    return f"{marker:>5} {score}  {row.label}: {row.sentence}"
 
 
-def _pick(found: Sequence[Row], key: Key | str) -> Row:
-    matching = [row for row in found if (row.key[1] if isinstance(key, str) else row.key) == key]
+def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
+    keys = (_with_id(found, key) or meant(key, context)) if isinstance(key, str) else [key]
+    matching = [row for row in found if row.key in keys]
     if len(matching) == 1:
         return matching[0]
     if matching:
-        keys = [row.key for row in matching]
-        raise ConfigError(f"several sources have id {key!r}: {keys}; give a (source, id) key")
+        called = "; ".join(row.label for row in matching[:_MOST_NAMED])
+        raise ConfigError(f"{len(matching)} candidates are called {key!r}; give one of: {called}")
     raise ConfigError(
         f"no candidate {key!r} in this context: no source offered it;"
         " raise `limit`, or check the scope and the filters"
     )
 
 
+def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
+    """Return the keys with an id; some were dropped before ranking and are no candidates of the context."""
+    return [row.key for row in found if wanted in {row.key[1], "/".join(row.key)}]
+
+
 def _one(context: Context, row: Row) -> str:
-    lines = [f"{row.key[0]}/{row.key[1]} is {row.sentence}"]
+    lines = [f"{row.label} is {row.sentence}"]
+    if row.reason in _ROOM and "needed" in row.details:
+        from langchain_context_engine.answering.room import tokens_more
+
+        if more := tokens_more(context, row.key, row.details["needed"]):
+            lines.append(f"  with {more} tokens more (a budget of {context.budget + more}) it would be in")
     if row.place is not None and row.score is not None:
         lines.append(f"  rank {row.place}, score {row.score:.3f}")
         lines += [f"    {signal}: {value:.3f}" for signal, value in row.contributions.items()]
@@ -208,9 +239,12 @@ def _one(context: Context, row: Row) -> str:
     return "\n".join(lines)
 
 
+def _told_value(value: object, context: Context) -> str:
+    if isinstance(value, (tuple, list)):
+        return name(value, context)
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
 def _told_details(decision: Decision, context: Context) -> str:
-    told = [
-        f"{label} {name(value, context) if isinstance(value, (tuple, list)) else value}"
-        for label, value in decision.details.items()
-    ]
+    told = [f"{label} {_told_value(value, context)}" for label, value in decision.details.items()]
     return f" ({', '.join(told)})" if told else ""

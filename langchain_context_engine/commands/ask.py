@@ -99,7 +99,7 @@ def show(context: Context, *, near: int, as_json: bool = False, text_only: bool 
     if not text_only:
         from langchain_context_engine.commands.tables import fate_table, figures
 
-        output.write_table(fate_table(context, near))
+        output.write_table(fate_table(context, near, output.width()))
         output.write_text(figures(context))
 
 

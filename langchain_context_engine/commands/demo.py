@@ -104,13 +104,13 @@ def repository_here(folder: Path) -> Path | None:
 
 
 def _tell(title: str, context: Context, shows: str = "") -> None:
-    from langchain_context_engine.commands.tables import fates, figures, label, told
+    from langchain_context_engine.commands.tables import fates, figures
 
     for warning in context.warnings:
         output.warn(warning)
     output.write_text(f"\n── {title}\n\n{context.text}\n\n{figures(context)}")
     for row in fates(context, near=1)[1]:
-        output.write_text(f"✗ {label(row.key, context)} {told(row, context)}")
+        output.write_text(output.without_controls(f"✗ {row.label}: {row.sentence}"))
     if shows:
         output.write_text(f"→ {shows}")
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
@@ -34,17 +35,16 @@ def explain(
 ) -> None:
     """Say why each candidate of the latest answer is in its context, or what kept it out."""
     from langchain_context_engine.answering.whatif import what_would_it_take
-    from langchain_context_engine.commands.tables import fate_table, figures, label
+    from langchain_context_engine.commands.tables import fate_table, figures
 
     context = read_trace(trace, Store(store))
     if candidate is None:
         for warning in context.warnings:
             output.warn(warning)
-        output.write_table(fate_table(context, near=len(context.decisions)))
+        output.write_table(fate_table(context, len(context.decisions), output.width()))
         output.write_text(figures(context))
         return
     key = _key(candidate, context)
-    output.write_text(label(key, context))
     output.write_text(output.without_controls(context.explain(key)))
     for change in what_would_it_take(context, key):
         output.write_text(f"  would be in: {output.without_controls(change.sentence)}")
@@ -72,19 +72,14 @@ def _key(named: str, context: Context) -> Key:
     Raises:
         ConfigError: None is meant by it, or several are.
     """
-    from langchain_context_engine.commands.tables import place_of
-
-    for marker, key in context.citations.items():
-        if named in {marker, marker.strip("[]")}:
-            return (key[0], key[1])
-    known = {c.key: place_of(c) for c in context.candidates}
-    exact = [key for key in known if named in {key[1], f"{key[0]}/{key[1]}"}]
-    found = exact or [key for key, place in known.items() if place.endswith(named)]
+    found = meant(named, context)
     if len(found) == 1:
         return found[0]
     if found:
-        ids = ", ".join(key[1] for key in found[:_MOST_LISTED])
-        raise ConfigError(f"{len(found)} candidates are called {named!r}; give an id: {ids}")
+        told = labels(context)
+        listed = "; ".join(told[key] for key in found[:_MOST_LISTED])
+        more = f"; and {len(found) - _MOST_LISTED} more" if len(found) > _MOST_LISTED else ""
+        raise ConfigError(f"{len(found)} candidates are called {named!r}; give one of: {listed}{more}")
     raise ConfigError(
         f"no candidate {named!r} in this answer: no source offered it; see: context-engine explain"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 # What could move the cursor, rename the window or worse: everything but line ends and tabs.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_NARROWEST = 120
+_PIPED = 120
 
 
 def without_controls(text: str) -> str:
@@ -83,11 +84,12 @@ def _console(*, is_error: bool) -> Console:
     from rich.console import Console
 
     console = Console(stderr=is_error, highlight=False, markup=False, emoji=False)
-    # A pipe has no width; a table squeezed into 80 columns would break every line of it.
-    return (
-        console
-        if console.is_terminal
-        else Console(
-            stderr=is_error, highlight=False, markup=False, emoji=False, width=max(console.width, _NARROWEST)
-        )
-    )
+    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return console
+    # A pipe has no width.
+    return Console(stderr=is_error, highlight=False, markup=False, emoji=False, width=_PIPED)
+
+
+def width() -> int:
+    """Return the columns of standard output: the terminal's, else `COLUMNS`, else 120."""
+    return _console(is_error=False).width

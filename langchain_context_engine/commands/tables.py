@@ -9,14 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import Row, name, rows
+from langchain_context_engine.answering.explain import Row, rows
 from langchain_context_engine.commands.output import without_controls
-from langchain_context_engine.values.types import Candidate, Key, Reason, Verdict
+from langchain_context_engine.values.types import Reason, Verdict
 
 if TYPE_CHECKING:
     from langchain_context_engine.ingest.report import IndexReport
 
-_LONGEST_PLACE = 44
+_WIDE = 110
+"""From so many columns on, what a candidate is and why it is in or out stand side by side."""
+
+_BESIDE = 18
+"""Columns that marker and score take, with the space between columns."""
 
 
 def fates(context: Context, near: int) -> tuple[list[Row], list[Row], int]:
@@ -37,52 +41,39 @@ def _is_no_duplicate(row: Row) -> bool:
     return row.reason is not Reason.DUPLICATE
 
 
-def label(key: Key, context: Context) -> str:
-    """Return what a person knows a candidate by: its path and symbol, its title, or its source and id."""
-    candidate = next((c for c in context.candidates if c.key == key), Candidate(id=key[1], source=key[0]))
-    place = place_of(candidate)
-    shown = place if len(place) <= _LONGEST_PLACE else f"…{place[1 - _LONGEST_PLACE :]}"
-    return without_controls(f"{key[0]}/{shown}")
+def fate_table(context: Context, near: int, width: int) -> Table:
+    """Return the candidates that are in the context and those that nearly were, with the reason.
 
-
-def place_of(candidate: Candidate) -> str:
-    """Return the path and symbol of a candidate, else its path, its title or its id."""
-    path, symbol, title = (str(candidate.metadata.get(name) or "") for name in ("path", "symbol", "title"))
-    return f"{path}:{symbol}" if path and symbol else path or title or candidate.id
-
-
-def fate_table(context: Context, near: int) -> Table:
-    """Return the candidates that are in the context and those that nearly were, with the reason."""
+    Args:
+        context: What was built.
+        near: How many of those that are not in it are shown.
+        width: Columns there are; where they are few, the reason stands below the candidate.
+    """
     kept, missed, left = fates(context, near)
+    is_wide = width >= _WIDE
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("candidate", no_wrap=True)
-    table.add_column("why", overflow="fold")
+    table.add_column("candidate" if is_wide else "candidate, and why", overflow="fold", no_wrap=is_wide)
+    if is_wide:
+        table.add_column("why", overflow="fold")
+    longest = width - _BESIDE if not is_wide else (width - _BESIDE) // 2
     for row in (*kept, *missed):
         mark = row.citation or ("·" if row.verdict is Verdict.KEPT else "✗")
         score = "" if row.score is None else f"{row.score:.3f}"
         style = "" if row.verdict is Verdict.KEPT else "dim"
-        table.add_row(Text(mark), score, Text(label(row.key, context)), Text(told(row, context)), style=style)
+        label, why = _shortened(without_controls(row.label), longest), without_controls(row.sentence)
+        cells = (Text(label), Text(why)) if is_wide else (Text(f"{label}\n  {why}"),)
+        table.add_row(Text(mark), score, *cells, style=style)
     if left:
         table.caption = f"and {left} more, further from it: context-engine explain"
         table.caption_justify = "left"
     return table
 
 
-def told(row: Row, context: Context) -> str:
-    """Return a row's reason, the winner of a duplicate by what a person knows it by."""
-    sentence = row.sentence
-    winner = row.details.get("winner")
-    if winner is not None:
-        key = (winner[0], winner[1])
-        sentence = sentence.replace(name(key, context), _marked(key, context))
-    return without_controls(sentence)
-
-
-def _marked(key: Key, context: Context) -> str:
-    marker = next((m for m, cited in context.citations.items() if tuple(cited) == key), "")
-    return f"{marker} {label(key, context)}".strip()
+def _shortened(label: str, longest: int) -> str:
+    """Return a label that fits a line: its end, which tells it from others."""
+    return label if len(label) <= longest else f"…{label[1 - longest :]}"
 
 
 def figures(context: Context) -> str:

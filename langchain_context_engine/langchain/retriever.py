@@ -31,7 +31,7 @@ class ContextRetriever(BaseRetriever):
 
     A Document's `page_content` is the passage (cut where the budget made it), its `id` the record's, its
     `metadata` a copy of the record's own with `metadata["context"]` on top: {source, score, signals,
-    citation, tokens, is_truncated}. With `k` there are exactly k where candidates and budget suffice.
+    citation, tokens, is_truncated, place}. With `k` there are exactly k where candidates and budget suffice.
 
     Fields are defaults for every call; `invoke(query, **options)` and `ainvoke` take any field of
     `ContextRequest` (and `token_budget` for `budget`) for one call. What isolates or filters only becomes
@@ -192,6 +192,7 @@ def _document(passage: Passage) -> Document:
         "citation": passage.citation,
         "tokens": passage.tokens,
         "is_truncated": passage.is_truncated,
+        "place": candidate.place,
     }
     metadata = {**copy.deepcopy(dict(candidate.metadata)), "context": about}
     return Document(id=candidate.id, page_content=passage.text, metadata=metadata)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, Field
+from mcp.types import CallToolResult
+from pydantic import Field
 
 from langchain_context_engine.answering.cited import list_citations
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
+from langchain_context_engine.serving.shown import counter_of, shown_within, unknown_kinds
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["create_mcp_server", "serve_mcp"]
 
 _REMEMBERED = 50
+_MOST_LISTED = 20
 _LONGEST_QUERY = 20_000
 _MOST_TOKENS = 200_000
 _INSTRUCTIONS = (
@@ -33,37 +36,16 @@ _INSTRUCTIONS = (
 )
 
 
-class CitedSource(BaseModel):
-    """What stands behind a marker."""
-
-    marker: str
-    source: str = Field(description="Its path or title.")
-    kind: str = ""
-    excerpt: str = ""
-
-
-class Answer(BaseModel):
-    """A context for a question."""
-
-    context_id: str = Field(description="Names this context for explain_candidate.")
-    text: str = Field(description="The passages with their markers; empty where nothing was found.")
-    tokens: int
-    status: str = Field(description="ok; partial: a source failed; empty: nothing found.")
-    citations: list[CitedSource]
-
-
 class _Contexts:
     """The latest contexts that the server gave, by id."""
 
     def __init__(self) -> None:
         self._given: OrderedDict[str, Context] = OrderedDict()
 
-    def add(self, context: Context) -> str:
-        context_id = uuid.uuid4().hex[:12]
+    def add(self, context_id: str, context: Context) -> None:
         self._given[context_id] = context
         while len(self._given) > _REMEMBERED:
             self._given.popitem(last=False)
-        return context_id
 
     def find(self, context_id: str | None) -> Context | None:
         if context_id is None:
@@ -85,33 +67,47 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
     """
     from mcp.server import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.types import TextContent
 
     fixed = ContextRequest(**check_options(bound))
     contexts = _Contexts()
+    count = counter_of(engine)
     server = MCPServer(name, instructions=_INSTRUCTIONS, log_level="WARNING")
 
     @server.tool()
     async def get_context(
         query: Annotated[str, Field(description="One complete question.", max_length=_LONGEST_QUERY)],
         max_tokens: Annotated[
-            int | None, Field(description="Tokens that the text may have.", ge=0, le=_MOST_TOKENS)
+            int | None, Field(description="Tokens that the answer may have.", ge=0, le=_MOST_TOKENS)
         ] = None,
         kinds: Annotated[
             list[str] | None, Field(description="Only records of these kinds, as code, commit, doc.")
         ] = None,
-    ) -> Answer:
+    ) -> CallToolResult:
         """Return what is known that helps to answer a question, with citation markers."""
-        options = check_options({"budget": max_tokens, "kinds": None if kinds is None else tuple(kinds)})
+        # A model that fills in every field gives an empty list where it has no choice.
+        chosen = {"kinds": tuple(kinds)} if kinds else {}
+        asked = {"query": query, **check_options({"budget": max_tokens})}
+        context_id = uuid.uuid4().hex[:8]
         try:
-            context = await engine.abuild(narrowed(fixed, {"query": query, **options}))
+            context, text = await shown_within(
+                engine.abuild, narrowed(fixed, {**asked, **chosen}), count, context_id
+            )
+            if kinds and not context.candidates:
+                text = await unknown_kinds(engine.abuild, narrowed(fixed, asked), kinds) or text
         except ContextEngineError as error:
             raise ToolError(_told(error)) from None
-        return _answer(context, contexts.add(context))
+        contexts.add(context_id, context)
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)],
+            _meta={"context-engine": _about(context, context_id)},
+        )
 
     @server.tool()
     def explain_candidate(
         candidate: Annotated[
-            str, Field(description="A marker such as [1], an id, or a path.", max_length=_LONGEST_QUERY)
+            str,
+            Field(description="A marker such as [1], a place, a path or an id.", max_length=_LONGEST_QUERY),
         ],
         context_id: Annotated[
             str | None, Field(description="Of get_context; without it the latest context.")
@@ -121,10 +117,14 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
         context = contexts.find(context_id)
         if context is None:
             raise ToolError("there is no such context (any more); call get_context first")
-        key = _key_of(candidate, context)
-        if key is None:
+        found = meant(candidate, context)
+        if not found:
             raise ToolError("no such candidate: no source offered it for that question")
-        return context.explain(key)
+        if len(found) > 1:
+            told = labels(context)
+            listed = "; ".join(told[key] for key in found[:_MOST_LISTED])
+            raise ToolError(f"{len(found)} candidates are called that; name one of: {listed}")
+        return context.explain(found[0])
 
     return server
 
@@ -134,18 +134,17 @@ def serve_mcp(engine: Builder, **bound: Any) -> None:
     create_mcp_server(engine, **bound).run("stdio")
 
 
-def _answer(context: Context, context_id: str) -> Answer:
-    cited = [
-        CitedSource(marker=c.marker, source=c.source, kind=c.kind, excerpt=c.excerpt[:200])
-        for c in list_citations(context)
-    ]
-    return Answer(
-        context_id=context_id,
-        text=context.text,
-        tokens=context.tokens,
-        status=str(context.status),
-        citations=cited,
-    )
+def _about(context: Context, context_id: str) -> dict[str, Any]:
+    """Return what a client's program may want to know; a model is not shown it."""
+    return {
+        "context_id": context_id,
+        "tokens": context.tokens,
+        "status": str(context.status),
+        "citations": [
+            {"marker": c.marker, "source": c.source, "place": c.place, "kind": c.kind}
+            for c in list_citations(context)
+        ],
+    }
 
 
 def _told(error: ContextEngineError) -> str:
@@ -155,17 +154,3 @@ def _told(error: ContextEngineError) -> str:
     if isinstance(error, AllSourcesFailedError):
         return "no source could be asked; try again"
     return "the context could not be built"
-
-
-def _key_of(named: str, context: Context) -> tuple[str, str] | None:
-    """Return the key of the candidate that a model means by a marker, an id or a path."""
-    wanted = named.strip()
-    markers: Mapping[str, tuple[str, str]] = context.citations
-    for marker in (wanted, f"[{wanted}]"):
-        if marker in markers:
-            return markers[marker][0], markers[marker][1]
-    for candidate in context.candidates:
-        names = (candidate.id, "/".join(candidate.key), candidate.metadata.get("path"))
-        if wanted in names:
-            return candidate.key
-    return None

@@ -103,20 +103,35 @@ class RetrieverSource:
             raise SourceError(msg)
         found = [
             to_candidate(
-                _id_of(document),
+                id_,
                 {"documents": document.page_content, "metadatas": document.metadata},
                 source=self.name,
                 kind=self.kind,
                 sequence=self.sequence,
                 relevance=relevance,
             )
-            for document, relevance in zip(answer, _relevance_of(answer), strict=True)
+            for id_, document, relevance in zip(_ids_of(answer), answer, _relevance_of(answer), strict=True)
         ]
         return [candidate for candidate in found if in_scope(candidate, request)][request.offset :]
 
 
 def _is_asked(request: ContextRequest) -> bool:
     return request.limit != 0 and bool(request.query.strip())
+
+
+def _ids_of(documents: Sequence[Any]) -> list[str]:
+    """Return an id for each Document; chunks that share their document's id are numbered by their texts.
+
+    The first text of an id keeps it, another one has its number behind: `doc`, `doc#2`.
+    """
+    texts: dict[str, dict[str, int]] = {}
+    ids = []
+    for document in documents:
+        id_ = _id_of(document)
+        known = texts.setdefault(id_, {})
+        number = known.setdefault(document.page_content, len(known) + 1)
+        ids.append(id_ if number == 1 else f"{id_}#{number}")
+    return ids
 
 
 def _id_of(document: Any) -> str:

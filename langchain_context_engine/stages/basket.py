@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from langchain_context_engine.text.analysis import measure
-from langchain_context_engine.text.truncate import ELLIPSIS, pieces
+from langchain_context_engine.text.truncate import BLOCK_ELLIPSIS, ELLIPSIS, pieces
 from langchain_context_engine.text.units import Unit
 from langchain_context_engine.values.types import Passage, Ranked
 from langchain_context_engine.writing.layout import Layout, block_of
 from langchain_context_engine.writing.templates import fill, passage_block, passage_values
+
+_SHORT_GAP = 8
+"""Tokens between two extracts of one passage that are shown rather than left out: a reader wants no gap."""
 
 _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}
@@ -80,7 +83,7 @@ class Basket:
         if counts_frame and layout.closing:
             self.spent += measure(fill(layout.closing, {"query": layout.query}), count)
         self._note = measure(template.note, count) if template.note and counts_frame else 0
-        self._ellipsis = measure(ELLIPSIS, count)
+        self._ellipsis = max(measure(ELLIPSIS, count), measure(BLOCK_ELLIPSIS, count))
         self.slack = self._note + self._ellipsis
         self._has_frames = counts_frame
         self._has_one_frame = not template.section and _frames_alike(template.passage)
@@ -177,6 +180,23 @@ class Basket:
         mine.add(unit.index)
         self._add(Choice(unit.item, cost, unit.index), is_new=len(mine) == 1)
 
+    def short_gaps(self, unit: Unit, room: Callable[[], int]) -> Iterator[list[Unit]]:
+        """Yield what stands between a unit and the nearest ones that are in, where it is short and fits.
+
+        Args:
+            unit: One that is in.
+            room: Gives the tokens that are left for its item.
+        """
+        mine, units = self.chosen[unit.item], self.units[unit.item]
+        for step in (-1, 1):
+            gap: list[Unit] = []
+            index = unit.index + step
+            while 0 <= index < len(units) and index not in mine and sum(u.size for u in gap) <= _SHORT_GAP:
+                gap.append(units[index])
+                index += step
+            if gap and index in mine and sum(u.size for u in gap) <= min(_SHORT_GAP, room()):
+                yield gap
+
     def take_cut(self, item: int, passage: Passage, cost: int, *, is_by_share: bool = False) -> None:
         """Choose an item's cut or compacted text.
 
@@ -190,6 +210,14 @@ class Basket:
         if is_by_share:
             self._cut_by_share.add(item)
         self._add(Choice(item, cost), is_new=True)
+
+    def remove(self, item: int) -> None:
+        """Take an item out again, all that was chosen of it."""
+        for choice in [choice for choice in self._log if choice.item == item]:
+            self._log.remove(choice)
+            self._take_back(choice)
+        # What was chosen is another set now, though fewer choices stand.
+        self.steps += 1
 
     def undo(self) -> Choice:
         """Take the latest choice back."""

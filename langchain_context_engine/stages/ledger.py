@@ -28,6 +28,8 @@ def _settled(decision: Decision, ending: dict[Key, Decision], cost: dict[Key, in
     fate = ending[winner]
     if fate.verdict is Verdict.KEPT:
         return decision
+    if fate.reason is Reason.DUPLICATE:
+        return replace(decision, details={**decision.details, "winner": fate.details["winner"]})
     details = {**decision.details, **fate.details, "duplicate_of": winner}
     details.pop("winner", None)
     return replace(decision, stage=fate.stage, reason=fate.reason, details=details)

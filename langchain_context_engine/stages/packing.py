@@ -27,6 +27,8 @@ class Packing:
         unit_value: How sentences are valued, in adaptive selection.
         diversity: A rule against one kind dominating, or None.
         k: The most passages, or None.
+        twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
+            None: only where its words stand there in a row.
     """
 
     count: Callable[[str], int]
@@ -38,6 +40,7 @@ class Packing:
     unit_value: UnitValue = field(default_factory=UnitValue)
     diversity: Diversity | None = None
     k: int | None = None
+    twin_threshold: float | None = 90.0
 
     @property
     def has_only_a_budget(self) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from langchain_context_engine.text.worth import closes, opens
+
 Span = tuple[int, int]
 
 _END = re.compile(
@@ -56,6 +58,7 @@ _WRAPPED_WIDTH = 50
 _LOOKBEHIND = 24
 
 _LETTER = re.compile(r"[^\W\d_]")
+_FIRST_LETTER = re.compile(r"(?:\s|[^\w\s]){0,12}([^\W\d_])")
 _LONGEST_BARE = 24
 """Characters of a piece without a letter that is joined to another; longer ones are rows of figures."""
 
@@ -88,8 +91,9 @@ def sentence_spans(text: str) -> list[Span]:
 def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     r"""Return the spans that an extract may choose from: sentences, a title joined to what follows it.
 
-    A short piece without a letter, as `[19]` or a closing bracket, goes with the one before it: alone it
-    would say nothing.
+    A piece that says nothing alone goes with what it belongs to: a heading, a label or an introduction
+    with what follows; a reference, a closing mark or a short piece without a letter, as `[19]`, with what
+    it follows.
 
     Args:
         text: The text.
@@ -108,7 +112,27 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     newline = text.find("\n", start)
     inside = sum(1 for _, end in spans if end <= newline)
     is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
-    return _with_words(text, [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans)
+    titled = [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
+    return _with_what_it_belongs_to(text, _with_words(text, titled))
+
+
+def _with_what_it_belongs_to(text: str, spans: list[Span]) -> list[Span]:
+    """Join pieces that open something to what follows them, those that close something to what is before."""
+    joined: list[Span] = []
+    is_open = False
+    for start, end in spans:
+        piece = text[start:end]
+        is_part = joined and (is_open or closes(piece)) and end - joined[-1][0] <= _LONGEST_JOINED
+        if is_part:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+        is_open = opens(piece)
+    if is_open and len(joined) > 1 and joined[-1][1] - joined[-2][0] <= _LONGEST_JOINED:
+        # What it opens stands in another record.
+        last = joined.pop()
+        joined[-1] = (joined[-1][0], last[1])
+    return joined
 
 
 def _with_words(text: str, spans: list[Span]) -> list[Span]:
@@ -254,5 +278,6 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
         return False
     if after.islower():
         # Some people write without capitals.
-        return text[start : start + 1].islower() and lower not in _SELDOM_LAST
+        first = _FIRST_LETTER.match(text, start)
+        return first is not None and first[1].islower() and lower not in _SELDOM_LAST
     return lower not in _SELDOM_LAST or after.isupper()

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_context_engine.text.boundaries import good_ends, good_starts
+from langchain_context_engine.text.pieces import BLOCK_ELLIPSIS, ELLIPSIS, locate, merge, pieces
 from langchain_context_engine.text.sentences import Span, is_code, unit_spans
 from langchain_context_engine.text.words import query_terms, terms
 
 __all__ = [
+    "BLOCK_ELLIPSIS",
     "ELLIPSIS",
     "TRUNCATORS",
     "Count",
@@ -35,9 +37,6 @@ __all__ = [
 
 Count = Callable[[str], int]
 Truncator = Callable[[str, int, Count], str]
-
-ELLIPSIS = " … "
-"""What joins two pieces that are apart in the original."""
 
 _SECOND_TRIES = 8
 """Sentences tried once more after the exact count left room."""
@@ -159,55 +158,6 @@ TRUNCATORS: Mapping[str, Truncator] = {
     "none": keep_whole,
 }
 """The built-in truncators by name."""
-
-
-def pieces(text: str, spans: Iterable[Span]) -> str:
-    """Return spans of a text as one text: verbatim where only space is between them, else with `ELLIPSIS`.
-
-    Example:
-        >>> pieces("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
-        'One.  Two. … Four.'
-    """
-    return ELLIPSIS.join(text[start:end] for start, end in merge(text, spans))
-
-
-def merge(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
-    """Return the spans in order, those with only space between them as one.
-
-    Example:
-        >>> merge("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
-        ((0, 10), (18, 23))
-    """
-    merged: list[Span] = []
-    for start, end in sorted(spans):
-        if merged and (start <= merged[-1][1] or not text[merged[-1][1] : start].strip()):
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
-    return tuple(merged)
-
-
-def locate(text: str, piece: str) -> tuple[Span, ...]:
-    """Return the spans of a text that a truncator's result consists of; () if it does not.
-
-    Example:
-        >>> locate("One. Two. Three.", "One. … Three.")
-        ((0, 4), (10, 16))
-    """
-    start = (
-        len(text) - len(piece) if text.endswith(piece) and not text.startswith(piece) else text.find(piece)
-    )
-    if start >= 0:
-        return ((start, start + len(piece)),) if piece else ()
-    spans: list[Span] = []
-    position = 0
-    for part in piece.split(ELLIPSIS):
-        start = text.find(part, position)
-        if start < 0 or not part:
-            return ()
-        position = start + len(part)
-        spans.append((start, position))
-    return tuple(spans)
 
 
 def _fits(text: str, allowance: int, count: Count) -> bool:

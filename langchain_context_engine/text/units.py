@@ -7,6 +7,7 @@ next. A unit's worth joins what its passage is worth with how much of the questi
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -15,9 +16,11 @@ from itertools import repeat
 from typing import NamedTuple
 
 from langchain_context_engine.text.analysis import (
+    Found,
     analyse,
     find_terms,
     idf_of,
+    measure,
     shares_of,
     sizes_of,
     term_number,
@@ -33,6 +36,11 @@ SPLIT_FIRST = 100
 """So many of the best passages may be packed by their sentences; the others only whole."""
 
 CODE_KINDS = frozenset({"code", "code_history"})
+
+MESSAGE_UP_TO = 250
+"""A commit's message of up to so many tokens is one unit: its subject and its reasons belong together."""
+
+_AFTER_MESSAGE = re.compile(r"^(?:\S.* \(\+\d+ −\d+\)|[A-Z][\w-]*-by: .*|---)[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +108,7 @@ def split_units(
     found = [find_terms(item.candidate.text, wanted) if wanted else () for item in items]
     idf = idf_of(found, len(wanted))
     return [
-        _units(i, item, value, shares_of(item.candidate.text, found[i], idf), count)
+        _units(i, item, value, _shared_out(item.candidate, found[i], idf, count))
         if splits[i]
         else [_whole(i, item, value, count)]
         for i, item in enumerate(items)
@@ -118,11 +126,42 @@ def _whole(i: int, item: Ranked, value: UnitValue, count: Callable[[str], int]) 
     return Unit(i, 0, (0, len(text)), size, value.passage * item.score - value.size * _log(size))
 
 
-def _units(
-    i: int, item: Ranked, value: UnitValue, shares: Sequence[float], count: Callable[[str], int]
-) -> list[Unit]:
-    text = item.candidate.text
-    base, sizes, spans = value.passage * item.score, sizes_of(text, count)[1:], analyse(text).spans
+Pieces = tuple[Sequence[Span], Sequence[int], Sequence[float]]
+"""The spans of a passage's units, their sizes, and the share of the question that each holds."""
+
+
+def _shared_out(
+    candidate: Candidate, found: Found, idf: Sequence[float], count: Callable[[str], int]
+) -> Pieces:
+    text = candidate.text
+    spans, sizes = analyse(text).spans, sizes_of(text, count)[1:]
+    shares = shares_of(text, found, idf)
+    if candidate.kind != "commit":
+        return spans, sizes, shares
+    after = _AFTER_MESSAGE.search(text)
+    edge = len(text) if after is None else after.start()
+    within = sum(1 for start, _ in spans if start < edge)
+    groups = [(0, within), (within, len(spans))]
+    if not 0 < measure(text[:edge], count) <= MESSAGE_UP_TO:
+        groups = [*((j, j + 1) for j in range(within)), groups[1]]
+    groups = [(first, end) for first, end in groups if first < end]
+    joined = [(spans[first][0], spans[end - 1][1]) for first, end in groups]
+    return joined, [measure(text[a:b], count) for a, b in joined], _held(found, idf, groups)
+
+
+def _held(found: Found, idf: Sequence[float], groups: Sequence[tuple[int, int]]) -> list[float]:
+    """Return the share of the question that each group of pieces holds, a term counted once a group."""
+    total = math.fsum(idf) or 1.0
+    return [
+        math.fsum(idf[term] for term, places in found if any(first <= place < end for place in places))
+        / total
+        for first, end in groups
+    ]
+
+
+def _units(i: int, item: Ranked, value: UnitValue, pieces: Pieces) -> list[Unit]:
+    spans, sizes, shares = pieces
+    base = value.passage * item.score
     less = [value.size * _log(size) for size in sizes]
     if any(shares):
         exponents = [value.local * x for x in _smoothed(shares, value.smoothing)]
@@ -162,6 +201,13 @@ def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
         else:
             best.append(math.fsum(idf[term] for term, _ in held) / total)
     return best
+
+
+def holds_half(text: str, query: str) -> bool:
+    """Return whether a text has at least two of a question's terms, and half of them or more."""
+    wanted = numbers_of(query)
+    held = len(find_terms(text, wanted)) if wanted else 0
+    return held > 1 and 2 * held >= len(wanted)
 
 
 def is_prose(text: str, kind: str) -> bool:

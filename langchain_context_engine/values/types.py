@@ -14,6 +14,7 @@ from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.freeze import clean_text, copy_mapping, set_fields
+from langchain_context_engine.values.places import place_from
 from langchain_context_engine.values.request import ContextRequest, Message
 from langchain_context_engine.values.verdicts import Reason, Status, Verdict
 
@@ -98,6 +99,11 @@ class Candidate:
     def origin(self) -> str:
         """The name a person knows the source by: the first that offered it, else `source`."""
         return self.provenance[0] if self.provenance else self.source
+
+    @property
+    def place(self) -> str:
+        """Where it stands, on one line (`path:first-last · symbol`, `path › headings`, a commit), or ""."""
+        return place_from(self.metadata, self.created_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

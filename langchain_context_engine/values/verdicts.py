@@ -43,6 +43,7 @@ class Reason(StrEnum):
     OVER_ITEM_CAP = "over_item_cap"
     DIVERSITY = "diversity"
     ENOUGH = "enough"
+    NOT_WORTH_READING = "not_worth_reading"
 
 
 class Status(StrEnum):

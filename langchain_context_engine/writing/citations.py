@@ -141,7 +141,11 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
 def _shown(passages: Sequence[Passage]) -> list[str]:
     """Return the texts beside which markers may stand."""
     candidates = [passage.ranked.candidate for passage in passages]
-    return [*(c.text for c in candidates), *(p.text for p in passages), *(title_of(c) for c in candidates)]
+    return [
+        *(c.text for c in candidates),
+        *(p.text for p in passages),
+        *(name for c in candidates for name in (title_of(c), c.place)),
+    ]
 
 
 def _numbered(passages: Sequence[Passage]) -> list[str]:
@@ -196,6 +200,7 @@ class Citation:
         source: Its title or path, else where it comes from.
         kind: What it is.
         path: Its path, or "".
+        place: Where it stands (`a.py:3-9 · Tea.brew`), or "".
         excerpt: What the context shows of it, on one line.
         relevance: What it was sorted by, 0–1.
         is_used: The answer used it.
@@ -206,6 +211,7 @@ class Citation:
     source: str
     kind: str = ""
     path: str = ""
+    place: str = ""
     excerpt: str = ""
     relevance: float = 0.0
     is_used: bool = False

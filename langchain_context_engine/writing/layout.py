@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,8 +25,8 @@ Markers = Callable[[Sequence[Passage]], Sequence[str]]
 Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
 """Puts passages into text order; they come best first."""
 
-Blocks = dict[tuple[Key, str, str], str]
-"""Rendered passages by (key, text, marker), so that measuring again is cheap."""
+Blocks = dict[tuple[Key, str, str, bool], str]
+"""Rendered passages by (key, text, marker, says where it is from), so that measuring again is cheap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,10 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     in_order = [passage for group in groups.values() for passage in group]
     markers = layout.markers(in_order)
     cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
-    rendered = [_block(passage, layout, blocks) for passage in cited]
+    rendered = [
+        _block(passage, layout, blocks, says_place=says)
+        for passage, says in zip(cited, _placed(groups.values()), strict=True)
+    ]
     body, sections = _body(groups, cited, rendered, layout)
     header, footer = fill_frame(layout.template, _frame_values(cited, layout), rendered)
     text = header + body + footer + fill(layout.closing, {"query": layout.query})
@@ -138,24 +141,37 @@ def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Pass
     return {name: members for name, members in groups.items() if members or layout.empty_section}
 
 
-def block_of(passage: Passage, layout: Layout) -> str:
+def _placed(groups: Iterable[Sequence[Passage]]) -> Iterator[bool]:
+    """Yield, for each passage in text order, whether its place is said: the one before it has another."""
+    for group in groups:
+        before = ""
+        for passage in group:
+            place = passage.ranked.candidate.place
+            yield place != before
+            before = place
+
+
+def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> str:
     """Return a passage as it is written, with the marker that it has."""
     candidate = passage.ranked.candidate
     start = passage.spans[0][0] if passage.spans else 0
+    values = passage_values(
+        candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
+    )
+    if not says_place:
+        values["place"] = ""
     return passage_block(
         layout.template_of(candidate),
-        passage_values(
-            candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
-        ),
+        values,
         is_truncated=passage.is_truncated,
         opens_with=open_fence_at(candidate.text, start) if start else "",
     )
 
 
-def _block(passage: Passage, layout: Layout, blocks: Blocks) -> str:
-    known = (passage.key, passage.text, passage.citation)
+def _block(passage: Passage, layout: Layout, blocks: Blocks, *, says_place: bool) -> str:
+    known = (passage.key, passage.text, passage.citation, says_place)
     if known not in blocks:
-        blocks[known] = block_of(passage, layout)
+        blocks[known] = block_of(passage, layout, says_place=says_place)
     return blocks[known]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.designs.prime.setup import DEFAULTS, ENGINE
-from langchain_context_engine.text.truncate import ELLIPSIS
+from langchain_context_engine.text.truncate import pieces
 from langchain_context_engine.values.types import Verdict
 from tests.builders import ListSource
 from tests.strategies import BUDGETS, COUNTERS, QUERIES, candidates
@@ -62,7 +62,7 @@ def test_passages_are_exact_and_markers_theirs_alone(found, tokenizer, selection
     assert len(set(markers)) == len(markers)
     for passage in context.passages:
         original = originals[passage.key]
-        assert passage.text == ELLIPSIS.join(original[start:end] for start, end in passage.spans)
+        assert passage.text == pieces(original, passage.spans)
         assert not any(marker in passage.text for marker in markers)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.designs import TokenBudget
-from langchain_context_engine.text.truncate import ELLIPSIS
+from langchain_context_engine.text.truncate import pieces
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource
 from tests.designs.learning_builders import an_assembler
@@ -122,7 +122,7 @@ def test_passages_are_exact_pieces_and_scores_sort(case):
     originals = {candidate.key: candidate.text for candidate in context.candidates}
     for passage in context.passages:
         original = originals[passage.key]
-        assert passage.text == ELLIPSIS.join(original[start:end] for start, end in passage.spans)
+        assert passage.text == pieces(original, passage.spans)
         assert passage.ranked.score == pytest.approx(sum(passage.ranked.contributions.values()))
     engine, query, _ = case
     scores = [item.score for item in engine.search(query, now="2026-01-01", scope={"tenant": "mine"})]

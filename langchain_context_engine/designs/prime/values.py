@@ -222,7 +222,7 @@ def _item_data(item: ContextItem) -> dict[str, Any]:
 
 
 def _citation_data(citation: Citation) -> dict[str, Any]:
-    told = {"path": citation.path, "excerpt": citation.excerpt}
+    told = {"path": citation.path, "place": citation.place, "excerpt": citation.excerpt}
     return {
         "id": citation.marker,
         "source": citation.source,

@@ -37,6 +37,7 @@ def passage_values(
         "id": _line(candidate.id),
         "title": title_of(candidate),
         "citation": citation,
+        "place": candidate.place,
         "confidence": _number(metadata.get("confidence"), decimals=2),
         "timestamp": "" if created is None else created.isoformat(timespec="seconds").replace("+00:00", "Z"),
         "score": _number(score, decimals=3),

@@ -1,0 +1,291 @@
+"""Filling: units try to get into the basket in an order, under rules, whole or cut."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from langchain_context_engine.stages.basket import Basket
+from langchain_context_engine.stages.packing import Packing
+from langchain_context_engine.stages.reading import is_part, saying_little, tells_alone
+from langchain_context_engine.stages.turns import Turns
+from langchain_context_engine.text.units import Unit, split_units
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.text.worth import (
+    LEAST_WORDS,
+    is_ornament,
+    telling_words,
+)
+from langchain_context_engine.values.types import Passage, Ranked, Reason
+from langchain_context_engine.writing.layout import Blocks, Written, write
+
+_RECUTS = 4
+"""How often one item is cut shorter because the written text came out too long."""
+
+
+class Filler:
+    """The basket, why items did not get in, and what was noticed.
+
+    Attributes:
+        items: Ranked, best first.
+        limit: Tokens that the text may have.
+        units: The units of each item.
+        basket: What is in.
+        turns: Why the others are not.
+        little: Item → its telling words and the least number of them, where it says too little to be read.
+        repeated: Item → the item that says it again, and how alike they are.
+        compacted: Items that a compactor rewrote.
+        warnings: What went wrong with compactors.
+    """
+
+    def __init__(self, items: Sequence[Ranked], query: str, packing: Packing) -> None:
+        self.items = items
+        self.packing = packing
+        self.limit = max(0, packing.budget.tokens - packing.budget.reserve)
+        self.is_by_units = packing.selection == "adaptive" and packing.splits
+        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
+        self.basket = Basket(
+            items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
+        )
+        self.turns = Turns()
+        self.little = saying_little(items, query)
+        self.repeated: dict[int, tuple[int, float]] = {}
+        self.compacted: set[int] = set()
+        self.warnings: list[str] = []
+        self.kinds: Counter[str] = Counter()
+        self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
+        self._asked = frozenset(query_terms(query))
+        self._tried: set[int] = set()
+        self._recuts: Counter[int] = Counter()
+        self._blocks: Blocks = {}
+        self._known: tuple[tuple[int, int], Written] | None = None
+
+    def fill(
+        self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False, is_main: bool = False
+    ) -> bool:
+        """Take what fits and is worth it, in order; return whether anything was taken.
+
+        Args:
+            units: In the order in which they try.
+            may_cut: What does not fit whole may be cut.
+            within_shares: Only within each group's share.
+            is_main: What does not fit is told anew (see `Turns`).
+        """
+        basket, before = self.basket, self.basket.steps
+        self.turns.begin(is_main=is_main)
+        looked_at: Iterable[Unit] = units
+        if not within_shares and self.packing.has_only_a_budget:
+            looked_at = self._fitting(units, is_cutting=may_cut and self._has_room_to_cut())
+        for unit in basket.open_units(looked_at, within_shares=within_shares):
+            if self._is_barred(unit.item):
+                continue
+            cost = basket.cost(unit)
+            room, reason = self.room(unit.item, within_shares=within_shares)
+            if cost <= room:
+                if self.says_enough(unit):
+                    self._take(unit, cost)
+                elif may_cut and unit.item not in basket and self._is_worth_cutting(unit.item, room):
+                    # A list of single words, say: no piece tells enough, several of them may.
+                    self.cut(unit.item, room)
+                continue
+            self.turns.no_room(unit.item, reason, cost, room)
+            is_lone = unit.item not in basket or unit.item in basket.cuts
+            # What is too long for its cap never gets in whole, so waiting for room would not help.
+            is_due = may_cut or reason is Reason.OVER_ITEM_CAP
+            if not is_due and unit.item == 0 and unit.size > self.limit:
+                # The best of all, too long for any budget like this: its beginning, in half of it.
+                is_due, room = True, min(room, self.limit // 2)
+            if is_due and is_lone and self._is_worth_cutting(unit.item, room):
+                self.cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
+        return basket.steps != before
+
+    def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
+        """Yield the units that may get in at this moment; tell of the others what was left."""
+        basket, cuttable = self.basket, {0, *self.basket.cuts}
+        for unit in units:
+            if (
+                unit.size <= self.limit - basket.spent + basket.slack
+                or unit.item in cuttable
+                or (is_cutting and unit.item not in basket.chosen)
+            ):
+                yield unit
+            elif not self.turns.has_met(unit.item) and unit.item not in basket:
+                left = self.limit - basket.spent
+                self.turns.no_room(unit.item, Reason.OVER_BUDGET, basket.cost(unit), left)
+
+    def _has_room_to_cut(self) -> bool:
+        left = self.basket.most_text_room(self.limit - self.basket.spent)
+        return left >= self.packing.budget.minimum_cut or any(c.candidate.is_pinned for c in self.items)
+
+    def _is_worth_cutting(self, item: int, room: int) -> bool:
+        """Return whether enough is left for the text itself; what is pinned gets in however short."""
+        if self.items[item].candidate.is_pinned:
+            return True
+        return self.basket.text_room(item, room) >= self.packing.budget.minimum_cut
+
+    def _is_barred(self, item: int) -> bool:
+        """Return whether an item may not become a passage: a rule of numbers, its worth, its twin."""
+        if item in self.basket:
+            return False
+        if item in self.little or (item in self.repeated and self.repeated[item][0] in self.basket):
+            return True
+        candidate = self.items[item].candidate
+        reason = None
+        rule = self.packing.diversity
+        if self.packing.k is not None and len(self.basket) >= self.packing.k:
+            reason = Reason.OVER_K
+        elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
+            reason = Reason.ENOUGH
+        elif rule is not None and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
+            reason = Reason.DIVERSITY
+        if reason is not None:
+            self.turns.barred(item, reason)
+        return reason is not None
+
+    def says_enough(self, unit: Unit) -> bool:
+        """Return whether a unit says something by itself, or beside what is in of its passage."""
+        item, units = self.items[unit.item], self.units[unit.item]
+        if len(units) == 1 or item.candidate.is_pinned:
+            return True
+        mine = self.basket.chosen.get(unit.item, ())
+        beside = (unit.index - 1 in mine) + (unit.index + 1 in mine)
+        text = item.candidate.text[slice(*unit.span)]
+        if beside:
+            return beside > 1 or not is_ornament(text)
+        return tells_alone(item.candidate, text, self._asked)
+
+    def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
+        """Return the tokens that an item may still have, and what bounds them."""
+        budget, basket = self.packing.budget, self.basket
+        group = basket.groups[item]
+        room, reason = self.limit - basket.spent, Reason.OVER_BUDGET
+        in_group = basket.spent_by[group]
+        if within_shares and (left := self._shares.get(group, 0) - in_group) < room:
+            room, reason = left, Reason.OVER_SHARE
+        if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
+            room, reason = left, Reason.OVER_SHARE
+        if budget.item_cap is not None:
+            whole = self._shares.get(group, self.limit) if self._shares else self.limit
+            if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
+                room, reason = left, Reason.OVER_ITEM_CAP
+        return room + basket.refund(item), reason
+
+    def _take(self, unit: Unit, cost: int) -> None:
+        self.count_kind(unit.item)
+        self.basket.release(unit.item)
+        self.basket.take(unit, cost)
+        for gap in self.basket.short_gaps(unit, lambda: self.room(unit.item)[0]):
+            for between in gap:
+                self.basket.take(between, self.basket.cost(between))
+
+    def may_still_take(self, unit: Unit) -> bool:
+        """Return whether nothing but room keeps a unit out."""
+        is_in = unit.item in self.basket.cuts or unit.index in self.basket.chosen.get(unit.item, ())
+        return not is_in and not self._is_barred(unit.item) and self.says_enough(unit)
+
+    def take_if_it_fits(self, unit: Unit) -> bool:
+        """Take a unit where the text as written has room for it, to the token."""
+        spent, before = self.basket.spent, self.room(unit.item)
+        if before[1] is not Reason.OVER_BUDGET:
+            return False
+        self.count_kind(unit.item)
+        self.basket.take(unit, self.basket.cost(unit))
+        exact = self.written().tokens
+        if exact <= self.limit:
+            self.basket.spent = exact
+            return True
+        self.basket.undo()
+        self.basket.spent = spent
+        if unit.item not in self.basket:
+            self.kinds[self.items[unit.item].candidate.kind] -= 1
+        return False
+
+    def count_kind(self, item: int) -> None:
+        """Count an item that is about to get in, for the rule against one kind dominating."""
+        if item not in self.basket:
+            self.kinds[self.items[item].candidate.kind] += 1
+
+    def cut(self, item: int, room: int, *, is_by_share: bool = False) -> bool:
+        """Put an item's shortened text in, if there is one that fits and says something."""
+        found = self._shortened(item, room)
+        if found is None:
+            return False
+        passage, cost, is_compacted = found
+        self.compacted.discard(item)
+        if is_compacted:
+            self.compacted.add(item)
+        self.count_kind(item)
+        self.basket.release(item)
+        # What a compactor wrote says it all: more room would not make it better.
+        self.basket.take_cut(item, passage, cost, is_by_share=is_by_share and not is_compacted)
+        return True
+
+    def grow(self) -> bool:
+        """Let what is cut have what is left, the best first; return whether anything grew."""
+        before = self.basket.steps
+        for item in sorted(self.basket.cuts):
+            shown = self.basket.cuts[item]
+            if item in self.compacted or self.limit <= self.basket.spent:
+                continue
+            found = self._shortened(item, self.room(item)[0])
+            if found is not None and len(found[0].text) > len(shown.text):
+                self.basket.release(item)
+                self.basket.take_cut(item, found[0], found[1])
+        return self.basket.steps != before
+
+    def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
+        """Return an item's shortened text with its cost and whether a compactor wrote it, or None."""
+        shorten = self.packing.shorten
+        allowance = self.basket.text_room(item, room)
+        if shorten is None or allowance <= 0:
+            return None
+        ranked = self.items[item]
+        # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
+        for _ in range(_RECUTS):
+            # A compactor is asked once for an item; a second try is a plain cut.
+            if item in self._tried:
+                shorten = replace(shorten, compactor=None)
+            self._tried.add(item)
+            short = shorten(ranked.candidate.text, allowance, self.packing.count)
+            self.warnings += short.warnings
+            if not short.text:
+                return None
+            passage = Passage(
+                ranked=ranked, text=short.text, is_truncated=True, spans=short.spans, also_in=ranked.also_in
+            )
+            cost = self.basket.cut_cost(item, passage)
+            if cost <= room:
+                is_told = short.is_compacted or ranked.candidate.is_pinned or not is_part(ranked.candidate)
+                is_read = is_told or telling_words(short.text) >= LEAST_WORDS
+                return (passage, cost, short.is_compacted) if is_read else None
+            allowance -= cost - room
+        return None
+
+    def recount(self) -> bool:
+        """Take back, latest first, what is over budget; return whether room is left to offer again."""
+        basket, limit = self.basket, self.limit
+        while basket.last is not None:
+            exact = self.written().tokens
+            if exact <= limit or self.packing.budget.is_soft:
+                basket.spent = basket.spent if self.packing.budget.is_soft else exact
+                return basket.spent < limit
+            dropped = basket.undo()
+            item = dropped.item
+            if item in basket:
+                continue
+            self.kinds[self.items[item].candidate.kind] -= 1
+            room = dropped.cost - (exact - limit)
+            self.turns.taken_back(item, dropped.cost, room)
+            self._recuts[item] += dropped.unit is None
+            if dropped.unit is None and self._recuts[item] < _RECUTS:
+                self.cut(item, room)
+        return basket.spent < limit
+
+    def written(self) -> Written:
+        """Return the text of what is chosen now, counted."""
+        if self._known is None or self._known[0] != self.basket.state:
+            written = write(self.basket.passages(), self.packing.layout, self._blocks)
+            tokens = self.packing.count(written.text) if written.text else 0
+            self._known = (self.basket.state, replace(written, tokens=tokens))
+        return self._known[1]

@@ -1,0 +1,55 @@
+"""What is worth reading: which records say something by themselves, and how much a part must tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from langchain_context_engine.text.units import holds_half
+from langchain_context_engine.text.words import terms
+from langchain_context_engine.text.worth import LEAST_ASIDE, LEAST_WORDS, has_word, is_appendix, telling_words
+from langchain_context_engine.values.types import Candidate, Ranked
+
+
+def is_part(candidate: Candidate) -> bool:
+    """Return whether a record is a part of something larger that has a place: of a file, or of a history.
+
+    A turn of a conversation, though it has neighbours, is all that somebody said.
+    """
+    return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
+
+
+def saying_little(items: Sequence[Ranked], query: str) -> dict[int, tuple[int, int]]:
+    """Return item → (telling words, the least number) of those that are not worth reading even whole.
+
+    A part of something larger must tell as much as an extract, unless it holds half of the question; what
+    stands for itself, as a memory or a message does, may be as short as a word.
+    """
+    little = {}
+    for i, item in enumerate(items):
+        candidate = item.candidate
+        if candidate.is_pinned:
+            continue
+        if not is_part(candidate):
+            if not has_word(candidate.text):
+                little[i] = (0, 1)
+            continue
+        told = telling_words(candidate.text)
+        if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
+            little[i] = (told, LEAST_WORDS)
+    return little
+
+
+def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a piece of a longer record says something with nothing of it beside.
+
+    Args:
+        candidate: The record.
+        text: The piece.
+        asked: The terms of the question.
+    """
+    told = telling_words(text)
+    if told < LEAST_WORDS or is_appendix(text):
+        return False
+    # A sentence of a document that neither tells much nor speaks of the question only fills the room.
+    return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))

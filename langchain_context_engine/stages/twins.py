@@ -1,0 +1,83 @@
+"""Twins: passages of one context of which one says again what another says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from langchain_context_engine.text.similarity import Wording, similarity
+from langchain_context_engine.values.types import Passage
+
+_WORD = re.compile(r"\w+")
+_LONGEST_COMPARED = 1200
+"""Characters of an extract that is compared with others for likeness; beyond it only for equal words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A passage (by its place in a sequence) that another one says again, and how alike they are, 0–100."""
+
+    place: int
+    winner: int
+    alike: float
+
+
+def find_twin(passages: Sequence[Passage], threshold: float | None) -> Twin | None:
+    """Return the first passage, from the last on, whose words another one has in a row, or nearly; else None.
+
+    Whole records that are near are told apart already (`dedupe`): nearness counts where one is an extract.
+    A pinned passage is no twin.
+
+    Args:
+        passages: Best first.
+        threshold: The least likeness of near texts, 0–100; None: only words in a row count.
+    """
+    told = [_in_a_row(passage.text) for passage in passages]
+    for place in reversed(range(len(passages))):
+        if passages[place].ranked.candidate.is_pinned:
+            continue
+        for winner in range(len(passages)):
+            if winner != place and _is_in(told, place, winner):
+                return Twin(place, winner, 100.0)
+        if threshold is not None:
+            near = _nearest(passages, place, threshold)
+            if near is not None:
+                return near
+    return None
+
+
+def _is_in(told: Sequence[str], place: int, winner: int) -> bool:
+    mine, other = told[place], told[winner]
+    # Of two that are equal the better stays.
+    return (
+        mine.strip() != "" and len(mine) <= len(other) and mine in other and (mine != other or place > winner)
+    )
+
+
+def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin | None:
+    mine = passages[place]
+    if len(mine.text) > _LONGEST_COMPARED:
+        return None
+    for winner in range(place):
+        other = passages[winner]
+        is_near_in_size = max(len(mine.text), len(other.text)) * threshold <= 110 * min(
+            len(mine.text), len(other.text)
+        )
+        if (mine.is_truncated or other.is_truncated) and is_near_in_size:
+            alike = similarity(_wording(other.text), _wording(mine.text), threshold)
+            if alike:
+                return Twin(place, winner, alike)
+    return None
+
+
+@lru_cache(maxsize=2**12)
+def _in_a_row(text: str) -> str:
+    """Return the words of a text between spaces, so that those of another one are found as a piece of it."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+@lru_cache(maxsize=2**12)
+def _wording(text: str) -> Wording:
+    return Wording(text)

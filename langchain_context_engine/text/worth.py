@@ -1,0 +1,142 @@
+"""What a piece of text says by itself, and to what else it belongs.
+
+A heading, a label, an introduction that ends in a colon say what follows; a bare reference, a closing mark
+say nothing without what they follow; a badge or a commit's trailer says nothing about its matter at all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from langchain_context_engine.text.words import STOP_WORDS, words
+
+LEAST_WORDS = 4
+"""A part of a text that has fewer telling words than this says nothing by itself."""
+
+LEAST_ASIDE = 8
+"""So many has a lone extract of a document that has no word of the question."""
+
+_SAY_NOTHING = STOP_WORDS | frozenset(
+    [
+        "e",
+        "g",
+        "i",
+        "eg",
+        "ie",
+        "etc",
+        "ex",
+        "example",
+        "examples",
+        "note",
+        "notes",
+        "use",
+        "used",
+        "uses",
+        "using",
+    ]
+)
+
+_TRAILER = (
+    r"(?:[A-Z][\w-]*-(?:[Bb]y|[Tt]o|[Oo]n|[Ii]d|ID|RevId)|[Cc][Cc]|git-svn-id): ?\S.*"
+    r"|\(cherry picked from commit [0-9a-f]+\)"
+    r"|(?:- |[ ]{2})?(?:dependency-[a-z]+|update-type|updated-dependencies|directory|rebase-strategy):.*"
+    r"|\.\.\.|-{3}"
+)
+_BADGE = r"\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|\[?!\[[^\]\n]*\]\[[^\]\n]*\]\]?(?:\[[^\]\n]*\])?"
+_REFERENCE = (
+    r"[\[(]?(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|see|pull(?: request)?|pr|issue|gh|via|in)"
+    r"[ :-]*)*"
+    r"[#!]\d+[\])]?(?:\([^)\n]*\))?[.,;]?"
+)
+_MARK = (
+    r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--[^\n]*?-->|</?[A-Za-z][^<>\n]*>|%[^\n]*"
+    r"|:{3,}[ \t]*(?:\{[\w:-]+\})?[^\n]*|\.\. _[^\n]*:|\.\. \[[^\n]*"
+)
+_ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})[ \t\r]*$", re.MULTILINE)
+_WITHOUT_WORDS = re.compile(rf"{_BADGE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
+_CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|\d+[.)]")
+_OPENING = re.compile(
+    r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--.*-->|<[A-Za-z][^<>\n]*(?<!/)>|%[^\n]*"
+    r"|:{3,}[ \t]*\{?[\w-]+[^\n]*",
+    re.DOTALL,
+)
+_CLOSING = re.compile(
+    rf":{{3,}}|</[A-Za-z][^<>\n]*>|(?:{_REFERENCE}[ \t]*(?:[…·]|and)?[ \t]*)+", re.IGNORECASE
+)
+_COLON = re.compile(r"[:：][*_\"'`)]*\Z")
+_LONGEST = 4000
+"""Characters of a text that are looked at: what is longer says something."""
+
+
+_LONGEST_MARK = 400
+_LONGEST_END = 8
+
+
+@lru_cache(maxsize=2**13)
+def telling_words(text: str) -> int:
+    """Return how many different words of a text tell something: no stop words, numbers, links or trailers.
+
+    Of a script without spaces, each two characters that stand together count as a word.
+
+    Example:
+        >>> telling_words("For example:"), telling_words("Bob likes tea"), telling_words("(Pull #608)")
+        (0, 3, 1)
+    """
+    bare = _WITHOUT_WORDS.sub(" ", _ORNAMENTS.sub("", text[:_LONGEST]))
+    return len({word for word in words(bare) if word not in _SAY_NOTHING and not _is_number(word)})
+
+
+def _is_number(word: str) -> bool:
+    return not any(character.isalpha() for character in word)
+
+
+def has_word(text: str) -> bool:
+    """Return whether a text has a word or a number at all: an emoji alone, or a rule, says nothing."""
+    return any(character.isalnum() for character in text)
+
+
+@lru_cache(maxsize=2**13)
+def is_ornament(text: str) -> bool:
+    """Return whether a piece holds nothing but trailers, badges, labels and marks.
+
+    Example:
+        >>> is_ornament("Signed-off-by: Ana <ana@a.org>"), is_ornament("Signed off by Ana.")
+        (True, False)
+    """
+    return not _ORNAMENTS.sub("", text[:_LONGEST]).strip()
+
+
+def is_appendix(text: str) -> bool:
+    r"""Return whether a piece is but the files that a commit changed, and trailers: it belongs to a message.
+
+    Example:
+        >>> is_appendix("a.py (+1 −2)\nb.py (+0 −9)"), is_appendix("Fix a.py")
+        (True, False)
+    """
+    return not _ORNAMENTS.sub("", _CHANGED_FILE.sub("", text[:_LONGEST])).strip()
+
+
+def opens(piece: str) -> bool:
+    """Return whether a piece says what follows it: a heading, a label, a list mark, an introduction.
+
+    Example:
+        >>> opens("## Removed"), opens("For example:"), opens("It rained.")
+        (True, True, False)
+    """
+    if _COLON.search(piece, max(0, len(piece) - _LONGEST_END)):
+        return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece)
+    if len(piece) > _LONGEST_MARK:
+        return False
+    return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece))
+
+
+def closes(piece: str) -> bool:
+    """Return whether a piece belongs to the one before it: a bare reference, or a mark that ends a block.
+
+    Example:
+        >>> closes("(Pull #608)"), closes("</details>"), closes("See the pull request.")
+        (True, True, False)
+    """
+    return len(piece) <= _LONGEST_MARK and _CLOSING.fullmatch(piece) is not None
