@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of
+from langchain_context_engine.ranking.fit import fits
+from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of, telling_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import best_shares, is_prose, numbers_of
@@ -40,6 +41,9 @@ class Fusion:
         neighbour: Share of what stands around a passage that is added, see `NEAR`.
         link: Share of a naming passage's relevance that is added.
         naming: How many of the best passages may name others.
+        fit: How strongly it counts what a record is for what the question is after, see `fit.py`; 0: not.
+        telling: A name lends by how well it tells one record from others, see `telling_of`.
+        newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as `latest.py`.
     """
 
     dense: float = 0.4
@@ -50,6 +54,9 @@ class Fusion:
     neighbour: float = 0.6
     link: float = 0.4
     naming: int = 3
+    fit: float = 1.5
+    telling: bool = True
+    newest: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +65,7 @@ class Fused:
 
     Attributes:
         relevance: 0–1.
-        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link.
+        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link, fit.
         lenders: `neighbour` or `link` → the candidate that lent relevance.
     """
 
@@ -83,18 +90,32 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
     if lent is None:
         return [Fused(relevance=candidate.relevance) for candidate in candidates]
     raised = _raised(candidates, fusion, lent)
+    if fusion.fit:
+        suits = fits(candidates, query, fusion.fit)
+        raised = _fitted(candidates, raised, suits)
+        if min(suits) < 1:
+            lent.live["fit"] = suits
     return [
         _told(i, raised[i], candidates, lent) if candidate.claims else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
 
 
-def strengths(candidates: Sequence[Candidate], fusion: Fusion) -> list[float]:
-    """Return the relevance that `fuse` gives each candidate without the question, and nothing else."""
+def strengths(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[float]:
+    """Return the relevance that `fuse` gives each candidate but for what only the texts themselves tell."""
     lent = _lent(candidates, fusion)
     if lent is None:
         return [candidate.relevance for candidate in candidates]
-    return _raised(candidates, fusion, lent)
+    return _fitted(candidates, _raised(candidates, fusion, lent), fits(candidates, query, fusion.fit))
+
+
+def _fitted(
+    candidates: Sequence[Candidate], relevance: Sequence[float], suits: Sequence[float]
+) -> list[float]:
+    return [
+        value * suit if candidate.claims else value
+        for candidate, value, suit in zip(candidates, relevance, suits, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +129,7 @@ class _Lent:
     """
 
     first: Sequence[float]
-    live: Mapping[str, Sequence[float]]
+    live: dict[str, Sequence[float]]
     places: Mapping[str, Mapping[int, tuple[int, float]]]
 
 
@@ -135,7 +156,7 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
                 for candidate, value, more in zip(candidates, first, lifted, strict=True)
             ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
-    namers = _namers(candidates, first, place, fusion.naming) if fusion.link else {}
+    namers = _namers(candidates, first, place, fusion) if fusion.link else {}
     return _Lent(first, live, {"neighbour": _neighbours(candidates, first, place), "link": namers})
 
 
@@ -183,26 +204,34 @@ def _neighbours(
 
 
 def _namers(
-    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], naming: int
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], fusion: Fusion
 ) -> dict[int, tuple[int, float]]:
     """Return, for each candidate that a top passage links to or names verbatim, the best such passage.
 
-    Beside it stands its relevance.
+    Beside it stands what it lends.
     """
     by_start: dict[Words, list[tuple[Name, int]]] = {}
     for i, candidate in enumerate(candidates):
         for name in names_of(candidate.metadata):
             by_start.setdefault(name.start, []).append((name, i))
+    tells = telling_of(candidates) if fusion.telling else None
     named: dict[int, tuple[int, float]] = {}
-    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
+
+    def lend(i: int, namer: int, share: float) -> None:
+        value = share * relevance[namer]
+        if i != namer and (i not in named or named[i][1] < value):
+            named[i] = namer, value
+
+    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[: fusion.naming]:
         passage = candidates[namer]
-        linked = [key for link in links_of(passage) if (key := (passage.source, link)) in place]
+        for link in links_of(passage):
+            if (key := (passage.source, link)) in place:
+                lend(place[key], namer, 1.0)
         # A name that the passage bears itself (chunks of one document share a title) tells nothing.
         own = frozenset(names_of(passage.metadata))
-        named_here = (i for i, name in _named_in(passage.text, by_start) if name not in own)
-        for i in (*(place[key] for key in linked), *named_here):
-            if i != namer:
-                named.setdefault(i, (namer, relevance[namer]))
+        for i, name in _named_in(passage.text, by_start):
+            if name not in own:
+                lend(i, namer, tells(name) if tells else 1.0)
     return named
 
 

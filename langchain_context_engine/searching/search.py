@@ -17,9 +17,11 @@ from langchain_context_engine.filtering.filters import (
     matcher,
     to_chroma,
 )
+from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.lexical_scores import Asked, Found
+from langchain_context_engine.searching.newest import newest_ids
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.query_vectors import Vector
 from langchain_context_engine.searching.ranking import deeper, merge_by_rank, settled
@@ -81,7 +83,7 @@ class Search:
         while True:
             dense = self._nearest(needed)
             words = self._matching(query, needed)
-            order = merge_by_rank([id_ for id_, _ in dense], words)[:needed]
+            order = merge_by_rank([id_ for id_, _ in dense], words, self._newest())[:needed]
             refused = self._read(order)
             if not refused:
                 break
@@ -270,6 +272,13 @@ class Search:
         index, shelf = self.lexical
         self.found = index.find(query, shelf, self.wanted, self.admits, needed)
         return [id_ for id_, _ in self.found.hits]
+
+    def _newest(self) -> list[str]:
+        """Return the newest records where the question asks for them, whatever their words."""
+        newest = newest_of(self.request.query)
+        if newest is None or self.lexical is None:
+            return []
+        return newest_ids(*self.lexical, newest, self.wanted, self.admits)
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records in one call and return the ids that are gone or not admitted after all."""
