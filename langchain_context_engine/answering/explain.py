@@ -28,6 +28,7 @@ FATES: Mapping[Reason, str] = {
     Reason.OVER_ITEM_CAP: "dropped: longer than one item may be",
     Reason.DIVERSITY: "dropped: too many of its kind",
     Reason.ENOUGH: "dropped: the context was good enough",
+    Reason.DOUBTFUL: "dropped: what was found may not hold the question (when_doubtful)",
 }
 """Every final reason in words."""
 

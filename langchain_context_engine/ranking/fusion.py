@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_context_engine.ranking.fit import fits
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of, telling_of
@@ -43,7 +44,8 @@ class Fusion:
         naming: How many of the best passages may name others.
         fit: How strongly it counts what a record is for what the question is after, see `fit.py`; 0: not.
         telling: A name lends by how well it tells one record from others, see `telling_of`.
-        newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as `latest.py`.
+        newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as
+            `latest.py` says.
     """
 
     dense: float = 0.4
@@ -59,6 +61,10 @@ class Fusion:
     newest: bool = True
 
 
+BEFORE: Mapping[str, Any] = {"fit": 0.0, "telling": False, "newest": False}
+"""What traces were made with that do not name these yet: nothing of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fused:
     """The relevance of one candidate after fusion.
@@ -72,6 +78,12 @@ class Fused:
     relevance: float
     parts: Mapping[str, float] = field(default_factory=dict)
     lenders: Mapping[str, Key] = field(default_factory=dict)
+
+
+def is_searched(candidate: Candidate) -> bool:
+    """Return whether a search leg made a claim about a candidate; what a reranker says is none."""
+    claims = candidate.claims
+    return bool(claims) and ("rerank" not in claims or len(claims) > 1)
 
 
 def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[Fused]:
@@ -96,7 +108,9 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         if min(suits) < 1:
             lent.live["fit"] = suits
     return [
-        _told(i, raised[i], candidates, lent) if candidate.claims else Fused(relevance=candidate.relevance)
+        _told(i, raised[i], candidates, lent)
+        if is_searched(candidate)
+        else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
 
@@ -113,7 +127,7 @@ def _fitted(
     candidates: Sequence[Candidate], relevance: Sequence[float], suits: Sequence[float]
 ) -> list[float]:
     return [
-        value * suit if candidate.claims else value
+        value * suit if is_searched(candidate) else value
         for candidate, value, suit in zip(candidates, relevance, suits, strict=True)
     ]
 
@@ -136,7 +150,7 @@ class _Lent:
 def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _Lent | None:
     """Return the first relevance and who lends to whom; None where the lexical leg found nothing."""
     legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
-    live = {
+    live: dict[str, Sequence[float]] = {
         leg: scaled
         for leg, weight in legs.items()
         if weight > 0 and (scaled := _scaled([candidate.claims.get(leg) for candidate in candidates]))
@@ -152,7 +166,7 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
         if lifted := _scaled(pseudo_feedback(terms, first, wanted)):
             live["feedback"] = lifted
             first = [
-                value + fusion.feedback * more * (1 - value) ** 2 if candidate.claims else value
+                value + fusion.feedback * more * (1 - value) ** 2 if is_searched(candidate) else value
                 for candidate, value, more in zip(candidates, first, lifted, strict=True)
             ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
@@ -167,7 +181,7 @@ def _joint(candidates: Sequence[Candidate], legs: Mapping[str, tuple[float, Sequ
     for weight, values in legs.values():
         joint = [value + weight * own for value, own in zip(joint, values, strict=True)]
     return [
-        value / total if candidate.claims else candidate.relevance
+        value / total if is_searched(candidate) else candidate.relevance
         for value, candidate in zip(joint, candidates, strict=True)
     ]
 
@@ -248,11 +262,11 @@ def _raised(candidates: Sequence[Candidate], fusion: Fusion, lent: _Lent) -> lis
     raised = list(lent.first)
     for part, share in (("neighbour", fusion.neighbour), ("link", fusion.link)):
         for borrower, (_, value) in lent.places[part].items():
-            if candidates[borrower].claims:
+            if is_searched(candidates[borrower]):
                 raised[borrower] += share * value
     largest = max([1.0, *raised])
     return [
-        value / largest if candidate.claims else candidate.relevance
+        value / largest if is_searched(candidate) else candidate.relevance
         for value, candidate in zip(raised, candidates, strict=True)
     ]
 

@@ -40,13 +40,15 @@ _SAID_ANYWAY = frozenset(
         "most more recent recently latest newest youngest very last lately new just up-to-date few couple"
         " change changes changed commit commits committed update updated edit edited version fix fixes fixed"
         " release released tag merge merged modification modified addition added feature entry entries pull"
-        " request requests pr prs time touched landed happen happened thing things project repository repo code"
-        " codebase branch master main trunk head git log history contain contains include includes"
+        " request requests pr prs time touched landed happen happened thing things project repository repo"
+        " code codebase branch master main trunk head git log history contain contains include includes"
         " related regarding concerning tell show give list date author who made make one look like"
         " say says 2 3 4 5 10 20"
     )
 )
-_RELEASES_TITLE = re.compile(r"\b(?:release|bump|version|prepare|tag)\b.*\d+\.\d+|^v?\d+\.\d+(?:\.\d+)*\S*$", re.IGNORECASE)
+_RELEASES_TITLE = re.compile(
+    r"\b(?:release|bump|version|prepare|tag)\b.*\d+\.\d+|^v?\d+\.\d+(?:\.\d+)*\S*$", re.IGNORECASE
+)
 _VERSION = re.compile(r"(?<![\w.])v?\d+\.\d+(?:\.\d+)*")
 ABOUT = 0.75
 """What a record must hold of what a question names, as a share of what the best one holds."""
@@ -148,11 +150,14 @@ def _asked_for(candidates: Sequence[Candidate], newest: Newest) -> list[int]:
         return sections or [
             i
             for i, candidate in enumerate(candidates)
-            if roles[i] is Role.CHANGE
-            and _RELEASES_TITLE.search(str(candidate.metadata.get("title") or candidate.text.partition("\n")[0]))
+            if roles[i] is Role.CHANGE and _RELEASES_TITLE.search(_title(candidate))
         ]
     changes = [i for i, role in enumerate(roles) if role is Role.CHANGE]
     return changes or list(range(len(candidates)))
+
+
+def _title(candidate: Candidate) -> str:
+    return str(candidate.metadata.get("title") or candidate.text.partition("\n")[0])
 
 
 def _about(candidates: Sequence[Candidate], about: Sequence[str], pool: Sequence[int]) -> list[int]:

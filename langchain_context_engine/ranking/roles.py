@@ -11,9 +11,11 @@ from langchain_context_engine.values.types import Candidate
 
 _TEST_PLACE = re.compile(
     r"(?:^|/)(?:tests?|specs?|testing|testdata|__tests__|fixtures?|benchmarks?|bench|examples?)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|[^/]*_test\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
 )
-_CHANGELOG = re.compile(r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:\.\w+)?$", re.IGNORECASE)
+_CHANGELOG = re.compile(
+    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:\.\w+)?$", re.IGNORECASE
+)
 
 _CODE_KINDS = frozenset({"code", "code_history", "function", "method", "class"})
 

@@ -17,7 +17,6 @@ from langchain_context_engine.filtering.filters import (
     matcher,
     to_chroma,
 )
-from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.lexical_scores import Asked, Found
@@ -81,9 +80,10 @@ class Search:
         self.is_strict = self._has_filters()
         query = LexicalQuery.of(self.request.query) if self.lexical else LexicalQuery((), ())
         while True:
+            newest = newest_ids(*self.lexical, self) if self.lexical else ()
             dense = self._nearest(needed)
             words = self._matching(query, needed)
-            order = merge_by_rank([id_ for id_, _ in dense], words, self._newest())[:needed]
+            order = merge_by_rank([id_ for id_, _ in dense], words, newest)[:needed]
             refused = self._read(order)
             if not refused:
                 break
@@ -272,13 +272,6 @@ class Search:
         index, shelf = self.lexical
         self.found = index.find(query, shelf, self.wanted, self.admits, needed)
         return [id_ for id_, _ in self.found.hits]
-
-    def _newest(self) -> list[str]:
-        """Return the newest records where the question asks for them, whatever their words."""
-        newest = newest_of(self.request.query)
-        if newest is None or self.lexical is None:
-            return []
-        return newest_ids(*self.lexical, newest, self.wanted, self.admits)
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records in one call and return the ids that are gone or not admitted after all."""

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
 from langchain_context_engine.ranking.latest import asks_for_latest, latest, named_identifiers
 from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
-from langchain_context_engine.ranking.signals import Signal, clamp, read_number
+from langchain_context_engine.ranking.signals import Signal, clamp, read_number, reranked
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Verdict
 
 LATEST_WEIGHT = 1.5
 """Weight of gated recency beside a relevance of weight 1."""
+
+RERANK_WEIGHT = 1.0
+"""Weight of what a reranker said, where one was asked, beside a relevance of weight 1."""
 
 IN_TIME_WEIGHT = 30.0
 """Its weight where the newest is asked for and nothing else is named: the order of time is the answer."""
@@ -82,13 +85,14 @@ def _default_signals(
 ) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
     newest = newest_of(request.query) if fusion.newest else None
     values, weight = _latest(candidates, request, relevance, newest)
-    if not any(values):
-        return {"relevance": 1.0}, {"relevance": relevance}
-    total = 1 + weight
-    return (
-        {"relevance": 1 / total, "latest": weight / total},
-        {"relevance": relevance, "latest": values},
-    )
+    weights: dict[str, float] = {"relevance": 1.0}
+    raw: dict[str, Sequence[float]] = {"relevance": relevance}
+    if any("rerank" in candidate.claims for candidate in candidates):
+        weights["rerank"], raw["rerank"] = RERANK_WEIGHT, reranked(candidates, request)
+    if any(values):
+        weights["latest"], raw["latest"] = weight, values
+    total = math.fsum(weights.values())
+    return {name: own / total for name, own in weights.items()}, raw
 
 
 def _latest(

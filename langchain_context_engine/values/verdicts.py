@@ -29,6 +29,7 @@ class Reason(StrEnum):
     NEIGHBOUR = "neighbour"
     LINKED = "linked"
     LATEST = "latest"
+    RERANKED = "reranked"
     # dropped
     INVALID = "invalid"
     EMPTY = "empty"
@@ -43,11 +44,17 @@ class Reason(StrEnum):
     OVER_ITEM_CAP = "over_item_cap"
     DIVERSITY = "diversity"
     ENOUGH = "enough"
+    DOUBTFUL = "doubtful"
 
 
 class Status(StrEnum):
-    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
+    """How an answer went.
+
+    `partial` is a failed source, `empty` an honest nothing, `doubtful` something that may not hold the
+    question.
+    """
 
     OK = "ok"
     PARTIAL = "partial"
+    DOUBTFUL = "doubtful"
     EMPTY = "empty"
