@@ -42,7 +42,7 @@ class Picks(BaseDocumentCompressor):
 
 
 def an_engine(**settings) -> ContextEngine:
-    return ContextEngine(sources=[ListSource(found())], doubtful_below=0, **settings)
+    return ContextEngine(sources=[ListSource(found())], doubtful_below=0, dedupe_threshold=None, **settings)
 
 
 def ids(context: Context) -> list[str]:

@@ -19,19 +19,18 @@ from langchain_context_engine.text.words import query_terms, words
 from langchain_context_engine.values.types import Candidate
 
 WEIGHTS: Mapping[str, float] = {
-    "missing": -3.2,
-    "best": 5.4,
-    "worded": 7.5,
-    "agreement": 5.8,
-    "shared": 3.4,
+    "missing": -8.1,
+    "best": 6.3,
+    "agreement": 4.6,
+    "shared": 3.2,
 }
 """Log odds of each part, where both legs of a search made their claims."""
 
-BIAS = -8.3
-WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -4.5, "best": 6.4}
+BIAS = -2.8
+WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -5.9, "best": 7.8}
 """The same where there are only texts to go by."""
 
-BIAS_OF_WORDS = -1.7
+BIAS_OF_WORDS = -2.4
 FEW = 8
 """Of so many records half as much is said as of very many: of three notes, hardly anything."""
 
@@ -75,8 +74,8 @@ def holds(candidates: Sequence[Candidate], query: str) -> Holds:
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words
     (weighed by how rare they are here) that occur nowhere; `best`, the share that the best single candidate
-    holds; `worded`, how many candidates hold any; `agreement`, the correlation of the two legs' measures;
-    `shared`, how many of the ten best of each leg are the same. Where the newest is asked for and nothing
+    holds; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
+    each leg are the same. Where the newest is asked for and nothing
     else is named, the order of time answers, and there is no doubt.
 
     Example:
@@ -109,8 +108,11 @@ def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[di
     """Return `missing` and `best`, and the terms that occur nowhere."""
     wanted = tuple(map(term_number, asked))
     found = [find_terms(candidate.text, wanted) for candidate in candidates]
-    idf = idf_of(found, len(wanted))
-    total = math.fsum(idf) or 1.0
+    # A word that all of them have counts half as much as one that occurs nowhere: in a collection of one
+    # matter its very words would weigh nothing otherwise.
+    least = math.log(1 + (len(found) + 0.5) / 0.5)
+    idf = [least + own for own in idf_of(found, len(wanted))]
+    total = math.fsum(idf)
     there = {term for held in found for term, _ in held}
     absent = [i for i in range(len(wanted)) if i not in there]
     best = max(math.fsum(idf[term] for term, _ in held) for held in found)
@@ -119,15 +121,14 @@ def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[di
 
 
 def _by_legs(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """Return `worded`, `agreement` and `shared`; {} where one leg tells nothing apart."""
+    """Return `agreement` and `shared`; {} where one leg tells nothing apart."""
     searched = [c.claims for c in candidates if "dense" in c.claims and "lexical" in c.claims]
     dense, lexical = ([claims[leg] for claims in searched] for leg in ("dense", "lexical"))
     if len(searched) < 2 or max(dense) == min(dense):  # noqa: PLR2004 - two make a line
         return {}
-    worded = sum(score > 0 for score in lexical) / len(lexical)
     agreement = 0.0 if max(lexical) == min(lexical) else _correlation(dense, lexical)
     shared = len(_best(dense) & _best(lexical)) / _TOP
-    return {"worded": worded, "agreement": agreement, "shared": shared}
+    return {"agreement": agreement, "shared": shared}
 
 
 def _correlation(a: Sequence[float], b: Sequence[float]) -> float:
