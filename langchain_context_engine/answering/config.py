@@ -38,7 +38,7 @@ from langchain_context_engine.writing.layout import Layout
 from langchain_context_engine.writing.orders import ORDERS
 from langchain_context_engine.writing.templates import TEMPLATES, Template
 
-DOUBTFUL_BELOW = 0.3
+DOUBTFUL_BELOW = 0.25
 """Calibrated so that at most 3 % of good contexts are doubted, see `python -m tests.benchmarks.doubt`."""
 
 ONLY_EQUAL = 101.0
