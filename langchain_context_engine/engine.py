@@ -15,10 +15,12 @@ from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
+from langchain_context_engine.stages.rerank import Reranking, rerank
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
@@ -41,6 +43,9 @@ class ContextEngine:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
         cache: Keeps whole contexts for a short while; a `ResultCache`. None asks anew every time.
+        rerank: A LangChain document compressor, or `(query, texts) -> scores`: asked once about the
+            `rerank_best` best, as the signal `rerank` among others. What it says is recorded for replays;
+            where it fails or takes more than `rerank_seconds`, the answer does without, and warns.
         **settings: See `EngineConfig`: budget, weights, template, tokenizer, scope_keys,
             timeout_seconds, truncator, compactor, selection, order, …
 
@@ -64,6 +69,9 @@ class ContextEngine:
         *,
         journal: str | Journal | None = None,
         cache: ResultCache | None = None,
+        rerank: Any = None,
+        rerank_best: int = 30,
+        rerank_seconds: float = 2.0,
         **settings: Any,
     ) -> None:
         self.config = EngineConfig(**settings)
@@ -72,6 +80,7 @@ class ContextEngine:
         self.journal = _open_journal(journal)
         self.cache = cache
         self._cache_name = uuid.uuid4().hex
+        self._reranking = None if rerank is None else reranking_of(rerank, rerank_best, rerank_seconds)
 
     @property
     def sources(self) -> tuple[Any, ...]:
@@ -205,18 +214,29 @@ class ContextEngine:
         with stage_span("expand"):
             sources = self._asking.sources_for(request)
             more = expand(found.candidates, request, sources, deadline, fusion=self.config.fusion)
-        return replace(
+        more = replace(
             more,
             candidates=self._asking.with_usage(more.candidates, self.journal),
             decisions=(*found.decisions, *more.decisions),
             warnings=(*found.warnings, *more.warnings),
             has_failures=found.has_failures,
         )
+        return more if self._reranking is None else self._reranked(request, more, self._reranking)
+
+    def _reranked(self, request: ContextRequest, found: Collected, reranking: Reranking) -> Collected:
+        with stage_span("rerank"):
+            ranked = order(found.candidates, request, self._parts).items
+            told = rerank(found.candidates, ranked, request.query, reranking)
+        return replace(
+            found,
+            candidates=told.candidates,
+            decisions=(*found.decisions, *told.decisions),
+            warnings=(*found.warnings, *told.warnings),
+        )
 
     def _ranked(self, request: ContextRequest, found: Collected, deadline: float) -> tuple[Ranked, ...]:
-        return order(self._expanded(request, found, deadline).candidates, request, self._parts).items[
-            : request.k
-        ]
+        candidates = self._expanded(request, found, deadline).candidates
+        return order(candidates, request, self._parts).items[: request.k]
 
     def _answer(self, request: ContextRequest, found: Collected, start: float, deadline: float) -> Context:
         collected = (time.monotonic() - start) * 1000

@@ -154,6 +154,7 @@ def test_every_final_reason_has_words():
         Reason.NEIGHBOUR,
         Reason.LINKED,
         Reason.LATEST,
+        Reason.RERANKED,
     }
     assert set(FATES) == set(Reason) - changed
 

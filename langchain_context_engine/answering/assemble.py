@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.ranking.doubt import Holds, holds
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
@@ -50,6 +51,8 @@ class Parts:
     dedupe_key: str | None
     packing: Packing
     template_of: Callable[[Any], Template]
+    doubtful_below: float = 0.0
+    is_empty_when_doubtful: bool = False
     count_warning: str = ""
 
     def packing_for(self, request: ContextRequest) -> Packing:
@@ -111,14 +114,20 @@ def assemble(
     ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
     packing = parts.packing_for(request)
+    held = holds(candidates, request.query) if parts.doubtful_below else Holds()
+    is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
+    emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
+    items = () if emptied else ordered.items
     with _timed("pack", timings):
-        packed = pack(ordered.items, request.query, packing)
+        packed = pack(items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
     over = rendered.tokens - packing.budget.tokens
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:
         warnings = (parts.count_warning, *warnings)
+    if is_doubtful and candidates:
+        warnings = (*warnings, held.warning())
     if over > 0:
         warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
     return Context(
@@ -128,14 +137,26 @@ def assemble(
         passages=rendered.passages,
         citations=rendered.citations,
         sections=rendered.sections,
-        decisions=settle((*ordered.decisions, *packed.decisions), rendered.passages),
+        decisions=settle((*ordered.decisions, *emptied, *packed.decisions), rendered.passages),
         warnings=warnings,
         timings=timings,
-        status=Status.OK if candidates else Status.EMPTY,
+        status=_status(candidates, is_doubtful=is_doubtful),
+        confidence=held.confidence,
+        doubt=held.described(),
         is_truncated=any(decision.reason in ROOM_REASONS for decision in packed.decisions),
         request=request,
         candidates=tuple(candidates),
     )
+
+
+def _status(candidates: Sequence[Candidate], *, is_doubtful: bool) -> Status:
+    if not candidates:
+        return Status.EMPTY
+    return Status.DOUBTFUL if is_doubtful else Status.OK
+
+
+def _doubted(item: Ranked) -> Decision:
+    return Decision(stage="pack", key=item.key, verdict=Verdict.DROPPED, reason=Reason.DOUBTFUL)
 
 
 def _above(items: tuple[Ranked, ...], min_score: float | None) -> tuple[tuple[Ranked, ...], list[Decision]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from langchain_context_engine.answering.as_made import read_setting, settings_as_made
 from langchain_context_engine.answering.assemble import Parts
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
@@ -30,12 +31,15 @@ from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.values.settings import as_config_error, describe, is_function, missing_part
+from langchain_context_engine.values.settings import as_config_error, describe
 from langchain_context_engine.writing.citations import CITATION_STYLES
 from langchain_context_engine.writing.compact import resolve_compactor
 from langchain_context_engine.writing.layout import Layout
 from langchain_context_engine.writing.orders import ORDERS
 from langchain_context_engine.writing.templates import TEMPLATES, Template
+
+DOUBTFUL_BELOW = 0.25
+"""Calibrated so that at most 3 % of good contexts are doubted, see `python -m tests.benchmarks.doubt`."""
 
 ONLY_EQUAL = 101.0
 """A threshold that no two different texts reach."""
@@ -48,8 +52,8 @@ class EngineConfig(BaseModel):
 
     Attributes:
         budget: Tokens, or a `Budget`; None is 2000.
-        weights: Signal → weight; replaces the defaults (a name not given weighs 0) and is scaled to sum
-            to 1. None: relevance alone, and recency where the question asks for the latest.
+        weights: Signal → weight; replaces the defaults (a name not given weighs 0), scaled to sum to 1.
+            None: relevance alone, and recency where the question asks for the latest.
         signals: Your own signals by name.
         template: A template's name, or a `Template`.
         templates: Your own templates by name.
@@ -77,6 +81,8 @@ class EngineConfig(BaseModel):
         notes: Kind → what stands after a cut passage of it, in place of the template's note.
         closing: What stands after everything; its one variable is `{{query}}`, the question.
         uncounted: Groups whose passages header and footer do not count.
+        doubtful_below: A context whose `confidence` is less is doubtful; 0: none is, and nothing is measured.
+        when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
 
     Raises:
@@ -115,6 +121,8 @@ class EngineConfig(BaseModel):
     closing: str = ""
     uncounted: tuple[str, ...] = ()
     shown_score: Literal["score", "relevance"] = "score"
+    doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
+    when_doubtful: Literal["keep", "empty"] = "keep"
     _counter: TokenCounter | None = PrivateAttr(default=None)
 
     def __init__(self, **settings: Any) -> None:
@@ -217,6 +225,8 @@ class EngineConfig(BaseModel):
             dedupe_rules=[_part("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,
             packing=packing,
+            doubtful_below=self.doubtful_below,
+            is_empty_when_doubtful=self.when_doubtful == "empty",
             template_of=self.template_of,
             count_warning=counter.warning,
         )
@@ -230,14 +240,19 @@ class EngineConfig(BaseModel):
         """Return the settings that `described` gave.
 
         Args:
-            described: The data; a missing name is the default.
+            described: The data; a missing name is the default, or what there was before there was that name.
             own: Where parts that were given as functions come from.
 
         Raises:
             ConfigError: A value is wrong, or a function is not at hand.
         """
         at_hand = [config for config in (own, cls()) if config is not None]
-        return cls(**{name: _read(name, value, at_hand) for name, value in described.items()})
+        return cls(
+            **{
+                name: read_setting(name, value, at_hand)
+                for name, value in settings_as_made(described).items()
+            }
+        )
 
     def changed(self, **settings: Any) -> EngineConfig:
         """Return a copy with some settings changed.
@@ -257,26 +272,6 @@ class EngineConfig(BaseModel):
 
 def _with_tokens(budget: Budget, tokens: int) -> Budget:
     return replace(budget, tokens=tokens)
-
-
-_DATA = {
-    "budget": Budget,
-    "template": Template,
-    "diversity": Diversity,
-    "fusion": Fusion,
-    "unit_value": UnitValue,
-}
-
-
-def _read(name: str, described: Any, at_hand: Sequence[EngineConfig]) -> Any:
-    for config in at_hand:
-        if describe(getattr(config, name, None)) == described:
-            return getattr(config, name)
-    if name == "templates":
-        return {key: Template(**value) for key, value in described.items()}
-    if is_function(described):
-        raise missing_part(name, described)
-    return _DATA[name](**described) if name in _DATA and isinstance(described, Mapping) else described
 
 
 def _with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:

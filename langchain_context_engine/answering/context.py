@@ -29,7 +29,11 @@ class Context:
         decisions: Every step of every candidate; one of them final for each.
         warnings: What a person should know; without secrets.
         timings: Stage → milliseconds.
-        status: ok, partial (a source failed) or empty (nothing found and nothing failed).
+        status: ok, partial (a source failed), doubtful (what was found may not hold the question; a
+            warning names the missing words) or empty (nothing found and nothing failed).
+        confidence: How sure it is that what was found holds the question, 0–1; None where nothing could
+            be said, or nobody asked (`doubtful_below=0`, older traces).
+        doubt: What the confidence is made of, by name, and the question's `missing_words`.
         is_truncated: The budget made a difference: something was cut or left out for room.
         request: What was asked, with every default filled in.
         candidates: What rank was given: with `request` and `settings` enough to replay.
@@ -46,6 +50,8 @@ class Context:
     warnings: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     status: Status = Status.OK
+    confidence: float | None = None
+    doubt: Mapping[str, Any] = field(default_factory=dict)
     is_truncated: bool = False
     request: ContextRequest = field(default_factory=ContextRequest)
     candidates: tuple[Candidate, ...] = ()

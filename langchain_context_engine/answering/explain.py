@@ -30,6 +30,7 @@ FATES: Mapping[Reason, str] = {
     Reason.DIVERSITY: "dropped: too many of its kind",
     Reason.ENOUGH: "dropped: the context was good enough",
     Reason.NOT_WORTH_READING: "dropped: says too little by itself",
+    Reason.DOUBTFUL: "dropped: what was found may not hold the question (when_doubtful)",
 }
 """Every final reason in words."""
 

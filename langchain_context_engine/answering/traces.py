@@ -10,6 +10,7 @@ from typing import Any
 from langchain_context_engine.answering.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.ranking.doubt import DOUBTS
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Key, Passage, Ranked, Status
@@ -21,7 +22,7 @@ REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds"})
 _ORDERING_SETTINGS = (
     "weights", "signals", "fusion", "min_score", "dedupe_threshold", "dedupe_rules", "dedupe_key",
 )  # fmt: skip
-_BEFORE_RANK = frozenset({"collect", "expand"})
+_BEFORE_RANK = frozenset({"collect", "expand", "rerank"})
 
 
 def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_settings: Any) -> Context:
@@ -80,11 +81,16 @@ def _built(
     return replace(
         again,
         decisions=(*(d for d in context.decisions if d.stage in _BEFORE_RANK), *again.decisions),
-        warnings=tuple(dict.fromkeys((*context.warnings, *again.warnings))),
+        warnings=tuple(dict.fromkeys((*_standing(context), *again.warnings))),
         timings={**context.timings, **again.timings},
-        status=context.status,
+        status=Status.PARTIAL if context.status is Status.PARTIAL else again.status,
         settings=config.described(),
     )
+
+
+def _standing(context: Context) -> Sequence[str]:
+    """Return the warnings that stand whatever the settings: a doubt is told anew."""
+    return [warning for warning in context.warnings if not warning.startswith(DOUBTS)]
 
 
 def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of
+from langchain_context_engine.ranking.fit import fits
+from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of, telling_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import best_shares, is_prose, numbers_of
@@ -40,6 +42,10 @@ class Fusion:
         neighbour: Share of what stands around a passage that is added, see `NEAR`.
         link: Share of a naming passage's relevance that is added.
         naming: How many of the best passages may name others.
+        fit: How strongly it counts what a record is for what the question is after, see `fit.py`; 0: not.
+        telling: A name lends by how well it tells one record from others, see `telling_of`.
+        newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as
+            `latest.py` says.
     """
 
     dense: float = 0.4
@@ -50,6 +56,13 @@ class Fusion:
     neighbour: float = 0.6
     link: float = 0.4
     naming: int = 3
+    fit: float = 1.5
+    telling: bool = True
+    newest: bool = True
+
+
+BEFORE: Mapping[str, Any] = {"fit": 0.0, "telling": False, "newest": False}
+"""What traces were made with that do not name these yet: nothing of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +71,19 @@ class Fused:
 
     Attributes:
         relevance: 0–1.
-        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link.
+        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link, fit.
         lenders: `neighbour` or `link` → the candidate that lent relevance.
     """
 
     relevance: float
     parts: Mapping[str, float] = field(default_factory=dict)
     lenders: Mapping[str, Key] = field(default_factory=dict)
+
+
+def is_searched(candidate: Candidate) -> bool:
+    """Return whether a search leg made a claim about a candidate; what a reranker says is none."""
+    claims = candidate.claims
+    return bool(claims) and ("rerank" not in claims or len(claims) > 1)
 
 
 def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[Fused]:
@@ -83,18 +102,34 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
     if lent is None:
         return [Fused(relevance=candidate.relevance) for candidate in candidates]
     raised = _raised(candidates, fusion, lent)
+    if fusion.fit:
+        suits = fits(candidates, query, fusion.fit)
+        raised = _fitted(candidates, raised, suits)
+        if min(suits) < 1:
+            lent.live["fit"] = suits
     return [
-        _told(i, raised[i], candidates, lent) if candidate.claims else Fused(relevance=candidate.relevance)
+        _told(i, raised[i], candidates, lent)
+        if is_searched(candidate)
+        else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
 
 
-def strengths(candidates: Sequence[Candidate], fusion: Fusion) -> list[float]:
-    """Return the relevance that `fuse` gives each candidate without the question, and nothing else."""
+def strengths(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[float]:
+    """Return the relevance that `fuse` gives each candidate but for what only the texts themselves tell."""
     lent = _lent(candidates, fusion)
     if lent is None:
         return [candidate.relevance for candidate in candidates]
-    return _raised(candidates, fusion, lent)
+    return _fitted(candidates, _raised(candidates, fusion, lent), fits(candidates, query, fusion.fit))
+
+
+def _fitted(
+    candidates: Sequence[Candidate], relevance: Sequence[float], suits: Sequence[float]
+) -> list[float]:
+    return [
+        value * suit if is_searched(candidate) else value
+        for candidate, value, suit in zip(candidates, relevance, suits, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +143,14 @@ class _Lent:
     """
 
     first: Sequence[float]
-    live: Mapping[str, Sequence[float]]
+    live: dict[str, Sequence[float]]
     places: Mapping[str, Mapping[int, tuple[int, float]]]
 
 
 def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _Lent | None:
     """Return the first relevance and who lends to whom; None where the lexical leg found nothing."""
     legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
-    live = {
+    live: dict[str, Sequence[float]] = {
         leg: scaled
         for leg, weight in legs.items()
         if weight > 0 and (scaled := _scaled([candidate.claims.get(leg) for candidate in candidates]))
@@ -131,11 +166,11 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
         if lifted := _scaled(pseudo_feedback(terms, first, wanted)):
             live["feedback"] = lifted
             first = [
-                value + fusion.feedback * more * (1 - value) ** 2 if candidate.claims else value
+                value + fusion.feedback * more * (1 - value) ** 2 if is_searched(candidate) else value
                 for candidate, value, more in zip(candidates, first, lifted, strict=True)
             ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
-    namers = _namers(candidates, first, place, fusion.naming) if fusion.link else {}
+    namers = _namers(candidates, first, place, fusion) if fusion.link else {}
     return _Lent(first, live, {"neighbour": _neighbours(candidates, first, place), "link": namers})
 
 
@@ -146,7 +181,7 @@ def _joint(candidates: Sequence[Candidate], legs: Mapping[str, tuple[float, Sequ
     for weight, values in legs.values():
         joint = [value + weight * own for value, own in zip(joint, values, strict=True)]
     return [
-        value / total if candidate.claims else candidate.relevance
+        value / total if is_searched(candidate) else candidate.relevance
         for value, candidate in zip(joint, candidates, strict=True)
     ]
 
@@ -183,26 +218,34 @@ def _neighbours(
 
 
 def _namers(
-    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], naming: int
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], fusion: Fusion
 ) -> dict[int, tuple[int, float]]:
     """Return, for each candidate that a top passage links to or names verbatim, the best such passage.
 
-    Beside it stands its relevance.
+    Beside it stands what it lends.
     """
     by_start: dict[Words, list[tuple[Name, int]]] = {}
     for i, candidate in enumerate(candidates):
         for name in names_of(candidate.metadata):
             by_start.setdefault(name.start, []).append((name, i))
+    tells = telling_of(candidates) if fusion.telling else None
     named: dict[int, tuple[int, float]] = {}
-    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:naming]:
+
+    def lend(i: int, namer: int, share: float) -> None:
+        value = share * relevance[namer]
+        if i != namer and (i not in named or named[i][1] < value):
+            named[i] = namer, value
+
+    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[: fusion.naming]:
         passage = candidates[namer]
-        linked = [key for link in links_of(passage) if (key := (passage.source, link)) in place]
+        for link in links_of(passage):
+            if (key := (passage.source, link)) in place:
+                lend(place[key], namer, 1.0)
         # A name that the passage bears itself (chunks of one document share a title) tells nothing.
         own = frozenset(names_of(passage.metadata))
-        named_here = (i for i, name in _named_in(passage.text, by_start) if name not in own)
-        for i in (*(place[key] for key in linked), *named_here):
-            if i != namer:
-                named.setdefault(i, (namer, relevance[namer]))
+        for i, name in _named_in(passage.text, by_start):
+            if name not in own:
+                lend(i, namer, tells(name) if tells else 1.0)
     return named
 
 
@@ -219,11 +262,11 @@ def _raised(candidates: Sequence[Candidate], fusion: Fusion, lent: _Lent) -> lis
     raised = list(lent.first)
     for part, share in (("neighbour", fusion.neighbour), ("link", fusion.link)):
         for borrower, (_, value) in lent.places[part].items():
-            if candidates[borrower].claims:
+            if is_searched(candidates[borrower]):
                 raised[borrower] += share * value
     largest = max([1.0, *raised])
     return [
-        value / largest if candidate.claims else candidate.relevance
+        value / largest if is_searched(candidate) else candidate.relevance
         for value, candidate in zip(raised, candidates, strict=True)
     ]
 

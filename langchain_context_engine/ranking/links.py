@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from langchain_context_engine.values.metadata import read_list
@@ -60,6 +63,29 @@ def names_of(metadata: Mapping[str, Any]) -> list[Name]:
 def words_in(text: str) -> Words:
     """Return the words of a text as they stand in it; names are matched with their case."""
     return tuple(_WORD.findall(text))
+
+
+def telling_of(candidates: Sequence[Candidate]) -> Callable[[Name], float]:
+    """Return what says how well a name tells one of these candidates from the others, 0–1.
+
+    A name that several of them bear (the pieces of one file, its path) is shared out; one whose words
+    stand in many of their texts (`Command`, `Response`) is a word like any other.
+
+    Example:
+        >>> paper = Candidate(id="a", text="on Kelp", metadata={"title": "Kelp"})
+        >>> telling_of([paper, Candidate(id="b", text="tides")])(Name(words=("Kelp",)))
+        1.0
+    """
+    bearers = Counter(name for candidate in candidates for name in names_of(candidate.metadata))
+    texts = [candidate.text for candidate in candidates]
+
+    @cache
+    def tells(name: Name) -> float:
+        having = sum(all(word in text for word in name.words) for text in texts)
+        rarity = 1 - math.log(max(1, having)) / math.log(max(2, len(texts)))
+        return rarity / max(1, bearers[name])
+
+    return tells
 
 
 class NamedIn:

@@ -228,6 +228,15 @@ def term_similarity(candidates: Sequence[Candidate], request: ContextRequest) ->
     return similarities
 
 
+def reranked(candidates: Sequence[Candidate], request: ContextRequest) -> list[float]:
+    """Return what a reranker said, scaled to 0–1 over those that it was asked about; 0 for all others."""
+    del request
+    said = [candidate.claims.get("rerank") for candidate in candidates]
+    known = [score for score in said if score is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    return [0.0 if score is None else (score - low) / (high - low) if high > low else 1.0 for score in said]
+
+
 SIGNALS: Mapping[str, Signal] = {
     "relevance": relevance,
     "recency": Recency(),
@@ -242,5 +251,6 @@ SIGNALS: Mapping[str, Signal] = {
     "usage": usage,
     "kind_match": kind_match,
     "term_similarity": term_similarity,
+    "rerank": reranked,
 }
 """The built-in signals by name."""

@@ -36,8 +36,8 @@ def settled(
     return found if is_all or len(found) == needed else None
 
 
-def merge_by_rank(dense: Sequence[str], lexical: Sequence[str]) -> list[str]:
-    """Return the ids of two rankings by their best rank; the dense one first among equals.
+def merge_by_rank(*rankings: Sequence[str]) -> list[str]:
+    """Return the ids of several rankings by their best rank; among equals, an earlier ranking's first.
 
     The first n of the merge of longer rankings are the merge of shorter ones.
 
@@ -45,5 +45,5 @@ def merge_by_rank(dense: Sequence[str], lexical: Sequence[str]) -> list[str]:
         >>> merge_by_rank(["a", "b", "c"], ["c", "d"])
         ['a', 'c', 'b', 'd']
     """
-    in_turn = itertools.chain.from_iterable(itertools.zip_longest(dense, lexical))
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*rankings))
     return [id_ for id_ in dict.fromkeys(in_turn) if id_ is not None]

@@ -20,6 +20,7 @@ from langchain_context_engine.filtering.filters import (
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.lexical_scores import Asked, Found
+from langchain_context_engine.searching.newest import newest_ids
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.query_vectors import Vector
 from langchain_context_engine.searching.ranking import deeper, merge_by_rank, settled
@@ -79,9 +80,10 @@ class Search:
         self.is_strict = self._has_filters()
         query = LexicalQuery.of(self.request.query) if self.lexical else LexicalQuery((), ())
         while True:
+            newest = newest_ids(*self.lexical, self) if self.lexical else ()
             dense = self._nearest(needed)
             words = self._matching(query, needed)
-            order = merge_by_rank([id_ for id_, _ in dense], words)[:needed]
+            order = merge_by_rank([id_ for id_, _ in dense], words, newest)[:needed]
             refused = self._read(order)
             if not refused:
                 break

@@ -21,7 +21,7 @@ Answer = Any
 """What a source gave: a sequence of candidates, or the exception that it raised."""
 
 
-class _Late(Exception):  # noqa: N818 - never raised, only carried
+class Late(Exception):  # noqa: N818 - never raised, only carried
     """A source did not answer within its deadline."""
 
 
@@ -74,7 +74,7 @@ Job = Callable[[], Iterable[Answer]]
 def _run(jobs: Sequence[tuple[Sequence[int], Job]], deadline: float) -> list[Answer]:
     """Run jobs at once; each comes with the places of its answers."""
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
-    answers: list[Answer] = [_Late()] * sum(len(places) for places, _ in jobs)
+    answers: list[Answer] = [Late()] * sum(len(places) for places, _ in jobs)
     asked = time.monotonic()
     for places, job in jobs:
         _start(places, job, lambda i, answer: results.put((i, answer)), asked)
@@ -150,7 +150,7 @@ async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: 
         is_late = task.cancel()  # does nothing to one that is done
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
     if is_late:
-        return _Late()
+        return Late()
     if task.cancelled():
         return SourceError("it was cancelled")
     return task.exception() or task.result()
@@ -193,7 +193,7 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
 
 
 def _problem(answer: Answer) -> str:
-    if isinstance(answer, _Late):
+    if isinstance(answer, Late):
         return "no answer within the deadline (timeout_seconds)"
     if isinstance(answer, Exception):
         return safe_message(answer)

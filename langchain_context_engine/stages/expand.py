@@ -117,7 +117,7 @@ class _Reach:
         pool = list(self.known.values())
         if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
             return
-        relevance = strengths(pool, fusion)
+        relevance = strengths(pool, fusion, self.request.query)
         best = [pool[i] for i in sorted(range(len(pool)), key=lambda i: (-relevance[i], i))]
         wanted: dict[Key, tuple[Key, Reason]] = {}
         for candidate in best[:STRONGEST] if fusion.neighbour else ():

@@ -7,14 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
-from langchain_context_engine.ranking.latest import asks_for_latest, latest
-from langchain_context_engine.ranking.signals import Signal, clamp, read_number
+from langchain_context_engine.ranking.latest import asks_for_latest, latest, named_identifiers
+from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
+from langchain_context_engine.ranking.signals import Signal, clamp, read_number, reranked
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Verdict
 
 LATEST_WEIGHT = 1.5
 """Weight of gated recency beside a relevance of weight 1."""
+
+RERANK_WEIGHT = 1.0
+"""Weight of what a reranker said, where one was asked, beside a relevance of weight 1."""
+
+IN_TIME_WEIGHT = 30.0
+"""Its weight where the newest is asked for and nothing else is named: the order of time is the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +54,12 @@ def rank(
             where the question asks for the latest of something.
         fusion: How search legs are fused into relevance.
     """
-    fused = fuse(candidates, fusion or Fusion(), request.query)
+    fusion = fusion or Fusion()
+    fused = fuse(candidates, fusion, request.query)
     relevance = [f.relevance for f in fused]
     warnings: list[str] = []
     if weights is None:
-        weights, raw = _default_signals(candidates, request, relevance)
+        weights, raw = _default_signals(candidates, request, relevance, fusion)
     else:
         raw = {
             name: relevance
@@ -73,18 +81,33 @@ def rank(
 
 
 def _default_signals(
-    candidates: Sequence[Candidate], request: ContextRequest, relevance: Sequence[float]
+    candidates: Sequence[Candidate], request: ContextRequest, relevance: Sequence[float], fusion: Fusion
 ) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
-    if not asks_for_latest(request.query):
-        return {"relevance": 1.0}, {"relevance": relevance}
-    newest = latest(candidates, request, relevance)
-    if not any(newest):
-        return {"relevance": 1.0}, {"relevance": relevance}
-    total = 1 + LATEST_WEIGHT
-    return (
-        {"relevance": 1 / total, "latest": LATEST_WEIGHT / total},
-        {"relevance": relevance, "latest": newest},
-    )
+    newest = newest_of(request.query) if fusion.newest else None
+    values, weight = _latest(candidates, request, relevance, newest)
+    weights: dict[str, float] = {"relevance": 1.0}
+    raw: dict[str, Sequence[float]] = {"relevance": relevance}
+    if any("rerank" in candidate.claims for candidate in candidates):
+        weights["rerank"], raw["rerank"] = RERANK_WEIGHT, reranked(candidates, request)
+    if any(values):
+        weights["latest"], raw["latest"] = weight, values
+    total = math.fsum(weights.values())
+    return {name: own / total for name, own in weights.items()}, raw
+
+
+def _latest(
+    candidates: Sequence[Candidate],
+    request: ContextRequest,
+    relevance: Sequence[float],
+    newest: Newest | None,
+) -> tuple[Sequence[float], float]:
+    """Return the gated recency of each candidate, and its weight; nothing where no latest is asked for."""
+    if newest is not None and not named_identifiers(request.query):
+        is_bare = not newest.about or newest.is_release
+        return in_time_order(candidates, newest), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
+    if newest is not None or asks_for_latest(request.query):
+        return latest(candidates, request, relevance), LATEST_WEIGHT
+    return (), LATEST_WEIGHT
 
 
 def _checked(

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     NEIGHBOUR = "neighbour"
     LINKED = "linked"
     LATEST = "latest"
+    RERANKED = "reranked"
     # dropped
     INVALID = "invalid"
     EMPTY = "empty"
@@ -44,11 +45,17 @@ class Reason(StrEnum):
     DIVERSITY = "diversity"
     ENOUGH = "enough"
     NOT_WORTH_READING = "not_worth_reading"
+    DOUBTFUL = "doubtful"
 
 
 class Status(StrEnum):
-    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
+    """How an answer went.
+
+    `partial` is a failed source, `empty` an honest nothing, `doubtful` something that may not hold the
+    question.
+    """
 
     OK = "ok"
     PARTIAL = "partial"
+    DOUBTFUL = "doubtful"
     EMPTY = "empty"

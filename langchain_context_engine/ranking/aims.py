@@ -1,0 +1,92 @@
+"""What a question is after: the thing itself, how it is used, why it became so, its tests.
+
+Read from its words, in English; a question that gives no sign aims at nothing in particular. One question
+may have several aims.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_CODE = re.compile(
+    r"\b(?:which|what|whose)\s+(?:\w+\s+)?"
+    r"(?:code|function|method|class|constant|module|file|piece|struct|macro|part)\b"
+    r"|\b(?:in|of)\s+the\s+(?:\w+\s+)?(?:code|source|implementation)\b|\b(?:code|source)\s*base\b|\bimplement\w*\b"
+    r"|\bwhere\s+(?:in|is|are|does|do|was|it|that|the)\b"
+    r"|\bwhere\b.{1,60}\b(?:raised|thrown|decided|computed|checked|handled|called|built|created|set)\b"
+    r"|\bhow\s+(?:does|is|are|do\s+(?:they|we|you\s+detect)|did)\b|\bwhat\s+happens\s+(?:if|when)\b"
+    r"|\b(?:algorithm|internally|under\s+the\s+hood|decides?|lookup\s+in\s+code|data\s+structure)\b"
+    r"|\bwho\s+(?:calls|returns|raises|throws|sets|uses|owns|closes)\b|\bdoes\s+the\s+code\b",
+    re.IGNORECASE,
+)
+_USE = re.compile(
+    r"\bhow\s+(?:can|do|could|should|would)\s+(?:i|we|you|one)\b|\bhow\s+to\b|\bhow\s*\?"
+    r"|\b(?:can|could|may|should)\s+(?:i|we|it|you|one)\b|\bis\s+there\s+(?:a|an|any)\b"
+    r"|\b(?:docs?|documentation|documented?|documents|readme|guide|manual|tutorial|faq)\b"
+    r"|\b(?:steps|instructions|command|quickest\s+way|recommended)\b"
+    r"|\b(?:install|set\s*up|configure|configuration|enable|disable)\b",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"\b(?:i\s+(?:want|need|would\s+like)|my)\b", re.IGNORECASE)
+_HISTORY = re.compile(
+    r"\bwhy\s+(?:was|were|did|do|does|is|are|the|has|have|not)\b|^\s*why\b|,\s*why\b|\.\s*why\b"
+    r"|\b(?:commit(?:s|ted)?|pull\s+request|prs?|changelog|release\s+notes|merged?|revert\w*)\b"
+    r"|\b(?:regres\w*|blame|history)\b"
+    r"|\b(?:rationale|motivation|motivated|reason(?:s|ing)?\s+(?:for|behind|why)|justif\w+)\b|\bwhen\s+(?:was|were|did)\b"
+    r"|\b(?:used\s+to|no\s+longer|any\s*more|anymore|(?:got\s+)?(?:taken|pulled)\s+back|given\s+up)\b"
+    r"|\b(?:dropped|removed|deprecated|introduced|switch(?:ed)?\s+to)\b"
+    r"|\b(?:changed?|changes)\b|\bwhat\s+did\s+the\s+commit\b",
+    re.IGNORECASE,
+)
+_TESTS = re.compile(
+    r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?)\b",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"(?<![\w-])--?[A-Za-z][\w-]*(?![\w-])"
+    r"|(?<![\w.])[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)+(?:\(\))?"
+    r"|\b\w*(?:_\w+|[a-z]\d*[A-Z]\w*)\b(?:\(\))?|\b[A-Za-z_]\w*\(\)"
+)
+_QUOTED = re.compile(r"[`'\"]([^`'\"\s]{2,80})[`'\"]")
+
+
+@dataclass(frozen=True, slots=True)
+class Aims:
+    """What a question is after.
+
+    Attributes:
+        code: The implementation: where, how, by which piece.
+        use: How something is used: what documentation tells.
+        history: Why and when something became so: commits, changelogs.
+        tests: Tests.
+        names: Names of things in it: `Client.send`, `max_age`, `--hidden`.
+    """
+
+    code: bool = False
+    use: bool = False
+    history: bool = False
+    tests: bool = False
+    names: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1024)
+def aims_of(query: str) -> Aims:
+    """Return what a question is after.
+
+    Example:
+        >>> aims_of("which function decides that?").code, aims_of("why was it removed?").history
+        (True, True)
+        >>> aims_of("what does Client.send do with --hidden?").names
+        ('Client.send', '--hidden')
+    """
+    names = [name.removesuffix("()") for name in (*_NAME.findall(query), *_QUOTED.findall(query))]
+    code = bool(_CODE.search(query))
+    return Aims(
+        code=code,
+        use=bool(_USE.search(query)) or (not code and bool(_OWN.search(query))),
+        history=bool(_HISTORY.search(query)),
+        tests=bool(_TESTS.search(query)),
+        names=tuple(dict.fromkeys(names)),
+    )

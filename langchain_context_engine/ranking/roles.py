@@ -1,0 +1,63 @@
+"""What part a record plays for the thing that it is about: defines it, documents it, changed it, tests it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from langchain_context_engine.values.types import Candidate
+
+_TEST_PLACE = re.compile(
+    r"(?:^|/)(?:tests?|specs?|testing|testdata|__tests__|fixtures?|benchmarks?|bench|examples?)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
+)
+_CHANGELOG = re.compile(
+    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:\.\w+)?$", re.IGNORECASE
+)
+
+_CODE_KINDS = frozenset({"code", "code_history", "function", "method", "class"})
+
+
+class Role(StrEnum):
+    """What a record is for the thing that it is about; `OTHER` is everything that is no repository's."""
+
+    DEFINITION = "definition"
+    DOCUMENT = "document"
+    CHANGE = "change"
+    CHANGELOG = "changelog"
+    TEST = "test"
+    OTHER = "other"
+
+
+def role_of(candidate: Candidate) -> Role:
+    """Return a record's role, by its kind, its path and what its metadata say.
+
+    Example:
+        >>> role_of(Candidate(id="a", kind="code", metadata={"path": "tests/test_a.py"})).value
+        'test'
+        >>> role_of(Candidate(id="a", kind="memory")).value
+        'other'
+    """
+    path = str(candidate.metadata.get("path") or "")
+    if candidate.kind == "commit":
+        return Role.CHANGE
+    if candidate.kind in _CODE_KINDS or (path and candidate.metadata.get("symbol")):
+        return Role.TEST if is_test(candidate) else Role.DEFINITION
+    if is_changelog(candidate.metadata):
+        return Role.CHANGELOG
+    return Role.DOCUMENT if path else Role.OTHER
+
+
+def is_changelog(metadata: Mapping[str, Any]) -> bool:
+    """Return whether a record is a piece of a changelog."""
+    return _CHANGELOG.search(str(metadata.get("path") or "")) is not None
+
+
+def is_test(candidate: Candidate) -> bool:
+    """Return whether a piece of code tests other code: it says so, or its path does."""
+    said = candidate.metadata.get("is_test")
+    if isinstance(said, bool):
+        return said
+    return _TEST_PLACE.search(str(candidate.metadata.get("path") or "")) is not None

@@ -1,0 +1,109 @@
+"""The newest of something: found by date, whatever the words, and told in order of time."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.ranking.newest import newest_of
+from tests.builders import WordEmbeddings, a_collection
+
+
+def commits(number: int = 150) -> list[dict]:
+    """Return commits, the oldest first: most of them say what the question says."""
+    return [
+        {
+            "id": f"{i:04d}",
+            "text": f"Quiet work number {i} on berths"
+            if i > number - 4
+            else f"What changed most recently: {i}",
+            "kind": "commit",
+            "created_at": 1_700_000_000 + i * 86_400,
+        }
+        for i in range(number)
+    ]
+
+
+def an_engine(records: list[dict], **settings) -> ContextEngine:
+    embeddings = WordEmbeddings()
+    source = ChromaSource(a_collection(records, embeddings=embeddings), embeddings=embeddings, name="commits")
+    return ContextEngine(sources=[source], timeout_seconds=30.0, **settings)
+
+
+@pytest.mark.parametrize(
+    "query", ["What changed most recently?", "last commit?", "the latest changes", "what was just committed?"]
+)
+def test_a_question_that_names_nothing_else_is_answered_in_order_of_time(query):
+    found = an_engine(commits()).search(query, k=5)
+    assert [item.key[1] for item in found] == ["0149", "0148", "0147", "0146", "0145"]
+
+
+def test_the_answer_about_the_latest_begins_with_the_newest_and_doubts_nothing():
+    context = an_engine(commits()).build("What changed most recently?", budget=60)
+    assert context.text.startswith("[1] Quiet work number 149")
+    assert context.confidence == 1.0
+    assert context.doubt["newest"] == 1.0
+
+
+def test_the_last_release_is_the_top_section_that_names_a_version():
+    sections = [
+        {
+            "id": "unreleased",
+            "text": "Unreleased: berths can be shared",
+            "headings": "Unreleased",
+            "start": 0,
+        },
+        {"id": "new", "text": "2.1.0: tides are told", "headings": "2.1.0 (2026-05-01)", "start": 50},
+        {
+            "id": "old",
+            "text": "2.0.0: the release of releases",
+            "headings": "2.0.0 (2025-05-01)",
+            "start": 90,
+        },
+    ]
+    records = [{**s, "kind": "doc", "path": "CHANGELOG.md", "created_at": 1_780_000_000} for s in sections]
+    found = an_engine([*records, *commits(20)]).search("What is in the latest release?", k=2)
+    assert [item.key[1] for item in found] == ["new", "old"]
+
+
+def test_a_question_that_names_a_thing_is_answered_by_its_newest():
+    records = [
+        *commits(60),
+        {
+            "id": "fish",
+            "text": "Fish completions quote spaces",
+            "kind": "commit",
+            "created_at": 1_700_086_400,
+        },
+    ]
+    found = an_engine(records).search("what changed most recently in the fish completions", k=1)
+    assert found[0].key[1] == "fish"
+
+
+def test_the_newest_stay_in_scope():
+    records = [{**record, "team": "a" if i < 100 else "b"} for i, record in enumerate(commits())]
+    found = an_engine(records).search("last commit?", scope={"team": "a"}, k=3)
+    assert [item.key[1] for item in found] == ["0099", "0098", "0097"]
+
+
+def test_why_it_stands_there_is_told():
+    context = an_engine(commits()).build("last commit?", budget=200)
+    told = [d for d in context.decisions if d.reason == "latest"]
+    assert told[0].details["value"] > 0
+    assert "latest" in context.explain(context.passages[0].key)
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [
+        ("very last commit on master?", True),
+        ("what is new?", True),
+        ("when was pay() last changed?", True),
+        ("the last performance related change to globs", True),
+        ("how long does a session last?", False),
+        ("who spoke at last?", False),
+        ("the last page of the manual", False),
+    ],
+)
+def test_the_newest_is_asked_for_in_words(query, asks):
+    assert (newest_of(query) is not None) is asks

@@ -1,0 +1,142 @@
+"""What a record is for what a question is after: definitions, documents, changes and tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from langchain_context_engine import Context, replay
+from langchain_context_engine.answering.config import EngineConfig
+from langchain_context_engine.ranking.aims import aims_of
+from langchain_context_engine.ranking.fusion import Fusion, fuse
+from langchain_context_engine.ranking.links import Name, telling_of
+from langchain_context_engine.ranking.roles import Role, role_of
+from langchain_context_engine.values.types import Candidate
+from tests.builders import a_candidate
+
+TRACES = Path(__file__).parent / "traces"
+
+
+def alike(query: str) -> dict[str, float]:
+    """Return the relevance of five records that both legs of a search like alike, and of a weak one."""
+    claims = {"dense": 0.8, "lexical": 4.0}
+    places = {
+        "definition": ("code", "src/redirect.py"),
+        "test": ("code", "tests/test_redirect.py"),
+        "document": ("doc", "docs/redirect.md"),
+        "change": ("commit", ""),
+    }
+    found = [
+        Candidate(id=name, text=f"text {name}", source="s", kind=kind, metadata={"path": path}, claims=claims)
+        for name, (kind, path) in places.items()
+    ]
+    weak = Candidate(id="weak", text="weak", source="s", kind="code", claims={"dense": 0.1, "lexical": 0.0})
+    fused = fuse([*found, weak], Fusion(), query)
+    return {c.id: f.relevance for c, f in zip(found, fused, strict=False)}
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("which function decides where redirects lead?", "definition"),
+        ("how do I follow redirects?", "document"),
+        ("why was the redirect limit removed?", "change"),
+    ],
+)
+def test_a_question_is_answered_where_the_thing_is_defined_documented_or_decided(query, best):
+    relevance = alike(query)
+    assert max(relevance, key=relevance.__getitem__) == best
+    assert relevance["test"] < relevance[best]
+
+
+def test_tests_come_after_the_thing_unless_the_question_speaks_of_tests():
+    assert alike("redirects")["test"] < alike("redirects")["definition"]
+    assert alike("which tests cover redirects?")["test"] == max(
+        alike("which tests cover redirects?").values()
+    )
+
+
+def test_what_is_no_repository_is_ranked_as_before():
+    found = [a_candidate(kind="memory", claims={"dense": d, "lexical": d}) for d in (0.9, 0.5, 0.1)]
+    query = "which function decides that?"
+    assert fuse(found, Fusion(), query) == fuse(found, Fusion(fit=0.0), query)
+
+
+def test_the_share_is_told_among_the_parts():
+    found = [
+        a_candidate(kind=kind, metadata={"path": "a.py"}, claims={"dense": 0.5, "lexical": score})
+        for kind, score in (("code", 1.0), ("commit", 2.0))
+    ]
+    parts = [f.parts for f in fuse(found, Fusion(), "which function is it?")]
+    assert parts[0]["fit"] == 1.0
+    assert 0 < parts[1]["fit"] < 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "role"),
+    [
+        ("code", "src/a.go", Role.DEFINITION),
+        ("code", "src/a_test.go", Role.TEST),
+        ("code", "spec/models/user.rb", Role.TEST),
+        ("code", "src/test/java/FooTest.java", Role.TEST),
+        ("code", "src/contest.py", Role.DEFINITION),
+        ("doc", "CHANGES.rst", Role.CHANGELOG),
+        ("doc", "docs/changes-in-detail.md", Role.DOCUMENT),
+        ("commit", "", Role.CHANGE),
+        ("memory", "", Role.OTHER),
+    ],
+)
+def test_a_role_is_told_by_kind_and_path(kind, path, role):
+    assert role_of(Candidate(id="a", kind=kind, metadata={"path": path})) is role
+
+
+def test_what_a_record_says_of_itself_goes_before_its_path():
+    assert role_of(Candidate(id="a", kind="code", metadata={"path": "a.rs", "is_test": True})) is Role.TEST
+    said = {"path": "tests/run.py", "is_test": False}
+    assert role_of(Candidate(id="a", kind="code", metadata=said)) is Role.DEFINITION
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("what does Client.send do?", ("Client.send",)),
+        ("who calls res.redirect()", ("res.redirect",)),
+        ("what is --hidden for?", ("--hidden",)),
+        ("fine-tuning of sqlite-utils", ()),
+    ],
+)
+def test_names_are_read_as_people_write_them(query, names):
+    assert aims_of(query).names == names
+
+
+def test_a_name_lends_by_how_telling_it_is():
+    shared = [Candidate(id=str(i), text="x", metadata={"title": "lib/view.js"}) for i in range(4)]
+    common = [Candidate(id=f"c{i}", text="the Command runs", metadata={}) for i in range(4)]
+    tells = telling_of([*shared, *common])
+    assert tells(Name(words=("lib", "view", "js"))) == 0.25
+    assert tells(Name(words=("Command",))) < 0.5
+
+
+@pytest.mark.parametrize("path", sorted(TRACES.glob("*.json")), ids=lambda path: path.stem)
+def test_a_trace_from_before_a_setting_was_there_replays_to_the_same_bytes(path):
+    """Promise 9, kept over versions."""
+    trace = json.loads(path.read_text(encoding="utf-8"))
+    trace = trace.get("trace", trace)
+    context = Context.from_dict(trace)
+    assert "fit" not in context.settings["fusion"]
+    again = replay(context)
+    assert again.text == context.text
+    assert again.status == context.status
+    assert again.warnings == context.warnings
+
+
+def test_settings_that_a_trace_does_not_name_are_as_they_were():
+    described = EngineConfig().described()
+    del described["doubtful_below"]
+    for name in ("fit", "telling", "newest"):
+        del described["fusion"][name]
+    config = EngineConfig.read(described)
+    assert (config.fusion.fit, config.fusion.telling, config.fusion.newest) == (0.0, False, False)
+    assert config.doubtful_below == 0
