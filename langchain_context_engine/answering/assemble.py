@@ -61,8 +61,10 @@ class Parts:
         asked = request.kinds if layout.group_by == "kind" else request.sources
         shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
         tokens = budget.tokens if request.budget is None else request.budget
+        shorten = self.packing.shorten
         return replace(
             self.packing,
+            shorten=None if shorten is None else shorten.asking(request.query),
             layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -17,6 +17,8 @@ from pydantic import (
 )
 
 from langchain_context_engine.answering.assemble import Parts
+from langchain_context_engine.answering.named_parts import as_data, from_data
+from langchain_context_engine.answering.reading import read_setting
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.ranking.signals import SIGNALS, Signal
@@ -30,7 +32,7 @@ from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.values.settings import as_config_error, describe, is_function, missing_part
+from langchain_context_engine.values.settings import as_config_error
 from langchain_context_engine.writing.citations import CITATION_STYLES
 from langchain_context_engine.writing.compact import resolve_compactor
 from langchain_context_engine.writing.layout import Layout
@@ -122,6 +124,12 @@ class EngineConfig(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise as_config_error(error.errors()) from None
+
+    @field_validator("signals", "dedupe_rules", "truncator", "compactor", "order", "citations", mode="before")
+    @classmethod
+    def _read_parts(cls, value: Any) -> Any:
+        """A part may be given as data, as a trace tells it: see `named_parts`."""
+        return from_data(value)
 
     @field_validator("scope_keys", mode="before")
     @classmethod
@@ -223,7 +231,7 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        return {name: describe(getattr(self, name)) for name in type(self).model_fields}
+        return {name: as_data(getattr(self, name)) for name in type(self).model_fields}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
@@ -237,7 +245,7 @@ class EngineConfig(BaseModel):
             ConfigError: A value is wrong, or a function is not at hand.
         """
         at_hand = [config for config in (own, cls()) if config is not None]
-        return cls(**{name: _read(name, value, at_hand) for name, value in described.items()})
+        return cls(**{name: read_setting(name, value, at_hand) for name, value in described.items()})
 
     def changed(self, **settings: Any) -> EngineConfig:
         """Return a copy with some settings changed.
@@ -257,26 +265,6 @@ class EngineConfig(BaseModel):
 
 def _with_tokens(budget: Budget, tokens: int) -> Budget:
     return replace(budget, tokens=tokens)
-
-
-_DATA = {
-    "budget": Budget,
-    "template": Template,
-    "diversity": Diversity,
-    "fusion": Fusion,
-    "unit_value": UnitValue,
-}
-
-
-def _read(name: str, described: Any, at_hand: Sequence[EngineConfig]) -> Any:
-    for config in at_hand:
-        if describe(getattr(config, name, None)) == described:
-            return getattr(config, name)
-    if name == "templates":
-        return {key: Template(**value) for key, value in described.items()}
-    if is_function(described):
-        raise missing_part(name, described)
-    return _DATA[name](**described) if name in _DATA and isinstance(described, Mapping) else described
 
 
 def _with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:

@@ -129,6 +129,10 @@ class LearningMemoryAssembler:
         tokenizer: What counts tokens; see `EngineConfig`.
         timeout_seconds: One deadline for all sources; what is late is left out with a warning.
 
+    Attributes:
+        engine: The `ContextEngine` behind `assemble_context`.
+        premortem_engine: The one behind `get_premortem_context`.
+
     Raises:
         ConfigError: An argument is wrong.
     """
@@ -148,7 +152,7 @@ class LearningMemoryAssembler:
         self.searcher = searcher
         own = {"scope_keys": tuple(scope_keys), "tokenizer": tokenizer, "timeout_seconds": timeout_seconds}
         budget = Budget(item_cap=MAX_ITEM_FRACTION, minimum_cut=MINIMUM_CUT, is_soft=soft_limit)
-        self._engine = ContextEngine(
+        self.engine = ContextEngine(
             sources=searcher.sources(),
             journal=journal,
             budget=replace(budget, shares=SHARES),
@@ -158,9 +162,9 @@ class LearningMemoryAssembler:
             **SETTINGS,
             **own,
         )
-        self._premortem = ContextEngine(
+        self.premortem_engine = ContextEngine(
             sources=searcher.premortem_sources(),
-            journal=self._engine.journal,
+            journal=self.engine.journal,
             budget=replace(budget, shares=PREMORTEM_SHARES),
             titles=PREMORTEM_TITLES,
             uncounted=("values",),
@@ -192,7 +196,7 @@ class LearningMemoryAssembler:
             AllSourcesFailedError: Every source failed.
         """
         request = self._request(query, context_types, limit, max_tokens, fields)
-        return self._told(await self._engine.abuild(request), "context.assembled")
+        return self._told(await self.engine.abuild(request), "context.assembled")
 
     def assemble_context_sync(
         self,
@@ -204,7 +208,7 @@ class LearningMemoryAssembler:
     ) -> FormattedContext:
         """Return the same as `assemble_context`, without an event loop."""
         request = self._request(query, context_types, limit, max_tokens, fields)
-        return self._told(self._engine.build(request), "context.assembled")
+        return self._told(self.engine.build(request), "context.assembled")
 
     async def get_premortem_context(
         self,
@@ -229,7 +233,7 @@ class LearningMemoryAssembler:
             AllSourcesFailedError: Every source failed.
         """
         request = self._premortem_request(domain, strategy, limit, max_tokens, fields)
-        return self._told(await self._premortem.abuild(request), "premortem.assembled")
+        return self._told(await self.premortem_engine.abuild(request), "premortem.assembled")
 
     def get_premortem_context_sync(
         self,
@@ -241,7 +245,7 @@ class LearningMemoryAssembler:
     ) -> FormattedContext:
         """Return the same as `get_premortem_context`, without an event loop."""
         request = self._premortem_request(domain, strategy, limit, max_tokens, fields)
-        return self._told(self._premortem.build(request), "premortem.assembled")
+        return self._told(self.premortem_engine.build(request), "premortem.assembled")
 
     def _request(
         self, query: str, types: Sequence[str], limit: int, max_tokens: int, fields: Mapping[str, Any]
@@ -259,7 +263,7 @@ class LearningMemoryAssembler:
     ) -> ContextRequest:
         template = _premortem_template(domain, strategy)
         sources = tuple(
-            source.name for source in self._premortem.sources if strategy or source.name != "strategy"
+            source.name for source in self.premortem_engine.sources if strategy or source.name != "strategy"
         )
         if not sources:
             raise InvalidContextTypeError("context type", "experiences", self.searcher.types())

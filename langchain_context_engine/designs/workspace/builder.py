@@ -118,6 +118,9 @@ class WorkspaceContextBuilder:
         tokenizer: What counts tokens; see `EngineConfig`.
         timeout_seconds: One deadline for all collectors.
 
+    Attributes:
+        engine: The `ContextEngine` behind it, with the configured budget.
+
     Raises:
         ConfigError: There are no permissions, or an argument is wrong.
     """
@@ -147,7 +150,7 @@ class WorkspaceContextBuilder:
         self._settings = {"tokenizer": tokenizer, "timeout_seconds": timeout_seconds}
         # One engine for each budget, so that what an engine remembers of questions outlives one answer.
         self._engine = lru_cache(maxsize=_ENGINES)(self._new_engine)
-        self._engine(config.token_budget, ())
+        self.engine = self._engine(config.token_budget, ())
 
     def build(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
         """Return the context for a request.
