@@ -6,14 +6,20 @@ import json
 
 import pytest
 
-from langchain_context_engine import Context, ContextEngine, ConfigError, diff, replay
+from langchain_context_engine import Context, ContextEngine, diff, replay
 from langchain_context_engine.answering.explain import final_decisions, rows
 from langchain_context_engine.answering.traces import ranking, replay_ranked
 from langchain_context_engine.answering.whatif import what_would_it_take
 from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.values.settings import functions_in
 from langchain_context_engine.values.types import Verdict
-from tests.designs import learning_builders, memory_builders, plan_builders, prime_builders, workspace_builders
+from tests.designs import (
+    learning_builders,
+    memory_builders,
+    plan_builders,
+    prime_builders,
+    workspace_builders,
+)
 
 
 def memory():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.plans import UNBOUNDED
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.packs import EnginePack, Pack, PlanPack, open_pack
 from langchain_context_engine.designs.plan.policy import PackSpec
@@ -17,9 +18,6 @@ from langchain_context_engine.values.budget import share_out
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
-
-UNBOUNDED = 2**31
-"""Tokens where nothing bounds them."""
 
 _QUERY_KEYS = ("query", "message", "question")
 
@@ -34,11 +32,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A pack's text, what it costs, and the context or the nested plan's result behind it."""
+    """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
 
     text: str
     tokens: int
     given: Context | PlanResult
+    promised: int = 0
 
 
 Asking = Generator[list[Job], list[Context | Exception], Any]
@@ -91,6 +90,7 @@ def fill_packs(assembly: Filled, room: int | None) -> Asking:
         for name in most:
             if filled[name].tokens > granted[name]:
                 filled[name] = yield from _filled(assembly, packs[name], granted[name], told[name])
+            filled[name] = replace(filled[name], promised=told[name])
         left = max(0, left - sum(filled[name].tokens for name in most))
         taken = sum(filled[spec.name].tokens for spec in specs if spec.budget is None)
         left_default = max(0, left_default - taken)

@@ -65,12 +65,14 @@ class EnginePack:
         engine: Collects its candidates; None where a call must bring a retriever.
         parts: Fit them, by the plan's own token counter.
         pack: How it is asked.
+        settings: The settings that they follow, as data.
     """
 
     name: str
     engine: ContextEngine | None
     parts: Parts | None
     pack: Pack
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def limit(self) -> int:
@@ -103,7 +105,7 @@ class EnginePack:
             return Context(request=request)
         context = assemble(tuple(joined.values()), request, self.parts)
         warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
-        return replace(context, warnings=tuple(warnings), settings=first.settings)
+        return replace(context, warnings=tuple(warnings), settings=self.settings)
 
     def wants_more(
         self, pages: Sequence[Context], fitted: Context, max_tokens: int | None, expansion: ExpansionSpec
@@ -136,6 +138,7 @@ class PlanPack:
 
     name: str
     plan: Plan
+    engine: None = None
 
 
 def open_pack(name: str, given: Any, *, tokenizer: Any, compactor: Any) -> EnginePack | PlanPack:
@@ -157,8 +160,8 @@ def open_pack(name: str, given: Any, *, tokenizer: Any, compactor: Any) -> Engin
     if pack.source is None:
         return EnginePack(name=name, engine=None, parts=None, pack=pack)
     engine = _engine_of(name, pack, tokenizer=tokenizer, compactor=compactor)
-    parts = engine.config.changed(tokenizer=tokenizer).parts()
-    return EnginePack(name=name, engine=engine, parts=parts, pack=pack)
+    config = engine.config.changed(tokenizer=tokenizer)
+    return EnginePack(name=name, engine=engine, parts=config.parts(), pack=pack, settings=config.described())
 
 
 def _read(name: str, given: Any) -> Pack:
