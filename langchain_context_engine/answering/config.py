@@ -79,6 +79,7 @@ class EngineConfig(BaseModel):
         notes: Kind → what stands after a cut passage of it, in place of the template's note.
         closing: What stands after everything; its one variable is `{{query}}`, the question.
         uncounted: Groups whose passages header and footer do not count.
+        counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
 
     Raises:
@@ -116,6 +117,7 @@ class EngineConfig(BaseModel):
     notes: Mapping[str, str] = {}
     closing: str = ""
     uncounted: tuple[str, ...] = ()
+    counted_by: str = ""
     shown_score: Literal["score", "relevance"] = "score"
     _counter: TokenCounter | None = PrivateAttr(default=None)
 
@@ -201,6 +203,7 @@ class EngineConfig(BaseModel):
             empty_section=self.empty_section,
             shown_score=self.shown_score,
             uncounted=self.uncounted,
+            counted_by=self.counted_by,
             notes=self.notes,
             closing=self.closing,
         )

@@ -128,7 +128,8 @@ class _Packer:
                 # The best of all, too long for any budget like this: its beginning, in half of it.
                 is_due, room = True, min(room, self.limit // 2)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
-                self._cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
+                # Where shares are filled and something is left over, such an item may grow.
+                self._cut(unit.item, room, is_by_share=within_shares and reason is not Reason.OVER_BUDGET)
         return basket.steps != before
 
     def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
@@ -180,7 +181,7 @@ class _Packer:
         if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
             room, reason = left, Reason.OVER_SHARE
         if budget.item_cap is not None:
-            whole = self.shares.get(group, self.limit) if self.shares else self.limit
+            whole = self.shares.get(group, self.limit) if within_shares else self.limit
             if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
                 room, reason = left, Reason.OVER_ITEM_CAP
         return room + basket.refund(item), reason

@@ -168,6 +168,7 @@ class LearningMemoryAssembler:
             budget=replace(budget, shares=PREMORTEM_SHARES),
             titles=PREMORTEM_TITLES,
             uncounted=("values",),
+            counted_by="ghap_id",
             dedupe_rules=(),
             # One experience is shown on several axes, as long as they show different things of it.
             **{**SETTINGS, "dedupe_key": None},
