@@ -19,6 +19,7 @@ from langchain_context_engine.stages.ledger import settle
 from langchain_context_engine.stages.pack import Packing, pack
 from langchain_context_engine.stages.rank import rank
 from langchain_context_engine.stages.render import render
+from langchain_context_engine.stages.thresholds import Threshold, above_thresholds
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Status, Verdict
@@ -45,6 +46,7 @@ class Parts:
     weights: Mapping[str, float] | None
     fusion: Fusion
     min_score: float | None
+    thresholds: Mapping[str, Threshold]
     dedupe_threshold: float
     dedupe_rules: Sequence[DedupeRule]
     dedupe_key: str | None
@@ -85,7 +87,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     """Rank and dedupe: what `search` gives."""
     timings: dict[str, float] = {}
     with _timed("rank", timings):
-        ranking = rank(candidates, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
+        similar, far, warnings = above_thresholds(candidates, parts.thresholds)
+        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
         kept, low = _above(ranking.items, parts.min_score)
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
@@ -93,8 +96,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         )
     return Ordered(
         items=unique,
-        decisions=(*ranking.decisions, *low, *duplicates),
-        warnings=ranking.warnings,
+        decisions=(*far, *ranking.decisions, *low, *duplicates),
+        warnings=(*warnings, *ranking.warnings),
         timings=timings,
     )
 

@@ -18,7 +18,7 @@ from pydantic import (
 
 from langchain_context_engine.answering.assemble import Parts
 from langchain_context_engine.answering.named_parts import as_data, from_data
-from langchain_context_engine.answering.reading import read_setting
+from langchain_context_engine.answering.reading import read_setting, read_thresholds
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.ranking.signals import SIGNALS, Signal
@@ -61,6 +61,7 @@ class EngineConfig(BaseModel):
         limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
             source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
         min_score: Candidates that score less are dropped; None keeps all.
+        thresholds: Source → how similar its candidates must be: a `Threshold`, or the share of its best.
         truncator: "extractive", "keep_start", "keep_end", "none", or `(text, allowance, count) -> text`.
         compactor: Tried before cutting: a name, or `(text, allowance) -> text`.
         selection: "adaptive" (the best sentences or whole passages, whichever the budget bears),
@@ -100,6 +101,7 @@ class EngineConfig(BaseModel):
     timeout_seconds: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
+    thresholds: Mapping[str, Any] = {}
     truncator: Any = "extractive"
     compactor: Any = None
     selection: Selection = "adaptive"
@@ -132,6 +134,11 @@ class EngineConfig(BaseModel):
     def _read_parts(cls, value: Any) -> Any:
         """A part may be given as data, as a trace tells it: see `named_parts`."""
         return from_data(value)
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _read_thresholds(cls, value: Any) -> Any:
+        return read_thresholds(value)
 
     @field_validator("scope_keys", mode="before")
     @classmethod
@@ -224,6 +231,7 @@ class EngineConfig(BaseModel):
             weights=None if self.weights is None else scale_weights(self.weights, signals.__getitem__),
             fusion=self.fusion,
             min_score=self.min_score,
+            thresholds=self.thresholds,
             dedupe_threshold=ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
             dedupe_rules=[_part("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,

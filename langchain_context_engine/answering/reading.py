@@ -8,6 +8,7 @@ from typing import Any
 from langchain_context_engine.answering.named_parts import as_data
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.stages.select import Diversity
+from langchain_context_engine.stages.thresholds import Threshold
 from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.settings import is_function, missing_part
@@ -44,3 +45,16 @@ def read_setting(name: str, described: Any, at_hand: Sequence[Any]) -> Any:
     if is_function(described):
         raise missing_part(name, described)
     return _CLASSES[name](**described) if name in _CLASSES and isinstance(described, Mapping) else described
+
+
+def read_thresholds(given: Any) -> Any:
+    """Return thresholds by source, each given as a `Threshold`, its fields, or the share of the best."""
+    if not isinstance(given, Mapping):
+        return given
+    return {source: _threshold(value) for source, value in given.items()}
+
+
+def _threshold(value: Any) -> Threshold:
+    if isinstance(value, Threshold):
+        return value
+    return Threshold(**value) if isinstance(value, Mapping) else Threshold(of_best=value)

@@ -20,7 +20,8 @@ REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds"})
 """Settings that act while asking: a replay cannot show what they would find."""
 
 _ORDERING_SETTINGS = (
-    "weights", "signals", "fusion", "min_score", "dedupe_threshold", "dedupe_rules", "dedupe_key",
+    "weights", "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules",
+    "dedupe_key",
 )  # fmt: skip
 _BEFORE_RANK = frozenset({"collect", "expand"})
 

@@ -43,7 +43,7 @@ def learning():
 
 def premortem():
     assembler = learning_builders.an_assembler()
-    found = assembler.get_premortem_context_sync("debugging", max_tokens=120, now=learning_builders.NOW)
+    found = assembler.get_premortem_context_sync("debugging", max_tokens=40, now=learning_builders.NOW)
     return found.context, assembler.premortem_engine
 
 

@@ -39,11 +39,21 @@ class FocusSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSettings:
-    """How many hits, and how similar at least (0–1)."""
+    """How many hits, and how similar: at least what share of the best three hits' similarity (0–1).
+
+    As a similarity, .6 is one embedder's; of another the best hits are at .3, and nothing would pass.
+
+    Attributes:
+        enabled: Whether it is asked.
+        top_k: Hits at most.
+        min_threshold: The share of the best.
+        min_similarity: And at least this similarity, 0–1; 0 is none.
+    """
 
     enabled: bool = True
     top_k: int = 15
     min_threshold: float = 0.6
+    min_similarity: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self)
