@@ -120,10 +120,14 @@ def assemble(
         packed = pack(ordered.items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
+    reserved = packing.budget.reserve
     over = rendered.tokens - packing.budget.tokens
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:
         warnings = (parts.count_warning, *warnings)
+    if reserved and packing.budget.tokens <= reserved:
+        whole = packing.budget.tokens
+        warnings = (*warnings, f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free")
     if over > 0:
         warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
     return Context(

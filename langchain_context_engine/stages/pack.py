@@ -58,6 +58,8 @@ class _Packer:
         self.recuts: Counter[int] = Counter()
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
+        kinds = {item.candidate.kind for item in items}
+        self.is_diverse = packing.diversity is not None and len(kinds) > 1
         self.blocks: Blocks = {}
         self.written: Written | None = None
         self.written_at = (0, 0)
@@ -69,11 +71,12 @@ class _Packer:
             self._fill(in_order, within_shares=True, may_cut=not self.is_by_units)
             self._fill(in_order, within_shares=True, may_cut=True)
         self._fill(in_order, may_cut=not self.is_by_units)
-        for refill in range(_REFILLS):
-            has_room = self._recount()
-            may_cut = refill > 0 or not self.is_by_units
-            if not has_room or (not self._fill(in_order, may_cut=may_cut) and may_cut):
-                break
+        self._refill(in_order)
+        if self.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
+            # Other kinds have had their turn: what they leave over is for those that were skipped.
+            self.is_diverse = False
+            self._fill(in_order, may_cut=True)
+            self._refill(in_order)
         self._recount()
         decisions = [self._decision(i, item) for i, item in enumerate(self.items)]
         return Packed(
@@ -81,6 +84,14 @@ class _Packer:
             decisions=tuple(decisions),
             warnings=tuple(dict.fromkeys(self.warnings)),
         )
+
+    def _refill(self, in_order: Sequence[Unit]) -> None:
+        """Offer again, some times, the room that recounting frees."""
+        for refill in range(_REFILLS):
+            has_room = self._recount()
+            may_cut = refill > 0 or not self.is_by_units
+            if not has_room or (not self._fill(in_order, may_cut=may_cut) and may_cut):
+                break
 
     def _pinned(self) -> list[Unit]:
         return [
@@ -164,7 +175,7 @@ class _Packer:
             reason = Reason.OVER_K
         elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
             reason = Reason.ENOUGH
-        elif rule is not None and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
+        elif rule and self.is_diverse and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
             reason = Reason.DIVERSITY
         if reason is not None:
             self.missed[item] = (reason, 0, 0)

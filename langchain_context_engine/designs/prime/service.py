@@ -13,6 +13,7 @@ The pipeline that it assembles:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ class PrimeContextService:
                 **engine_settings,
             },
         )
+        self.unreserved = _unreserved(self.engine)
 
     @classmethod
     def over(cls, engine: ContextEngine, *, user_key: str = "") -> PrimeContextService:
@@ -110,7 +112,7 @@ class PrimeContextService:
         """
         service = cls.__new__(cls)
         service.user_key = user_key
-        service.engine = engine
+        service.engine, service.unreserved = engine, _unreserved(engine)
         return service
 
     def build_prime_context(
@@ -123,21 +125,27 @@ class PrimeContextService:
             user_message: The message.
             user_id: Only what is this user's is seen.
             **fields: `references` (ids or paths of files that the user names), and fields of
-                `ContextRequest`: history, scope, where, excluded, budget, now, ….
+                `ContextRequest`: history, scope, where, excluded, now, …. A `budget` counts for the
+                context alone; what the settings keep free is taken from the default one.
 
         Raises:
             ScopeError: There is no user, and the service has users.
             ConfigError: A field is wrong.
             AllSourcesFailedError: Every source failed.
         """
-        return PrimeContext.of(self.engine.build(self._request(thread_id, user_message, user_id, fields)))
+        request = self._request(thread_id, user_message, user_id, fields)
+        return PrimeContext.of(self._engine(request).build(request))
 
     async def abuild_prime_context(
         self, thread_id: str | None, user_message: str, user_id: str | None = None, **fields: Any
     ) -> PrimeContext:
         """Return the same as `build_prime_context`, from a running event loop."""
         request = self._request(thread_id, user_message, user_id, fields)
-        return PrimeContext.of(await self.engine.abuild(request))
+        return PrimeContext.of(await self._engine(request).abuild(request))
+
+    def _engine(self, request: ContextRequest) -> ContextEngine:
+        """Return what answers: of a budget given for one call nothing is kept free."""
+        return self.engine if request.budget is None else self.unreserved
 
     @staticmethod
     def extract_keywords(query: str) -> tuple[str, ...]:
@@ -269,3 +277,7 @@ class PrimeContextService:
     def _forget(self, is_outdated: Callable[[Context], bool]) -> None:
         if self.engine.cache is not None:
             self.engine.cache.invalidate(lambda _, context: is_outdated(context))
+
+
+def _unreserved(engine: ContextEngine) -> ContextEngine:
+    return engine.with_settings(budget=replace(engine.config.budget, reserve=0))

@@ -36,7 +36,7 @@ ENGINE: Mapping[str, Any] = MappingProxyType(
             }
         ),
         "selection": "density",
-        "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10),
+        "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10, offers_rest=True),
         "citations": "key",
         "template": Template(
             name="prime", passage="{{citation}} {{type}} {{title}}\n{{content}}", separator="\n\n"
