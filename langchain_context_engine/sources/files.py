@@ -52,6 +52,8 @@ class FileSource:
         without_kinds: Records of these kinds are not offered.
         excerpt_characters: None offers whole texts.
         is_pinned: What it finds is packed before everything else.
+        titled_by: Metadata keys of which the first that says something is the title of what states none,
+            for example who wrote a message.
 
     Raises:
         ConfigError: An argument is of the wrong type.
@@ -69,6 +71,7 @@ class FileSource:
         without_kinds: Sequence[str] = (),
         excerpt_characters: int | None = EXCERPT_CHARACTERS,
         is_pinned: bool = False,
+        titled_by: Sequence[str] = (),
         shared: SharedResources | None = None,
     ) -> None:
         if not callable(find):
@@ -86,6 +89,7 @@ class FileSource:
         self.without_kinds = frozenset(without_kinds)
         self.excerpt_characters = excerpt_characters
         self.is_pinned = is_pinned
+        self.titled_by = tuple(titled_by)
         self._shared = shared or SharedResources()
 
     @property
@@ -162,7 +166,11 @@ class FileSource:
 
     def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:
         found = to_candidate(id_, record, source=self._handle.name, kind=self.kind, is_pinned=self.is_pinned)
-        return replace(found, kind=self.kind_always) if self.kind_always else found
+        if self.kind_always:
+            found = replace(found, kind=self.kind_always)
+        names = (found.metadata.get(key) for key in self.titled_by if not found.metadata.get("title"))
+        title = next((str(name) for name in names if name), "")
+        return replace(found, metadata={**found.metadata, "title": title}) if title else found
 
     def _shown(self, hit: Hit, record: Mapping[str, Any], query: str, asked: Sequence[str]) -> Candidate:
         """Return a hit with the excerpt that is shown of it."""
