@@ -256,12 +256,19 @@ class PrimeContextService:
         collection, _, rest = item_id.partition("/")
         tries = [(collection, rest)] if collection in readers and rest else []
         tries += [(name, item_id) for name in reversed(readers)]
+        keys: list[Key] = []
         for name, id_ in tries:
             found = readers[name].get([id_], request)
             if found and in_scope(found[0], request):
-                return found[0].source, found[0].id
-        msg = f"there is no item {item_id!r}; give the id of an item of a context"
-        raise ConfigError(msg)
+                keys.append(found[0].key)
+                if name == collection:
+                    break
+        if len(set(keys)) > 1:
+            named = " or ".join(sorted("/".join(key) for key in set(keys)))
+            raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
+        if not keys:
+            raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
+        return keys[0]
 
     def _journal(self) -> Any:
         if self.engine.journal is None:

@@ -26,7 +26,7 @@ class ContextItem:
     """One passage of the context.
 
     Attributes:
-        id: The record's id.
+        id: The record's id; `collection/id` where two collections offered that id.
         type: `file`, `chunk`, `message`, `reference`, or what the record calls itself.
         content: What stands in the context of it.
         excerpt: The excerpt that was found, matches between `<<<` and `>>>`; "" where nothing matched.
@@ -112,10 +112,14 @@ class PrimeContext:
     @classmethod
     def of(cls, context: Context) -> PrimeContext:
         """Read a context of any engine."""
+        ids = Counter(id_ for _, id_ in {candidate.key for candidate in context.candidates})
         found = Counter(_COUNTED.get(candidate.kind, "search") for candidate in context.candidates)
         return cls(
             total_tokens=context.tokens,
-            items=tuple(_item(passage, context.request.query) for passage in context.passages),
+            items=tuple(
+                _item(passage, context.request.query, is_shared=ids[passage.key[1]] > 1)
+                for passage in context.passages
+            ),
             citations=list_citations(context),
             stats=ContextStats(
                 explicit_count=found["explicit"],
@@ -174,10 +178,10 @@ class PrimeContext:
         }
 
 
-def _item(passage: Passage, query: str) -> ContextItem:
+def _item(passage: Passage, query: str, *, is_shared: bool) -> ContextItem:
     candidate = passage.ranked.candidate
     return ContextItem(
-        id=candidate.id,
+        id="/".join(candidate.key) if is_shared else candidate.id,
         type=candidate.kind,
         content=passage.text,
         excerpt=str(candidate.metadata.get("excerpt") or ""),
