@@ -13,7 +13,7 @@ from langchain_context_engine.answering.context import Context, Part
 from langchain_context_engine.answering.plans import UNBOUNDED, compose
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.draft import Draft
-from langchain_context_engine.designs.plan.filling import Fitted
+from langchain_context_engine.designs.plan.filling import Fitted, context_of
 from langchain_context_engine.designs.plan.messages import turns
 from langchain_context_engine.designs.plan.packs import EnginePack
 from langchain_context_engine.designs.plan.policy import MessageSpec
@@ -116,7 +116,7 @@ class Recording:
         default = self.setup.policy.pack_budget
         budget = spec.budget
         fitted = self.fitted.get(name)
-        context = Context() if fitted is None else _context_of(fitted)
+        context = Context() if fitted is None else context_of(fitted)
         failure = self.call.failures.get((id(self.setup), name), "")
         lost = 0 if fitted is None else self._needed(name, context) - fitted.tokens
         return Part(
@@ -170,10 +170,6 @@ class Recording:
         text = "\n".join(message.text for message in said)
         role = _ROLES.get(messages[0].type, said[0].role)
         return Part(name=name, kind=kind, role=role, text=text, tokens=self.setup.count_messages(messages))
-
-
-def _context_of(fitted: Fitted) -> Context:
-    return fitted.given if isinstance(fitted.given, Context) else fitted.given.trace
 
 
 _MOST = 1_000_000
