@@ -19,6 +19,7 @@ from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
+from langchain_context_engine.stages.turns import Turn, aturn, turn
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from langchain_context_engine.langchain.retriever import ContextRetriever
     from langchain_context_engine.langchain.runnable import ContextRunnable
 
+
+_LATE_SECONDS = 2.0
+"""A turn that was waited for so long is told of."""
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
 """Candidates that a source may offer, where one source is asked and where several are."""
@@ -96,11 +100,12 @@ class ContextEngine:
         key = self._key(request, query, fields)
         if (kept := self._recalled(key)) is not None:
             return kept
-        start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
-        with stage_span("collect"):
-            found = collect(self._asking.sources_for(request), request, deadline)
-        return self._remembered(key, self._answer(request, found, start, deadline))
+        with turn() as mine:
+            start = time.monotonic()
+            deadline = start + self.config.timeout_seconds
+            with stage_span("collect"):
+                found = collect(self._asking.sources_for(request), request, deadline)
+            return self._remembered(key, self._answer(request, _after(mine, found), start, deadline))
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
@@ -110,11 +115,13 @@ class ContextEngine:
         key = self._key(request, query, fields)
         if (kept := self._recalled(key)) is not None:
             return kept
-        start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
-        with stage_span("collect"):
-            found = await acollect(self._asking.sources_for(request), request, deadline)
-        return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
+        async with aturn() as mine:
+            start = time.monotonic()
+            deadline = start + self.config.timeout_seconds
+            with stage_span("collect"):
+                found = await acollect(self._asking.sources_for(request), request, deadline)
+            rest = (request, _after(mine, found), start, deadline)
+            return self._remembered(key, await asyncio.to_thread(self._answer, *rest))
 
     def search(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return what rank and dedupe leave, best first, at most `k`; nothing is packed.
@@ -124,18 +131,20 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
-        found = collect(self._asking.sources_for(request), request, deadline)
-        return self._ranked(request, found, deadline)
+        with turn():
+            deadline = time.monotonic() + self.config.timeout_seconds
+            found = collect(self._asking.sources_for(request), request, deadline)
+            return self._ranked(request, found, deadline)
 
     async def asearch(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return the same as `search`, from a running event loop."""
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
-        found = await acollect(self._asking.sources_for(request), request, deadline)
-        return await asyncio.to_thread(self._ranked, request, found, deadline)
+        async with aturn():
+            deadline = time.monotonic() + self.config.timeout_seconds
+            found = await acollect(self._asking.sources_for(request), request, deadline)
+            return await asyncio.to_thread(self._ranked, request, found, deadline)
 
     def with_settings(self, **settings: Any) -> ContextEngine:
         """Return an engine over the same sources, index and journal with some settings changed.
@@ -261,6 +270,14 @@ class ContextEngine:
         if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
             self.cache.set(key, context)
         return context
+
+
+def _after(mine: Turn, found: Collected) -> Collected:
+    """Return what was collected, with a warning where its turn came late."""
+    if mine.waited_seconds < _LATE_SECONDS:
+        return found
+    late = f"it waited {mine.waited_seconds:.1f} s for its turn: more is asked at once than can be answered"
+    return replace(found, warnings=(late, *found.warnings))
 
 
 def _nothing(request: ContextRequest) -> Context:
