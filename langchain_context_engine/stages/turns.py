@@ -117,8 +117,8 @@ def turn() -> Iterator[Turn]:
     try:
         yield mine
     finally:
-        _current.reset(token)
         mine.pass_on()
+        _current.reset(token)
 
 
 @asynccontextmanager
@@ -155,8 +155,8 @@ async def aturn() -> AsyncIterator[Turn]:
     try:
         yield mine
     finally:
-        _current.reset(token)
         mine.pass_on()
+        _current.reset(token)
 
 
 @asynccontextmanager
