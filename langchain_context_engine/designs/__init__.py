@@ -10,6 +10,7 @@ _HOMES = {
     "memory.options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
     "memory.answers": ("ContextPreview", "ContextResult", "SearchAnalytics"),
     "memory.results": ("Memory", "RelatedMemory", "SearchResult"),
+    "memory.formatter": ("ContextFormatter",),
     "memory.rankers": ("CustomRanker", "RankingFunction"),
     "memory.templates": ("ContextTemplate",),
     "plan.plan": (

@@ -106,3 +106,23 @@ def test_without_a_journal_feedback_is_refused_with_what_to_do():
         service.record_feedback("billing", True, "ann")
     with pytest.raises(ConfigError, match="no item"):
         service.record_feedback("nothing", True, "ann")
+
+
+def test_the_figures_have_the_documents_names_and_are_logged(caplog):
+    """C13."""
+    service = a_service()
+    with caplog.at_level("INFO", logger="langchain_context_engine.designs.prime"):
+        ask(service)
+        context = ask(service)
+    figures = context.metrics.to_dict()
+    assert set(figures) == {
+        "assemblyTime", "itemsRetrieved", "itemsSelected", "tokenUsage", "cacheHitRate",
+        "searchLatency", "scoringLatency", "optimizationLatency",
+    }  # fmt: skip
+    assert figures["cacheHitRate"] == 0.5
+    assert figures["tokenUsage"] == context.total_tokens
+    assert [record.getMessage().split(" {")[0] for record in caplog.records] == [
+        "Context assembly metrics"
+    ] * 2
+    assert caplog.records[1].cacheHitRate == 0.5
+    assert "Invoices" not in caplog.text

@@ -12,6 +12,7 @@ The pipeline that it assembles:
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +46,9 @@ __all__ = [
     "PrimeContextService",
     "PrimeSettings",
 ]
+
+
+_LOGGER = logging.getLogger("langchain_context_engine.designs.prime")
 
 
 class PrimeContextService:
@@ -134,14 +138,21 @@ class PrimeContextService:
             AllSourcesFailedError: Every source failed.
         """
         request = self._request(thread_id, user_message, user_id, fields)
-        return PrimeContext.of(self._engine(request).build(request))
+        return self._told(self._engine(request).build(request))
 
     async def abuild_prime_context(
         self, thread_id: str | None, user_message: str, user_id: str | None = None, **fields: Any
     ) -> PrimeContext:
         """Return the same as `build_prime_context`, from a running event loop."""
         request = self._request(thread_id, user_message, user_id, fields)
-        return PrimeContext.of(await self._engine(request).abuild(request))
+        return self._told(await self._engine(request).abuild(request))
+
+    def _told(self, context: Context) -> PrimeContext:
+        """Return an answer, its figures logged: no text, id or scope."""
+        cache = self.engine.cache
+        answer = PrimeContext.of(context, cache_hit_rate=0.0 if cache is None else cache.hit_rate)
+        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics.to_dict(), extra=figures)
+        return answer
 
     def _engine(self, request: ContextRequest) -> ContextEngine:
         """Return what answers: of a budget given for one call nothing is kept free."""
@@ -165,8 +176,7 @@ class PrimeContextService:
         Args:
             context_item_id: The id of a record, or `collection/id`.
             useful: Whether it was.
-            user_id: Only what is this user's is found.
-            scope: What else the record must match.
+            user_id: Only what is this user's is found; `scope` says what else the record must match.
 
         Raises:
             ConfigError: There is no such item for this user, or no journal.
@@ -272,8 +282,7 @@ class PrimeContextService:
 
     def _journal(self) -> Any:
         if self.engine.journal is None:
-            msg = "usage and feedback are kept in a journal; give the service journal=…"
-            raise ConfigError(msg)
+            raise ConfigError("usage and feedback are kept in a journal; give the service journal=…")
         return self.engine.journal
 
     def _forget_those_of(self, keys: Sequence[Key]) -> None:
