@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine import ConfigError, replay
+from langchain_context_engine import CachedEmbeddings, ConfigError, replay
 from langchain_context_engine.designs import ContextFormatter, ContextTemplate
 from langchain_context_engine.values.settings import functions_in
 from tests.builders import WordEmbeddings, count_words
@@ -33,7 +33,8 @@ def test_the_cache_key_is_of_the_model_and_the_text():
     cache = a_memory().embedding_cache
     assert cache.key("a") == cache.key("a") != cache.key("b")
     assert cache.key("a") != cache.key("a", is_query=False)
-    assert cache.key("a") != a_memory(embeddings=WordEmbeddings(64)).embedding_cache.key("a")
+    other = CachedEmbeddings(WordEmbeddings(), model="another model")
+    assert cache.key("a") != a_memory(embeddings=other).embedding_cache.key("a")
     assert "a text" not in cache.key("a text")
 
 

@@ -176,7 +176,8 @@ class PrimeContextService:
         Args:
             context_item_id: The id of a record, or `collection/id`.
             useful: Whether it was.
-            user_id: Only what is this user's is found; `scope` says what else the record must match.
+            user_id: Only what is this user's is found.
+            scope: What else the record must match.
 
         Raises:
             ConfigError: There is no such item for this user, or no journal.
@@ -226,9 +227,8 @@ class PrimeContextService:
 
     def prepare(self) -> None:
         """Read the collections now, rather than with the first question."""
-        for source in self.engine.sources:
-            if hasattr(source, "prepare"):
-                source.prepare()
+        for source in (source for source in self.engine.sources if hasattr(source, "prepare")):
+            source.prepare()
 
     def close(self) -> None:
         """Write what waits to be written, and close the journal."""
