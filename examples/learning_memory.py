@@ -11,7 +11,8 @@ from langchain_context_engine import LocalEmbeddings
 from langchain_context_engine.designs import LearningMemoryAssembler, Searcher
 
 EXPERIENCE = {
-    "axis": "full", "domain": "debugging", "strategy": "systematic-elimination", "confidence_tier": "gold",
+    "axis": "full", "ghap_id": "g-7", "domain": "debugging", "strategy": "systematic-elimination",
+    "confidence_tier": "gold",
     "goal": "Find why the login test fails at night", "hypothesis": "The clock of the container drifts",
     "action": "Freeze the clock", "prediction": "The test passes", "outcome_status": "falsified",
     "outcome_result": "It failed again", "surprise": "The token was cached", "lesson": "Clear the cache",

@@ -36,7 +36,7 @@ def collection(client: Any, name: str, texts: dict[str, str], **about: str) -> A
 def main() -> None:
     client = chromadb.EphemeralClient()
     files = collection(client, "files", FILES)
-    messages = collection(client, "messages", MESSAGES, thread_id="t1")
+    messages = collection(client, "messages", MESSAGES, thread_id="t1", author="Ben")
     with tempfile.TemporaryDirectory() as folder:
         service = PrimeContextService(files, messages, journal=Path(folder) / "journal.db")
         question = "When are invoices sent, and is there yearly billing?"

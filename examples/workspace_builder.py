@@ -1,28 +1,29 @@
-"""A context out of a workspace of blocks, for a user and the block they are at.
+"""A context out of a workspace of blocks, for a user and the block they are at: every section filled.
 
 python examples/workspace_builder.py
 """
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import chromadb
 
 from langchain_context_engine import LocalEmbeddings
-from langchain_context_engine.designs import ContextHints, TokenBudget, User, WorkspaceContextBuilder
-from langchain_context_engine.designs.workspace.config import (
-    CollectorSettings,
-    ContextConfig,
-    SemanticSettings,
-)
+from langchain_context_engine.designs import ContextHints, User, WorkspaceContextBuilder
 
+NOW = "2026-03-10T12:00:00Z"
 IN = {"page_id": "page"}
+BY_ANN = {"updated_by": "ann", "updated_at": "2026-03-09T16:00:00Z"}
 BLOCKS = {
-    "page": ("page", "Spring release", {"title": "Spring release"}),
+    "page": ("page", "Spring release", {"title": "Spring release", "summary": "What ships in April."}),
     "task": ("todo", "Move billing to monthly invoices", {"parent_id": "page", "position": 1, **IN}),
     "step": ("todo", "Write the migration of open invoices", {"parent_id": "task", "position": 1, **IN}),
     "next": ("todo", "Announce the new prices", {"parent_id": "page", "position": 2, **IN}),
-    "adr": ("text", "We chose monthly billing because customers asked for it.", {"links": ["task"]}),
-    "old": ("todo", "Move support to new tickets: export, import, train the team", {}),
+    "old": ("todo", "Break the move of support into subtasks: export, import, train the team", {}),
+    "law": ("text", "VAT must be shown for each customer.", {"links": "task, page"}),
+    "logo": ("text", "Draft of a blue logo.", BY_ANN),
     "pay": ("text", "Salaries of the billing team", {"team": "hr"}),
 }
 
@@ -38,21 +39,33 @@ def main() -> None:
         metadatas=[{"type": kind, "team": "product", **more} for kind, _, more in BLOCKS.values()],
         embeddings=embeddings.embed_documents([text for _, text, _ in BLOCKS.values()]),
     )
-    builder = WorkspaceContextBuilder(
-        collection,
-        embeddings=embeddings,
-        permissions=lambda user: {"team": user.attributes["teams"]},
-        config=ContextConfig(collectors=CollectorSettings(semantic=SemanticSettings(min_threshold=0.3))),
+    ann = User(
+        id="ann",
+        attributes={"teams": ["product", "sales"]},
+        preferences={"language": "English", "tone": "brief"},
     )
-    payload = builder.build(
-        "Break this task into subtasks",
-        user=User(id="ann", attributes={"teams": ["product", "sales"]}),
-        focus={"block_id": "task"},
-        token_budget=TokenBudget(total=2000, focus=1200, semantic=500, relations=200, activity=0, history=0),
-        hints=ContextHints(prioritize_types=["todo"]),
-    )
-    print(payload)
-    print(f"\n{payload.metadata.total_tokens} tokens, {payload.metadata.blocks_included} blocks")
+    with tempfile.TemporaryDirectory() as folder:
+        builder = WorkspaceContextBuilder(
+            collection,
+            embeddings=embeddings,
+            permissions=lambda user: {"team": user.attributes["teams"]},
+            journal=Path(folder) / "journal.db",
+        )
+        payload = builder.build(
+            "Break this task into subtasks",
+            user=ann,
+            focus={"block_id": "task"},
+            conversation_history=[("user", "What is next?"), ("assistant", "The move of billing.")],
+            system="You plan work.",
+            hints=ContextHints(prioritize_types=["todo"]),
+            now=NOW,
+        )
+        print(payload)
+        told = payload.metadata
+        print(f"\n{told.total_tokens} tokens, {told.remaining_budget} left, {told.blocks_included} blocks")
+        step = next(item for item in payload.sections[0].items if item.block_id == "step")
+        print(" > ".join(step.path))
+        builder.journal.close()
 
 
 if __name__ == "__main__":

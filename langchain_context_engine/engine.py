@@ -21,6 +21,7 @@ from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
 from langchain_context_engine.stages.rerank import Reranking, rerank
+from langchain_context_engine.stages.turnstile import after, aturn, turn
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
@@ -102,20 +103,23 @@ class ContextEngine:
         request, key, ready = self._begun(query, fields)
         if ready is not None:
             return ready
-        start, deadline = self._clock()
-        with stage_span("collect"):
-            found = collect(self._asking.sources_for(request), request, deadline)
-        return self._remembered(key, self._answer(request, found, start, deadline))
+        with turn() as mine:
+            start, deadline = self._clock()
+            with stage_span("collect"):
+                found = collect(self._asking.sources_for(request), request, deadline)
+            return self._remembered(key, self._answer(request, after(mine, found), start, deadline))
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
         request, key, ready = self._begun(query, fields)
         if ready is not None:
             return ready
-        start, deadline = self._clock()
-        with stage_span("collect"):
-            found = await acollect(self._asking.sources_for(request), request, deadline)
-        return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
+        async with aturn() as mine:
+            start, deadline = self._clock()
+            with stage_span("collect"):
+                found = await acollect(self._asking.sources_for(request), request, deadline)
+            rest = (request, after(mine, found), start, deadline)
+            return self._remembered(key, await asyncio.to_thread(self._answer, *rest))
 
     def search(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return what rank and dedupe leave, best first, at most `k`; nothing is packed.
@@ -125,18 +129,20 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        _, deadline = self._clock()
-        found = collect(self._asking.sources_for(request), request, deadline)
-        return self._ranked(request, found, deadline)
+        with turn():
+            _, deadline = self._clock()
+            found = collect(self._asking.sources_for(request), request, deadline)
+            return self._ranked(request, found, deadline)
 
     async def asearch(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return the same as `search`, from a running event loop."""
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        _, deadline = self._clock()
-        found = await acollect(self._asking.sources_for(request), request, deadline)
-        return await asyncio.to_thread(self._ranked, request, found, deadline)
+        async with aturn():
+            _, deadline = self._clock()
+            found = await acollect(self._asking.sources_for(request), request, deadline)
+            return await asyncio.to_thread(self._ranked, request, found, deadline)
 
     def with_settings(self, **settings: Any) -> ContextEngine:
         """Return an engine over the same sources, index and journal with some settings changed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import chromadb
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
@@ -42,10 +44,16 @@ def environment(**more):
 
 @pytest.fixture
 def server(store):
+    with serving(store, "--scope", "team=red") as address:
+        yield address
+
+
+@contextlib.contextmanager
+def serving(store, *options):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [*COMMAND, "serve", "--store", str(store), "--port", str(port), "--scope", "team=red"]
+    command = [*COMMAND, "serve", "--store", str(store), "--port", str(port), *options]
     process = subprocess.Popen(
         command, env=environment(CONTEXT_ENGINE_TOKEN="a-token"), stderr=subprocess.PIPE
     )
@@ -72,6 +80,43 @@ def test_serve_answers_with_a_token_within_its_scope(server):
     assert [item["id"] for item in answer.json()["data"]["items"]] == ["a"]
     feedback = {"contextItemId": "a", "useful": True}
     assert httpx.post(f"{server}/feedback", json=feedback, headers=headers).json() == {"success": True}
+
+
+def test_serve_answers_as_the_prime_design_with_the_documents_fields(tmp_path):
+    """C12: thread, references, history and feedback over HTTP, of a store that any Chroma filled."""
+    client = chromadb.PersistentClient(str(tmp_path))
+    for name, records in {
+        "files": [
+            {"path": "docs/billing.md", "text": "Invoices are sent monthly."},
+            {"path": "docs/refunds.md", "text": "A refund takes ten days."},
+        ],
+        "messages": [{"thread_id": "t1", "author": "Ben", "text": "Are invoices yearly?"}],
+    }.items():
+        client.create_collection(name, embedding_function=None).add(
+            ids=[f"{name}-{i}" for i in range(len(records))],
+            documents=[record.pop("text") for record in records],
+            metadatas=[{"user_id": "ann", **record} for record in records],
+            embeddings=[[1.0]] * len(records),
+        )
+    with serving(tmp_path, "--design", "prime", "--scope", "user_id=ann") as address:
+        headers = {"authorization": "Bearer a-token"}
+        body = {
+            "threadId": "t1", "message": "When are invoices sent?", "references": ["docs/refunds.md"],
+            "history": [{"role": "user", "content": "Be brief."}], "maxTokens": 500,
+        }  # fmt: skip
+        data = httpx.post(f"{address}/build", json=body, headers=headers).json()["data"]
+        told = {(item["type"], item["source"]) for item in data["items"]}
+        assert told == {
+            ("file", "docs/billing.md"), ("reference", "docs/refunds.md"), ("message", "Ben"), ("message", "user"),
+        }  # fmt: skip
+        assert data["stats"]["explicitCount"] == 1
+        feedback = {"contextItemId": "files-1", "useful": False}
+        assert httpx.post(f"{address}/feedback", json=feedback, headers=headers).json() == {"success": True}
+
+
+def test_serve_knows_the_designs_that_it_serves(store, capsys):
+    assert main(["serve", "--store", str(store), "--design", "primo"]) == 2
+    assert "Did you mean 'prime'" in capsys.readouterr().err
 
 
 def test_serve_beyond_this_machine_without_a_token_is_refused(store, capsys):

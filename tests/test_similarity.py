@@ -110,3 +110,30 @@ def test_small_edits_make_duplicates(a, b):
 def test_a_program_that_swaps_a_number_or_turns_a_condition_round_is_another():
     assert not are_duplicates("def f(x):\n    return g(x, 30)\n", "def f(x):\n    return g(x, 60)\n")
     assert not are_duplicates("if is_open(x):\n    close_it(x)\n", "if not is_open(x):\n    close_it(x)\n")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Ana wants the weekly summary before nine.", "Bob wants the weekly summary before nine."),
+        ("The team in Germany sends the invoices to customers.", "The team in Austria sends the invoices to customers."),
+        ("Every year we buy our licences from SAP again.", "Every year we buy our licences from IBM again."),
+        ("Мария получает отчёт каждый понедельник.", "Марина получает отчёт каждый понедельник."),
+        ("Österreich zahlt die Rechnung immer pünktlich.", "Frankreich zahlt die Rechnung immer pünktlich."),
+    ],
+)  # fmt: skip
+def test_a_name_makes_another_statement(a, b):
+    assert not are_duplicates(a, b)
+    assert not are_duplicates(b, a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Ana Diaz moved the launch to the second week of May.", "Ana moved the launch to the second week of May."),
+        ("The launch was moved to the second week of May.", "A launch was moved to the second week of May."),
+        ("Passing flags to the proxy dispatchers", "Passed flags to the proxy dispatchers"),
+    ],
+)  # fmt: skip
+def test_a_name_that_one_of_them_adds_makes_no_other_statement(a, b):
+    assert are_duplicates(a, b)

@@ -20,6 +20,7 @@ from langchain_context_engine.stages.ledger import settle
 from langchain_context_engine.stages.pack import Packing, pack
 from langchain_context_engine.stages.rank import rank
 from langchain_context_engine.stages.render import render
+from langchain_context_engine.stages.thresholds import Threshold, above_thresholds
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Status, Verdict
@@ -46,6 +47,7 @@ class Parts:
     weights: Mapping[str, float] | None
     fusion: Fusion
     min_score: float | None
+    thresholds: Mapping[str, Threshold]
     dedupe_threshold: float
     dedupe_rules: Sequence[DedupeRule]
     dedupe_key: str | None
@@ -64,8 +66,10 @@ class Parts:
         asked = request.kinds if layout.group_by == "kind" else request.sources
         shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
         tokens = budget.tokens if request.budget is None else request.budget
+        shorten = self.packing.shorten
         return replace(
             self.packing,
+            shorten=None if shorten is None else shorten.asking(request.query),
             layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
@@ -86,7 +90,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     """Rank and dedupe: what `search` gives."""
     timings: dict[str, float] = {}
     with _timed("rank", timings):
-        ranking = rank(candidates, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
+        similar, far, warnings = above_thresholds(candidates, parts.thresholds)
+        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
         kept, low = _above(ranking.items, parts.min_score)
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
@@ -94,8 +99,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         )
     return Ordered(
         items=unique,
-        decisions=(*ranking.decisions, *low, *duplicates),
-        warnings=ranking.warnings,
+        decisions=(*far, *ranking.decisions, *low, *duplicates),
+        warnings=(*warnings, *ranking.warnings),
         timings=timings,
     )
 
@@ -122,12 +127,16 @@ def assemble(
         packed = pack(items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
+    reserved = packing.budget.reserve
     over = rendered.tokens - packing.budget.tokens
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:
         warnings = (parts.count_warning, *warnings)
     if is_doubtful and candidates:
         warnings = (*warnings, held.warning())
+    if reserved and packing.budget.tokens <= reserved:
+        whole = packing.budget.tokens
+        warnings = (*warnings, f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free")
     if over > 0:
         warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
     return Context(

@@ -16,8 +16,10 @@ from pydantic import (
     model_validator,
 )
 
-from langchain_context_engine.answering.as_made import read_setting, settings_as_made
+from langchain_context_engine.answering.as_made import settings_as_made
 from langchain_context_engine.answering.assemble import Parts
+from langchain_context_engine.answering.named_parts import as_data, from_data
+from langchain_context_engine.answering.reading import read_setting, read_thresholds
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.ranking.signals import SIGNALS, Signal
@@ -31,7 +33,7 @@ from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.values.settings import as_config_error, describe
+from langchain_context_engine.values.settings import as_config_error
 from langchain_context_engine.writing.citations import CITATION_STYLES
 from langchain_context_engine.writing.compact import resolve_compactor
 from langchain_context_engine.writing.layout import Layout
@@ -63,6 +65,7 @@ class EngineConfig(BaseModel):
         limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
             source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
         min_score: Candidates that score less are dropped; None keeps all.
+        thresholds: Source → how similar its candidates must be: a `Threshold`, or the share of its best.
         truncator: "extractive", "keep_start", "keep_end", "none", or `(text, allowance, count) -> text`.
         compactor: Tried before cutting: a name, or `(text, allowance) -> text`.
         selection: "adaptive" (the best sentences or whole passages, whichever the budget bears),
@@ -83,6 +86,7 @@ class EngineConfig(BaseModel):
         uncounted: Groups whose passages header and footer do not count.
         doubtful_below: A context whose `confidence` is less is doubtful; 0: none is, and nothing is measured.
         when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
+        counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
 
     Raises:
@@ -103,6 +107,7 @@ class EngineConfig(BaseModel):
     timeout_seconds: float = Field(default=2.0, gt=0, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
+    thresholds: Mapping[str, Any] = {}
     truncator: Any = "extractive"
     compactor: Any = None
     selection: Selection = "adaptive"
@@ -120,6 +125,7 @@ class EngineConfig(BaseModel):
     notes: Mapping[str, str] = {}
     closing: str = ""
     uncounted: tuple[str, ...] = ()
+    counted_by: str = ""
     shown_score: Literal["score", "relevance"] = "score"
     doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
     when_doubtful: Literal["keep", "empty"] = "keep"
@@ -130,6 +136,17 @@ class EngineConfig(BaseModel):
             super().__init__(**settings)
         except ValidationError as error:
             raise as_config_error(error.errors()) from None
+
+    @field_validator("signals", "dedupe_rules", "truncator", "compactor", "order", "citations", mode="before")
+    @classmethod
+    def _read_parts(cls, value: Any) -> Any:
+        """A part may be given as data, as a trace tells it: see `named_parts`."""
+        return from_data(value)
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _read_thresholds(cls, value: Any) -> Any:
+        return read_thresholds(value)
 
     @field_validator("scope_keys", mode="before")
     @classmethod
@@ -201,6 +218,7 @@ class EngineConfig(BaseModel):
             empty_section=self.empty_section,
             shown_score=self.shown_score,
             uncounted=self.uncounted,
+            counted_by=self.counted_by,
             notes=self.notes,
             closing=self.closing,
         )
@@ -221,6 +239,7 @@ class EngineConfig(BaseModel):
             weights=None if self.weights is None else scale_weights(self.weights, signals.__getitem__),
             fusion=self.fusion,
             min_score=self.min_score,
+            thresholds=self.thresholds,
             dedupe_threshold=ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
             dedupe_rules=[_part("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,
@@ -233,7 +252,7 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        return {name: describe(getattr(self, name)) for name in type(self).model_fields}
+        return {name: as_data(getattr(self, name)) for name in type(self).model_fields}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:

@@ -12,7 +12,38 @@ from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Key, Passage, Section
 from langchain_context_engine.values.verdicts import Status
 
-__all__ = ["Context"]
+__all__ = ["Context", "Part"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a prompt that a plan made: a message, a turn of the history, a pack.
+
+    Attributes:
+        name: What it is called, unique in the prompt.
+        kind: `system`, `example` (a message of the plan's own), `history`, `user`, `pack`, or `plan`.
+        role: Who says it: `system`, `user` or `assistant`; of a turn the one who begins it.
+        text: As it reaches the model.
+        tokens: What it took.
+        promised: The tokens that it might have at first; None: nothing bounds it.
+        lost: The tokens that were left out or cut for room.
+        reason: Why it is as it is, in words; "" where it is whole.
+        within: The part in whose text it stands; "" by itself.
+        rule: What it may have beside others: weight, priority, budget.
+        context: Of a pack, how it was filled; of a plan within the plan, that one's own trace.
+    """
+
+    name: str
+    kind: str
+    role: str = "system"
+    text: str = ""
+    tokens: int = 0
+    promised: int | None = None
+    lost: int = 0
+    reason: str = ""
+    within: str = ""
+    rule: Mapping[str, Any] = field(default_factory=dict)
+    context: Context | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +69,8 @@ class Context:
         request: What was asked, with every default filled in.
         candidates: What rank was given: with `request` and `settings` enough to replay.
         settings: The settings, by name, as data.
+        parts: Of a prompt that a plan made, its parts in order: what each was promised, took and lost.
+            Its `text` is theirs, its `tokens` all that the model is given, tools included. () elsewhere.
     """
 
     text: str = ""
@@ -56,6 +89,7 @@ class Context:
     request: ContextRequest = field(default_factory=ContextRequest)
     candidates: tuple[Candidate, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
 
     def __str__(self) -> str:
         return self.text

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_context_engine.answering.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.plans import refit
 from langchain_context_engine.ranking.doubt import DOUBTS
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.request import ContextRequest
@@ -20,7 +21,8 @@ REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds"})
 """Settings that act while asking: a replay cannot show what they would find."""
 
 _ORDERING_SETTINGS = (
-    "weights", "signals", "fusion", "min_score", "dedupe_threshold", "dedupe_rules", "dedupe_key",
+    "weights", "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules",
+    "dedupe_key",
 )  # fmt: skip
 _BEFORE_RANK = frozenset({"collect", "expand", "rerank"})
 
@@ -40,6 +42,8 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
             function and `engine` has it not.
     """
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
+    if context.parts:
+        return _refitted(context, engine, changed_settings)
     request, config = _changed(context, engine, changed_settings)
     return _built(context, request, config, config.parts())
 
@@ -58,10 +62,25 @@ def replay_ranked(
         ConfigError: As `replay`.
     """
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
+    if context.parts:
+        again = _refitted(context, engine, changed_settings)
+        return again, ranking(again, engine)
     request, config = _changed(context, engine, changed_settings)
     parts = config.parts()
     ordered = order(context.candidates, request, parts)
     return _built(context, request, config, parts, ordered), ordered.items
+
+
+def _refitted(trace: Context, engine: Any, changes: Mapping[str, Any]) -> Context:
+    """Return a plan's trace under changed settings: those of its packs' engines, and its own budget."""
+    config = EngineConfig.read(trace.settings, None if engine is None else engine.config)
+    changed = config.changed(**{name: value for name, value in changes.items() if name != "k"})
+
+    def again(context: Context, settings: Mapping[str, Any]) -> Context:
+        return replay(context, engine, **settings)
+
+    fitted = refit(trace, changes, again, config.parts().packing.count)
+    return replace(fitted, settings=changed.described())
 
 
 def _built(
@@ -99,6 +118,9 @@ def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:
     Raises:
         ConfigError: As `replay`, of the settings that rank and dedupe go by.
     """
+    if trace.parts:
+        ranked = (item for part in trace.parts if part.context for item in ranking(part.context, engine))
+        return tuple({item.key: item for item in ranked}.values())
     if not trace.settings:
         return tuple(passage.ranked for passage in trace.passages)
     settings = {name: trace.settings[name] for name in _ORDERING_SETTINGS if name in trace.settings}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.answering.traces import replay
+from langchain_context_engine.stages.thresholds import Threshold
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Key, Reason, Verdict
 
@@ -28,8 +30,8 @@ class Change:
     """One change of one setting that was seen to let the candidate in.
 
     Attributes:
-        setting: `budget`, `k`, `dedupe_threshold`, `min_score`, `weights.<signal>`, or `weights` where the
-            question was given those that prefer the latest.
+        setting: `budget`, `k`, `dedupe_threshold`, `thresholds.<source>`, `min_score`, `weights.<signal>`, or
+            `weights` where the question was given those that prefer the latest.
         before: What it is.
         after: What it would be.
         settings: The changed settings, for `replay` or `ContextEngine.with_settings`.
@@ -77,7 +79,14 @@ class _Search:
         self.config = EngineConfig.read(context.settings, None if engine is None else engine.config)
 
     def run(self) -> Iterator[Change]:
-        for attempt in (self._budget, self._k, self._threshold, self._min_score, self._weights):
+        for attempt in (
+            self._budget,
+            self._k,
+            self._threshold,
+            self._similar,
+            self._min_score,
+            self._weights,
+        ):
             yield from attempt()
 
     def _admits(self, **settings: Any) -> Context | None:
@@ -132,6 +141,18 @@ class _Search:
         )
         if tenths is not None:
             yield from self._change("dedupe_threshold", now, tenths / 10, {"dedupe_threshold": tenths / 10})
+
+    def _similar(self) -> Iterator[Change]:
+        """Lower the threshold of the source whose best is too far above the candidate."""
+        found = final_decisions(self.context)[self.key].details
+        source = str(found.get("source"))
+        if source not in self.config.thresholds or not found.get("best"):
+            return
+        now: Threshold = self.config.thresholds[source]
+        share = min(now.of_best, math.floor(100 * found["score"] / found["best"]) / 100)
+        after = Threshold(of_best=share, least=min(now.least, math.floor(100 * found["score"]) / 100))
+        settings = {"thresholds": {**self.config.thresholds, source: after}}
+        yield from self._change(f"thresholds.{source}", now.of_best, after.of_best, settings)
 
     def _min_score(self) -> Iterator[Change]:
         if self.config.min_score:

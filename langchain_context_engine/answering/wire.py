@@ -32,6 +32,7 @@ def context_to_dict(context: Context) -> dict[str, Any]:
     data: dict[str, Any] = {"version": VERSION}
     for field in fields_of(Context):
         data[field.name] = field.codec.write(getattr(context, field.name))
+    _write_parts(context, data)
     indexes = {id(candidate): i for i, candidate in enumerate(context.candidates)}
     for passage, written in zip(context.passages, data["passages"], strict=True):
         index = indexes.get(id(passage.ranked.candidate))
@@ -51,6 +52,7 @@ def context_from_dict(data: Mapping[str, Any]) -> Context:
         plain = {name: value for name, value in data.items() if name != "version"}
         candidates = codec_of(tuple[Candidate, ...]).read(plain.get("candidates", []))
         plain["candidates"] = list(candidates)
+        plain["parts"] = [_with_context(part) for part in plain.get("parts", [])]
         plain["passages"] = [_with_candidate(p, candidates) for p in plain.get("passages", [])]
         context: Context = read_fields(Context, plain)
     except ConfigError:
@@ -78,6 +80,20 @@ def _check_version(data: object) -> None:
             "langchain-context-engine reads; upgrade the package to open it"
         )
         raise ConfigError(msg)
+
+
+def _write_parts(context: Context, data: dict[str, Any]) -> None:
+    """Write a plan's parts, their contexts as any context; older readers know nothing of parts."""
+    if not context.parts:
+        del data["parts"]
+    for part, written in zip(context.parts, data.get("parts", ()), strict=True):
+        if part.context is not None:
+            written["context"] = context_to_dict(part.context)
+
+
+def _with_context(part: Any) -> Any:
+    given = part.get("context")
+    return part if given is None else {**part, "context": context_from_dict(given)}
 
 
 def _with_candidate(passage: Any, candidates: tuple[Candidate, ...]) -> Any:

@@ -37,6 +37,8 @@ HIGHEST = 10
 """Steps up the tree that are looked at: beyond them, nothing is near."""
 
 _FIELDS = ("documents", "metadatas")
+_NAME = "\0name"
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +89,8 @@ class Blocks:
     """
 
     def __init__(self, collection: Any) -> None:
-        self._handle = CollectionHandle(getattr(collection, "_collection", collection))
-        self.name = self._handle.name
+        self.handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self.name = self.handle.name
 
     def read(self, ids: Iterable[str], request: ContextRequest) -> dict[str, Record]:
         """Return id → record of those that exist and may be known, in the order of the ids; one call."""
@@ -96,7 +98,7 @@ class Blocks:
         wanted = list(dict.fromkeys(ids))
         if not wanted or allowed == NOTHING:
             return {}
-        found, is_allowed = self._handle.read(wanted, _FIELDS), matcher(allowed)
+        found, is_allowed = self.handle.read(wanted, _FIELDS), matcher(allowed)
         return {
             id_: found[id_]
             for id_ in wanted
@@ -109,7 +111,7 @@ class Blocks:
         if pushed == NOTHING:
             return {}
         is_wanted = matcher(all_of(condition, _allowed(request)))
-        found = self._handle.metadata(to_chroma(pushed))
+        found = self.handle.metadata(to_chroma(pushed))
         return {id_: metadata for id_, metadata in found.items() if is_wanted(metadata)}
 
     def ids(
@@ -126,7 +128,7 @@ class Blocks:
         if pushed == NOTHING:
             return []
         tests = [test for test in (where, to_chroma(pushed)) if test]
-        return self._handle.find({"$and": tests} if len(tests) > 1 else next(iter(tests), None))
+        return self.handle.find({"$and": tests} if len(tests) > 1 else next(iter(tests), None))
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
         """Return parent → ids of its children in reading order (`position`, then id); one call."""
@@ -163,9 +165,10 @@ class Blocks:
     def placed(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
         """Return candidates with their place in the tree told.
 
-        `title` becomes `[page] [type]`, `created_at` when it was last changed, and where something is
-        focused `tree_distance` is the number of steps between it and the focus. What has no common
-        ancestor meets at the workspace itself, one step above both tops.
+        `title` becomes `[page] [type]`, `page_title` the page's title, `breadcrumb` the names from the
+        top to it, `created_at` when it was last changed, and where something is focused `tree_distance`
+        is the number of steps between it and the focus. What has no common ancestor meets at the
+        workspace itself, one step above both tops.
         """
         target = Focus.of(request).target
         known = self._with_ancestors(candidates, target, request)
@@ -176,18 +179,21 @@ class Blocks:
         self, candidates: Sequence[Candidate], target: str | None, request: ContextRequest
     ) -> dict[str, Mapping[str, Any]]:
         """Return the metadata of candidates, the target, their ancestors and pages, read level by level."""
-        known: dict[str, Mapping[str, Any]] = {c.id: c.metadata for c in candidates}
+        known = {c.id: _with_name(c.metadata, c.text) for c in candidates}
         asked = set(known)
         pages = {str(page) for c in candidates if (page := c.metadata.get("page_id"))}
         level = {*pages, *([target] if target else [])}
         for _ in range(HIGHEST + 1):
-            level |= {str(parent) for m in known.values() if target and (parent := m.get("parent_id"))}
+            level |= {str(parent) for m in known.values() if (parent := m.get("parent_id"))}
             level -= asked
             if not level:
                 break
             asked |= level
             records = self.read(sorted(level), request)
-            known |= {id_: record.get("metadatas") or {} for id_, record in records.items()}
+            known |= {
+                id_: _with_name(record.get("metadatas") or {}, str(record.get("documents") or ""))
+                for id_, record in records.items()
+            }
             level = set()
         return known
 
@@ -232,10 +238,22 @@ def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Se
     page = known.get(str(own.get("page_id")), own if candidate.kind == "page" else {})
     name = own.get("page_title") or page.get("title")
     metadata: dict[str, Any] = {"title": f"[{name}] [{candidate.kind}]" if name else f"[{candidate.kind}]"}
+    if name:
+        metadata["page_title"] = str(name)
+    line = _line_of(candidate.id, known)
+    metadata["breadcrumb"] = [known[id_][_NAME] for id_ in reversed(line) if known[id_][_NAME]]
     if near:
-        metadata["tree_distance"] = _steps(near, _line_of(candidate.id, known))
+        metadata["tree_distance"] = _steps(near, line)
     changed = read_instant(own.get("updated_at")) or candidate.created_at
     return replace(candidate, created_at=changed, metadata={**own, **metadata})
+
+
+def _with_name(metadata: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return metadata with what a block is called: its title, else the beginning of its first line."""
+    stated = " ".join(str(metadata.get("title") or "").split())
+    first = " ".join(text.strip().partition("\n")[0].split())
+    short = first if len(first) <= _LONGEST_NAME else f"{first[: _LONGEST_NAME - 1].rstrip()}…"
+    return {**metadata, _NAME: stated or short}
 
 
 def _steps(a: Sequence[str], b: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_context_engine.blocks.blocks import Blocks, Focus, Record, page_of
+from langchain_context_engine.blocks.linking import StatedLinks
 from langchain_context_engine.filtering.filters import EVERYTHING, Condition
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.searching.records import to_candidate
@@ -23,8 +24,8 @@ class RelationsSource:
 
     Related rows are those that the block's `relations` name, and the rows (`database_id`) of the focused
     database. Links are its `links`: a list, a JSON list, or split at commas. Backlinks are the blocks whose
-    `links` is a list that has it, or is its id alone, and those that its own `backlinks` name. A step
-    further, relevance is 0.8 of that. Each step asks the store twice, however many edges there are.
+    `links` have it in one of these forms, and those that its own `backlinks` name. A step further,
+    relevance is 0.8 of that. Each step asks the store twice, however many edges there are.
 
     Args:
         collection: The blocks; see `Blocks`.
@@ -38,6 +39,7 @@ class RelationsSource:
 
     def __init__(self, collection: Any, *, name: str = "relations", depth: int = 2, most: int = 10) -> None:
         self._blocks = Blocks(collection)
+        self._stated = StatedLinks(self._blocks.handle)
         self.name = name
         self.depth = depth
         self.most = most
@@ -92,7 +94,8 @@ class RelationsSource:
 
     def _linking(self, ids: Sequence[str], request: ContextRequest) -> list[str]:
         tests = [{"links": test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
-        return self._blocks.ids(EVERYTHING, request, where={"$or": tests}) if tests else []
+        listed = self._blocks.ids(EVERYTHING, request, where={"$or": tests}) if tests else []
+        return list(dict.fromkeys((*listed, *self._stated.to(ids))))
 
 
 def _named(blocks: Sequence[Candidate], key: str) -> list[str]:

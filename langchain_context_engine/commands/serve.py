@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +22,13 @@ from langchain_context_engine.commands.options import (
     read_settings,
 )
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.values.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from langchain_context_engine.designs.prime.service import PrimeContextService
+
+ENGINE, PRIME = "engine", "prime"
+"""What can be served."""
 
 TOKEN_VARIABLE = "CONTEXT_ENGINE_TOKEN"  # noqa: S105 - where the token is, not the token
 
@@ -35,6 +43,16 @@ def serve(
     weights: WeightsOption = None,
     settings: SettingsOption = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
+    design: Annotated[
+        str, typer.Option("--design", metavar="NAME", help="What answers: engine, or the design prime.")
+    ] = ENGINE,
+    messages: Annotated[
+        str, typer.Option("--messages", metavar="NAME", help="prime: the collection of messages of threads.")
+    ] = "messages",
+    references: Annotated[
+        str,
+        typer.Option("--references", metavar="NAME", help="prime: the collection of references of threads."),
+    ] = "references",
     records: Annotated[
         bool, typer.Option("--journal/--no-journal", help="Record traces and feedback.")
     ] = True,
@@ -43,31 +61,65 @@ def serve(
 
     With CONTEXT_ENGINE_TOKEN set, callers must send it as a bearer token; --scope says what they see.
     Feedback moves the ranking where usage has a weight: -w relevance=0.9 -w usage=0.1.
+
+    With --design prime the collections are files, found by words and without vectors; threads, references
+    and feedback count. Two collections by the names of --messages and --references are no files.
     """
     _require("starlette", "uvicorn")
-    from langchain_context_engine.designs.prime.service import PrimeContextService
     from langchain_context_engine.serving.server import serve as run
 
+    allowed = read_pairs("--scope", scope)
     home = Store(store)
-    engine = home.engine(
-        names=collections,
-        embeddings=embeddings,
-        journal=str(home.journal_path) if records else None,
-        **read_settings(settings, weights),
-    )
+    given = {"journal": str(home.journal_path) if records else None, **read_settings(settings, weights)}
+    if design == ENGINE:
+        service = _over_engine(home, collections, embeddings, given)
+    elif design == PRIME:
+        service = _prime(home, collections, messages, references, allowed, given)
+    else:
+        raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     token = os.environ.get(TOKEN_VARIABLE, "")
     output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
     try:
-        run(
-            PrimeContextService.over(engine),
-            host=host,
-            port=port,
-            scope=read_pairs("--scope", scope),
-            tokens={token: {}} if token else None,
-        )
+        run(service, host=host, port=port, scope=allowed, tokens={token: {}} if token else None)
     finally:
-        if engine.journal is not None:
-            engine.journal.close()
+        service.close()
+
+
+def _over_engine(
+    home: Store, collections: Sequence[str] | None, embeddings: str, given: Mapping[str, Any]
+) -> PrimeContextService:
+    from langchain_context_engine.designs.prime.service import PrimeContextService
+
+    return PrimeContextService.over(home.engine(names=collections, embeddings=embeddings, **given))
+
+
+def _prime(  # noqa: PLR0917 - what the command was told
+    home: Store,
+    collections: Sequence[str] | None,
+    messages: str,
+    references: str,
+    scope: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> PrimeContextService:
+    """Return the prime-context design over a store: its files, and what belongs to threads."""
+    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.designs.prime.setup import PrimeSettings
+
+    found = {collection.name: collection for collection in home.collections()}
+    threads = [found.pop(name, None) for name in (messages, references)]
+    for name in collections or ():
+        if name not in found:
+            raise UnknownNameError("collection of files", name, found)
+    files = [found[name] for name in collections or found]
+    if not files:
+        raise CommandFailedError(
+            "the store holds no collection of files; fill it with: context-engine index PATH"
+        )
+    # Whose a record is counts where the server says whose may be seen.
+    settings = PrimeSettings(user_key="user_id" if "user_id" in scope else "")
+    service = PrimeContextService(files, *threads, settings=settings, **given)
+    service.prepare()
+    return service
 
 
 def _require(*modules: str) -> None:

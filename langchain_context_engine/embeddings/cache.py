@@ -80,6 +80,15 @@ class CachedEmbeddings(Embeddings):
         self._entries = Entries(store, prefix=prefix, max_size=max_size, ttl_seconds=ttl_seconds)
         self._flights = Flights()
 
+    def key(self, text: str, *, is_query: bool = True) -> str:
+        """Return the key that a text's vector is kept under: of the model, what it is, and the text.
+
+        Args:
+            text: The text.
+            is_query: A query, rather than a document: some models embed them differently.
+        """
+        return self._key(text, _QUERY if is_query else _DOCUMENT)
+
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query.
 

@@ -48,7 +48,9 @@ Numbers = NDArray[np.float64]
 """An array of numbers."""
 
 # The settings that decide a ranking. The others, a tokenizer for example, need not be at hand.
-_RANKING_SETTINGS = ("signals", "fusion", "min_score", "dedupe_threshold", "dedupe_rules", "dedupe_key")
+_RANKING_SETTINGS = (
+    "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules", "dedupe_key",
+)  # fmt: skip
 _TRACES_TRIED = 5
 _PAGE = 1000
 

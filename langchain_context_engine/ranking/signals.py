@@ -190,16 +190,17 @@ def usage(candidates: Sequence[Candidate], request: ContextRequest) -> list[floa
     """Return how often a candidate was used: min(1, uses/10), moved by feedback.
 
     `usage_count` and `usage_feedback` (−1 to 1: the mean of not useful and useful) are put into the
-    metadata by an engine with a journal. Feedback adds up to ±0.5.
+    metadata by an engine with a journal. Feedback adds up to ±0.5. Where that leads below 0 or above 1, all
+    are scaled into 0–1, so that an opinion is felt on what was never used, and on what was used most.
     """
     del request
-    return [
-        clamp(
-            min(1.0, (read_number(c.metadata.get("usage_count")) or 0.0) / 10)
-            + 0.5 * (read_number(c.metadata.get("usage_feedback")) or 0.0)
-        )
+    values = [
+        min(1.0, (read_number(c.metadata.get("usage_count")) or 0.0) / 10)
+        + 0.5 * (read_number(c.metadata.get("usage_feedback")) or 0.0)
         for c in candidates
     ]
+    low, high = min([0.0, *values]), max([1.0, *values])
+    return [clamp((value - low) / (high - low)) for value in values]
 
 
 def kind_match(candidates: Sequence[Candidate], request: ContextRequest) -> list[float]:

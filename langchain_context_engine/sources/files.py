@@ -21,6 +21,7 @@ from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.finders import Finder, Hit, Searched
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import query_terms
@@ -30,6 +31,12 @@ from langchain_context_engine.values.types import Candidate
 
 EXCERPT_CHARACTERS = 500
 """Length of the excerpt that stands for a longer file."""
+
+_READ_FOR_EXCERPT = 12_000
+"""Characters that an excerpt is chosen from: those around the matches, of a longer file."""
+
+_CHARACTERS_PER_TOKEN, _LEAST_OF_WHOLE = 8, 24_000
+"""What is offered of a whole text that no budget can hold: so much around the matches."""
 
 _FIRST_READING_SECONDS = 1.5
 _FIELDS = ("documents", "metadatas")
@@ -50,8 +57,11 @@ class FileSource:
         kind: The kind of records that name none.
         kind_always: The kind of all, whatever they name; "" leaves them their own.
         without_kinds: Records of these kinds are not offered.
-        excerpt_characters: None offers whole texts.
+        excerpt_characters: None offers whole texts; of one far longer than the budget, what is around the
+            matches.
         is_pinned: What it finds is packed before everything else.
+        titled_by: Metadata keys of which the first that says something is the title of what states none,
+            for example who wrote a message.
 
     Raises:
         ConfigError: An argument is of the wrong type.
@@ -69,6 +79,7 @@ class FileSource:
         without_kinds: Sequence[str] = (),
         excerpt_characters: int | None = EXCERPT_CHARACTERS,
         is_pinned: bool = False,
+        titled_by: Sequence[str] = (),
         shared: SharedResources | None = None,
     ) -> None:
         if not callable(find):
@@ -86,6 +97,7 @@ class FileSource:
         self.without_kinds = frozenset(without_kinds)
         self.excerpt_characters = excerpt_characters
         self.is_pinned = is_pinned
+        self.titled_by = tuple(titled_by)
         self._shared = shared or SharedResources()
 
     @property
@@ -139,7 +151,7 @@ class FileSource:
         records = shelf.read(self._handle, [hit.id for hit in hits])
         asked = query_terms(request.query)
         return [
-            self._shown(hit, records[hit.id], request.query, asked)
+            self._shown(hit, records[hit.id], request, asked)
             for hit in hits
             if hit.id in records and admits(hit.id, records[hit.id].get("metadatas") or {})
         ]
@@ -162,12 +174,18 @@ class FileSource:
 
     def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:
         found = to_candidate(id_, record, source=self._handle.name, kind=self.kind, is_pinned=self.is_pinned)
-        return replace(found, kind=self.kind_always) if self.kind_always else found
+        if self.kind_always:
+            found = replace(found, kind=self.kind_always)
+        names = (found.metadata.get(key) for key in self.titled_by if not found.metadata.get("title"))
+        title = next((str(name) for name in names if name), "")
+        return replace(found, metadata={**found.metadata, "title": title}) if title else found
 
-    def _shown(self, hit: Hit, record: Mapping[str, Any], query: str, asked: Sequence[str]) -> Candidate:
+    def _shown(
+        self, hit: Hit, record: Mapping[str, Any], request: ContextRequest, asked: Sequence[str]
+    ) -> Candidate:
         """Return a hit with the excerpt that is shown of it."""
         found = self._candidate(hit.id, record)
-        text = self._excerpt(found.text, query, asked)
+        text = self._excerpt(found.text, request, asked)
         marked = mark_matches(text, asked)
         told: dict[str, Any] = {} if hit.rank is None else {"search_rank": hit.rank}
         if marked != text:
@@ -180,10 +198,14 @@ class FileSource:
             metadata={**found.metadata, **told},
         )
 
-    def _excerpt(self, text: str, query: str, asked: Sequence[str]) -> str:
+    def _excerpt(self, text: str, request: ContextRequest, asked: Sequence[str]) -> str:
         longest = self.excerpt_characters
-        if longest is None or len(text) <= longest:
+        if longest is None:
+            # More than the budget can hold would be weighed and cut for nothing.
+            most = _CHARACTERS_PER_TOKEN * (request.budget or 0)
+            return densest(text, asked, max(most, _LEAST_OF_WHOLE))
+        if len(text) <= longest:
             return text
-        extract = Extractive(query)(text, longest, len)
+        extract = Extractive(request.query)(densest(text, asked, _READ_FOR_EXCERPT), longest, len)
         is_answer = mark_matches(extract, asked) != extract
         return extract if is_answer else keep_start(text, longest, len)

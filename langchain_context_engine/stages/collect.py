@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.stages.turnstile import glances, passing_on
 from langchain_context_engine.values.clock import asked_at
 from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
 from langchain_context_engine.values.redact import safe_message
@@ -51,7 +52,9 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
     """Do the same from a running event loop: a source's `afetch` is awaited, `fetch` runs in a thread."""
     asked = time.monotonic()
-    answers = await asyncio.gather(*(_afetch(source, request.apart(), asked, deadline) for source in sources))
+    async with passing_on():
+        calls = (_afetch(source, request.apart(), asked, deadline) for source in sources)
+        answers = await asyncio.gather(*calls)
     return _settle(sources, answers, request)
 
 
@@ -79,12 +82,21 @@ def _run(jobs: Sequence[tuple[Sequence[int], Job]], deadline: float) -> list[Ans
     for places, job in jobs:
         _start(places, job, lambda i, answer: results.put((i, answer)), asked)
     for _ in answers:
-        try:
-            i, answer = results.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
+        found = _next(results, deadline)
+        if found is None:
             break
-        answers[i] = answer
+        answers[found[0]] = found[1]
     return answers
+
+
+def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tuple[int, Answer] | None:
+    """Return the next answer, or None at the deadline; who only waits passes the turn on."""
+    for seconds in glances(deadline):
+        try:
+            return results.get(timeout=seconds)
+        except queue.Empty:
+            continue
+    return None
 
 
 def _start(places: Sequence[int], job: Job, give: Callable[[int, Answer], None], asked: float) -> None:

@@ -54,6 +54,8 @@ class Filler:
         self.compacted: set[int] = set()
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
+        kinds = {item.candidate.kind for item in items}
+        self.is_diverse = packing.diversity is not None and len(kinds) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
         self._asked = frozenset(query_terms(query))
         self._tried: set[int] = set()
@@ -97,7 +99,8 @@ class Filler:
                 # The best of all, too long for any budget like this: its beginning, in half of it.
                 is_due, room = True, min(room, self.limit // 2)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
-                self.cut(unit.item, room, is_by_share=reason is Reason.OVER_SHARE and within_shares)
+                # Where shares are filled and something is left over, such an item may grow.
+                self.cut(unit.item, room, is_by_share=within_shares and reason is not Reason.OVER_BUDGET)
         return basket.steps != before
 
     def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
@@ -137,7 +140,7 @@ class Filler:
             reason = Reason.OVER_K
         elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
             reason = Reason.ENOUGH
-        elif rule is not None and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
+        elif rule and self.is_diverse and not candidate.is_pinned and rule.skips(candidate.kind, self.kinds):
             reason = Reason.DIVERSITY
         if reason is not None:
             self.turns.barred(item, reason)
@@ -166,7 +169,7 @@ class Filler:
         if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
             room, reason = left, Reason.OVER_SHARE
         if budget.item_cap is not None:
-            whole = self._shares.get(group, self.limit) if self._shares else self.limit
+            whole = self._shares.get(group, self.limit) if within_shares else self.limit
             if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
                 room, reason = left, Reason.OVER_ITEM_CAP
         return room + basket.refund(item), reason

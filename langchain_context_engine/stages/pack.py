@@ -59,6 +59,11 @@ class _Packer:
             filler.fill(in_order, within_shares=True, may_cut=True)
         filler.fill(in_order, may_cut=may_cut, is_main=True)
         self._refill(in_order)
+        if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
+            # Other kinds have had their turn: what they leave over is for those that were skipped.
+            filler.is_diverse = False
+            filler.fill(in_order, may_cut=True)
+            self._refill(in_order)
         while self._drop_twins():
             self._refill(in_order)
         if not self.packing.budget.is_soft:

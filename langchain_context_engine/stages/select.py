@@ -14,17 +14,21 @@ SELECTIONS = ("adaptive", "score", "density", "knapsack")
 class Diversity:
     """When one kind dominates, and when there is enough.
 
+    The rule of kinds acts only where there is more than one.
+
     Attributes:
         kind_share: Above this share of the chosen, a kind is skipped.
         after: The rule starts when more than so many are chosen.
         enough_fill: Stop when more than this share of the budget is used …
         enough_items: … by at least so many passages.
+        offers_rest: What is skipped is offered what the other kinds leave over.
     """
 
     kind_share: float = 0.7
     after: int = 5
     enough_fill: float = 0.9
     enough_items: int = 10
+    offers_rest: bool = False
 
     def skips(self, kind: str, chosen: Counter[str]) -> bool:
         """Return whether one more of this kind would dominate."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from langchain_context_engine.text.asking import asking
 from langchain_context_engine.text.truncate import Span, Truncator, keep_start, locate
-from langchain_context_engine.writing.compact import Compactor, compact
+from langchain_context_engine.writing.compact import Compactor, Cut, compact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,13 @@ class Shorten:
 
     truncator: Truncator
     compactor: Compactor | None = None
+
+    def asking(self, query: str) -> Shorten:
+        """Return the same for a question: extracts are chosen by what answers it."""
+        compactor = self.compactor
+        if isinstance(compactor, Cut):
+            compactor = replace(compactor, truncator=asking(compactor.truncator, query))
+        return replace(self, truncator=asking(self.truncator, query), compactor=compactor)
 
     def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
         """Return the shortened text; it never costs more than the allowance."""

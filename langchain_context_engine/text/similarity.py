@@ -6,9 +6,9 @@ score: a part is not like its whole.
 
 A ratio cannot see what one word or digit means: "Python 3.12" and "Python 3.13" are 96 alike, so are a
 function and its asynchronous twin. So what differs between two texts is looked at: numbers, negation,
-words that exclude each other, and `async`. Prose is held to the letter. A program changes by numbers and
-`not`s without becoming another, so only one that swaps numbers, or differs by its negations alone, is
-held for another. Below a shared banner, what remains must be somewhat alike too.
+names, words that exclude each other, and `async`. Prose is held to the letter. A program changes by
+numbers and `not`s without becoming another, so only one that swaps numbers, or differs by its negations
+alone, is held for another. Below a shared banner, what remains must be somewhat alike too.
 """
 
 from __future__ import annotations
@@ -22,12 +22,16 @@ from functools import cache, cached_property
 from rapidfuzz.fuzz import ratio
 
 from langchain_context_engine.text.sentences import is_code
-from langchain_context_engine.text.words import stem
+from langchain_context_engine.text.words import STOP_WORDS, stem
 
 _LIGHT_PUNCTUATION = str.maketrans(dict.fromkeys("\"'`.,;:()[]{}*!?‘’“”", " "))
 _ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+")
+_NAME = re.compile(r"[^\W\d_](?:[^\W\dA-Z_]+|[A-Z]{1,4})")
+"""Ana, Österreich, SAP; not `HttpClient`, nor `MAX_SIZE`, nor an initial."""
+
+_INFLECTION = re.compile(r"(?<=\w\w)(?:ing|es|ed|s|d|e)$")
 
 _NEGATION = re.compile(
     r"\b(?:not?|non|never|none|nothing|nobody|nowhere|nor|neither|without|cannot|unless|except|hardly|barely"
@@ -145,6 +149,12 @@ class Wording:
         return sorted(stem(word) for word in _NEGATION.findall(self._lower))
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The words that are written as names are, lower-cased, and what else a sentence begins with."""
+        capital = (word for word in _WORD.findall(self.text) if word[0].isupper() and _NAME.fullmatch(word))
+        return frozenset(unicodedata.normalize("NFC", word.casefold()) for word in capital) - STOP_WORDS
+
+    @cached_property
     def affirmed(self) -> list[str]:
         """What is left without negations."""
         return _NEGATION.sub(" ", self._lower).split()
@@ -232,8 +242,27 @@ def _words_differ(a: Wording, b: Wording) -> bool:
         is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
     else:
         only_a, only_b = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
-        is_turned_round = a.negations != b.negations or _exclude(only_a, only_b)
+        is_turned_round = (
+            a.negations != b.negations
+            or _exclude(only_a, only_b)
+            or _name_others(only_a & a.names, only_b & b.names)
+        )
     return is_turned_round or _differ_below_banner(a.lines, b.lines)
+
+
+def _name_others(names_a: frozenset[str], names_b: frozenset[str]) -> bool:
+    """Whether two texts name different things in each other's place: Ana and Bob, Germany and Austria.
+
+    A name that only one of them has tells nothing: "Ana Diaz decided" and "Ana decided" are one.
+    """
+    if not (names_a and names_b):
+        return False
+    return {*names_a, *map(_uninflected, names_a)}.isdisjoint({*names_b, *map(_uninflected, names_b)})
+
+
+def _uninflected(word: str) -> str:
+    """Return what the forms of a verb share that a sentence may begin with: Adds, Added, Adding."""
+    return _INFLECTION.sub("", word)
 
 
 def _exclude(only_a: frozenset[str], only_b: frozenset[str]) -> bool:

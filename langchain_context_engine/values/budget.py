@@ -21,8 +21,8 @@ class Budget:
             group leaves over goes to the next best of all. Groups not named share nothing at first
             and take from what is left over. Empty: no shares, the best come first.
         source_cap: The largest part of the budget that one source may take, 0–1.
-        item_cap: The largest part of its group's share (of the budget where there are no shares) that
-            one item may take, 0–1; a longer one is cut.
+        item_cap: The largest part that one item may take, 0–1; a longer one is cut. While shares are
+            filled it is of the group's share, of what they leave over it is of the whole budget.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
         is_soft: Nothing is left out for room; exceeding the budget is a warning and
             `is_truncated` stays false. For the one design that asks for it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.values.errors import ConfigError
@@ -12,8 +12,12 @@ FUNCTION = "function:"
 """Begins the name of a part that was given as an object; only an engine that has it can replay it."""
 
 
-def describe(value: Any) -> Any:
+def describe(value: Any, as_part: Callable[[Any], Any] | None = None) -> Any:
     """Return a setting as JSON-ready data; a part that is no data is told by its name.
+
+    Args:
+        value: The setting.
+        as_part: Gives the data of a part that it knows, None of any other; by default it knows none.
 
     Example:
         >>> describe(len), describe(("a", 1))
@@ -22,18 +26,29 @@ def describe(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): describe(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [describe(item) for item in value]
+        return {str(key): describe(item, as_part) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [describe(item, as_part) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((describe(item, as_part) for item in value), key=repr)
     if dataclasses.is_dataclass(value) and not isinstance(value, type) and not callable(value):
-        return {field.name: describe(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return FUNCTION + part_name(value)
+        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
+        return {name: describe(item, as_part) for name, item in fields}
+    told = None if as_part is None else as_part(value)
+    return FUNCTION + part_name(value) if told is None else told
 
 
 def part_name(part: Any) -> str:
-    """Return the name of a function, or of an object's class with its settings."""
+    """Return the name of a function, or of an object's class with its settings; without addresses.
+
+    Example:
+        >>> part_name(len)
+        'builtins.len'
+    """
     if dataclasses.is_dataclass(part) and not isinstance(part, type):
-        return repr(part)
+        shown = ((field.name, getattr(part, field.name)) for field in dataclasses.fields(part) if field.repr)
+        told = ", ".join(f"{name}={describe(value)!r}" for name, value in shown)
+        return f"{type(part).__qualname__}({told})"
     owner = part if hasattr(part, "__qualname__") else type(part)
     return f"{owner.__module__}.{owner.__qualname__}"
 
@@ -45,6 +60,16 @@ def is_function(described: Any) -> bool:
     if isinstance(described, list):
         return any(is_function(item) for item in described)
     return isinstance(described, str) and described.startswith(FUNCTION)
+
+
+def functions_in(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the settings that were given as functions: what a replay needs the engine for.
+
+    Example:
+        >>> functions_in({"budget": 10, "tokenizer": "function:mine.count"})
+        ('tokenizer',)
+    """
+    return tuple(name for name, value in described.items() if is_function(value))
 
 
 def missing_part(name: str, described: Any) -> ConfigError:

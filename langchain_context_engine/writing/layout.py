@@ -43,6 +43,7 @@ class Layout:
         empty_section: What stands in a named section without passages; "" leaves the section out.
         shown_score: What `{{score}}` shows: the `score` that sorts, or the source's own `relevance`.
         uncounted: Groups whose passages header and footer do not count.
+        counted_by: A metadata key: passages with the same value of it count once in header and footer.
         notes: Kind → what stands after a cut passage of it, in place of the template's note.
         closing: What stands after the footer; its one variable is `query`.
         query: The question.
@@ -59,6 +60,7 @@ class Layout:
     empty_section: str = ""
     shown_score: str = "score"
     uncounted: tuple[str, ...] = ()
+    counted_by: str = ""
     notes: Mapping[str, str] = field(default_factory=dict)
     closing: str = ""
     query: str = ""
@@ -127,8 +129,15 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
 
 
 def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:
-    counted = [group for p in passages if (group := layout.group(p)) not in layout.uncounted]
-    return {"count": str(len(counted)), "sources": str(len(set(counted)))}
+    counted = [(group, p) for p in passages if (group := layout.group(p)) not in layout.uncounted]
+    things = {_thing(passage, layout.counted_by) for _, passage in counted}
+    return {"count": str(len(things)), "sources": str(len({group for group, _ in counted}))}
+
+
+def _thing(passage: Passage, key: str) -> Any:
+    """Return what a passage counts as: what its metadata name, or else itself."""
+    named = passage.ranked.candidate.metadata.get(key) if key else None
+    return passage.key if named is None else str(named)
 
 
 def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Passage]]:

@@ -1,6 +1,7 @@
 """Precision and recall of near-duplicate detection on labelled pairs, overall and by kind.
 
-Run as `python -m tests.benchmarks.near_duplicates pairs.jsonl`, lines of `{kind, a, b, label, symbol?}`
+Run as `python -m tests.benchmarks.near_duplicates pairs.jsonl`, or with `--data DIR` for the labelled pairs in
+`DIR/near_duplicates`: lines of `{kind, a, b, label, symbol?}`
 with label 1 for duplicates, 0 for others and null for pairs to leave out. With `--identity`, pairs that
 name one symbol are compared as versions of one thing. With `--errors`, lists what went wrong.
 """
@@ -30,13 +31,17 @@ def is_dropped(pair: dict, *, threshold: float, has_identity: bool) -> bool:
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pairs", type=Path)
+    parser.add_argument("pairs", type=Path, nargs="?")
+    parser.add_argument("--data", type=Path, help="a folder with near_duplicates/*.jsonl")
     parser.add_argument("--threshold", type=float, default=90.0)
     parser.add_argument("--identity", action="store_true")
     parser.add_argument("--errors", action="store_true")
     arguments = parser.parse_args()
+    if not arguments.pairs and not arguments.data:
+        parser.error("give a file of pairs, or --data DIR")
     found: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for line in arguments.pairs.read_text().splitlines():
+    files = [arguments.pairs] if arguments.pairs else sorted(arguments.data.glob("near_duplicates/*.jsonl"))
+    for line in (line for path in files for line in path.read_text().splitlines()):
         pair = json.loads(line)
         if pair["label"] is None:
             continue

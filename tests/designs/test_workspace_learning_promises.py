@@ -23,9 +23,9 @@ ASSEMBLER = an_assembler()
 SOFT = an_assembler(soft_limit=True)
 ASSEMBLIES = {
     "workspace": (WORKSPACE, ("focus", "semantic", "history")),
-    "learning": (ASSEMBLER._engine.config, ("memories", "code", "commits")),
-    "premortem": (ASSEMBLER._premortem.config, ("full", "strategy", "values")),
-    "soft": (SOFT._engine.config, ("memories", "code", "commits")),
+    "learning": (ASSEMBLER.engine.config, ("memories", "code", "commits")),
+    "premortem": (ASSEMBLER.premortem_engine.config, ("full", "strategy", "values")),
+    "soft": (SOFT.engine.config, ("memories", "code", "commits")),
 }
 HARD = ("workspace", "learning", "premortem")
 

@@ -196,7 +196,7 @@ def test_the_flow_of_a_page_summary_is_heavy_with_the_pages_own_blocks():
     records = [
         a_block("page-123", "Harbor", "page", title="Harbor", summary="All about the harbor."),
         *(
-            a_block(f"c{i}", PARAGRAPHS[i], parent_id="page-123", page_id="page-123", position=i)
+            a_block(f"c{i}", PARAGRAPHS[i] * 3, parent_id="page-123", page_id="page-123", position=i)
             for i in range(5)
         ),
         *(a_block(f"o{i}", f"Another page that is to summarize, part {i}") for i in range(10)),
@@ -267,10 +267,15 @@ def test_the_flow_of_a_task_breakdown_has_the_task_and_similar_tasks():
     assert [item.block_id for item in section(payload, "semantic").items] == ["like"]
 
 
-def test_the_example_runs(capsys):
-    """W13"""
+def test_the_example_fills_every_section(capsys):
+    """W10, W13"""
     runpy.run_path(str(ROOT / "examples" / "workspace_builder.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert "[Spring release] [todo]\nMove billing to monthly invoices" in printed
-    assert "### Connected Items\n[text]\nWe chose monthly billing" in printed
+    assert "### Related Content\n[todo]\nBreak the move of support into subtasks" in printed
+    assert "### Connected Items\n[text]\nVAT must be shown" in printed
+    assert "### Recent Activity\n[text]\nDraft of a blue logo." in printed
+    assert "### System\n[system]\nYou plan work.\n\n[system]\nThe user's preferences:\n- language" in printed
+    assert "_No relevant content found._" not in printed
     assert "Salaries" not in printed
+    assert "Spring release > Move billing to monthly invoices > Write the migration" in printed

@@ -1,1 +1,1 @@
-"""The learning design; its main file reads from top to bottom as the document does."""
+"""The learning design: `LearningMemoryAssembler`. `assembler.py` reads top to bottom as the document."""

@@ -10,8 +10,9 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.learning.formats import METADATA_OF
-from langchain_context_engine.values.errors import ContextEngineError, UnknownNameError
-from langchain_context_engine.values.types import Passage
+from langchain_context_engine.values.errors import AllSourcesFailedError, ContextEngineError, UnknownNameError
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Passage, Status
 
 
 class ContextAssemblyError(ContextEngineError):
@@ -69,6 +70,12 @@ class FormattedContext:
 
     def __str__(self) -> str:
         return self.markdown
+
+
+def nothing_found(request: ContextRequest, error: AllSourcesFailedError) -> Context:
+    """Return the context where every source failed: empty and partial, which the document calls no error."""
+    budget = request.budget or 0
+    return Context(budget=budget, request=request, warnings=error.warnings, status=Status.PARTIAL)
 
 
 def formatted(context: Context) -> FormattedContext:

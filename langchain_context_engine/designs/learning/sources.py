@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from langchain_context_engine.designs.learning.formats import shown
+from langchain_context_engine.designs.learning.methods import METHODS, has_methods, stores_of
 from langchain_context_engine.sources.adapted import AdaptedSource, Ask
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
@@ -118,6 +119,21 @@ class Searcher:
             return shown(axis)([replace(candidate, kind=kind) for candidate in found], request)
 
         return AdaptedSource(source, name=name, ask=ask, shape=shape)
+
+
+def as_searcher(given: Any) -> Searcher:
+    """Return a searcher; an object with the document's methods (`search_memories`, …) is made one.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if isinstance(given, Searcher):
+        return given
+    if not has_methods(given):
+        raise ConfigError(
+            f"searcher must be a Searcher, or have {', '.join(METHODS.values())}; got {type(given).__name__}"
+        )
+    return Searcher(**stores_of(given, AXES))
 
 
 def about(request: ContextRequest) -> tuple[str, str | None]:

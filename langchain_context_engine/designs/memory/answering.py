@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_context_engine.designs.memory.answers import Answer, Call
 from langchain_context_engine.designs.memory.options import ContextOptions, RankingOptions, SearchOptions
-from langchain_context_engine.designs.memory.rankers import Ranker, engine_settings
+from langchain_context_engine.designs.memory.rankers import Ranker, engine_settings, signals_of
 from langchain_context_engine.designs.memory.setup import embedding_errors
 from langchain_context_engine.designs.memory.templates import as_template
 from langchain_context_engine.embeddings import CachedEmbeddings
@@ -51,9 +51,10 @@ class Answering:
     logger: Any
     _engines: dict[Any, ContextEngine] = field(default_factory=dict)
 
-    def forget(self) -> None:
-        """Forget the engines of named rankers, since a name may mean another one now."""
+    def registered(self) -> ContextEngine:
+        """Return the engine that knows every registered ranker; a name may mean another one now."""
         self._engines.clear()
+        return self.recorded.with_settings(signals=signals_of(self.rankers, self.ranking))
 
     def run(self, *fields: Any) -> Answer:
         """Answer a call, given as the fields of `Call`: the one way that all of them go."""
@@ -96,9 +97,9 @@ class Answering:
         request = ContextRequest(
             scope=self.scope_of(call.workspace_id), **asked, **shape, **options.as_request()
         )
-        return options, self._engine(options.ranker, is_recorded=call.name != "preview_context"), request
+        return options, self.engine(options.ranker, is_recorded=call.name != "preview_context"), request
 
-    def _engine(self, ranker: Any, *, is_recorded: bool) -> ContextEngine:
+    def engine(self, ranker: Any, *, is_recorded: bool = True) -> ContextEngine:
         """Return the engine with a ranker; those of names and weights are kept."""
         base = self.recorded if is_recorded else self.unrecorded
         if ranker is None:

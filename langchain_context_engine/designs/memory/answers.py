@@ -64,8 +64,8 @@ class ContextPreview(ContextResult):
     """The same context as `build_context` gives, with more figures.
 
     Attributes:
-        memory_ids: Ids of what stands in it, best first.
-        ranking_scores: Id → what it was sorted by, of every memory considered.
+        memory_ids: Ids of what stands in it, best first; `collection/id` where two collections have that id.
+        ranking_scores: Id, or `collection/id`, → what it was sorted by, of every memory considered.
         budget_used: Tokens in percent of the budget, 0–100.
     """
 
@@ -144,10 +144,13 @@ class Answer:
         """Return the context with more figures."""
         ranked, context = self.ranked(), self.context
         fields = self._fields(ranked)
+        ids = Counter(candidate.id for candidate in context.candidates)
+        names = {key: "/".join(key) if ids[key[1]] > 1 else key[1] for key in (item.key for item in ranked)}
+        kept = {passage.key for passage in context.passages}
         return ContextPreview(
             **fields,
-            memory_ids=tuple(result.memory.id for result in fields["memories"]),
-            ranking_scores={item.candidate.id: item.score for item in ranked},
+            memory_ids=tuple(names[item.key] for item in ranked if item.key in kept),
+            ranking_scores={names[item.key]: item.score for item in ranked},
             budget_used=100 * context.tokens / context.budget if context.budget else 0.0,
         )
 

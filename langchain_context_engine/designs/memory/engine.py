@@ -21,11 +21,7 @@ from typing import Any
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.designs.memory.answering import Answering
-from langchain_context_engine.designs.memory.answers import (
-    ContextPreview,
-    ContextResult,
-    SearchAnalytics,
-)
+from langchain_context_engine.designs.memory.answers import ContextPreview, ContextResult, SearchAnalytics
 from langchain_context_engine.designs.memory.options import (
     WORKSPACE_KEY,
     CacheConfig,
@@ -34,11 +30,7 @@ from langchain_context_engine.designs.memory.options import (
 )
 from langchain_context_engine.designs.memory.rankers import RANKERS, Ranker, check_ranker, engine_settings
 from langchain_context_engine.designs.memory.results import SearchResult
-from langchain_context_engine.designs.memory.setup import (
-    check_dimensions,
-    open_cache,
-    sources_of,
-)
+from langchain_context_engine.designs.memory.setup import check_dimensions, open_cache, sources_of
 from langchain_context_engine.designs.memory.templates import ContextTemplate, as_template
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
@@ -81,7 +73,8 @@ class MemoryEngine:
         embedding_cache: The `CachedEmbeddings`: `get`, `set`, `clear`.
         rankers: Rankers by name.
         templates: Templates by name.
-        engine: The `ContextEngine` underneath, for LangChain's faces of it; give it a scope.
+        engine: The `ContextEngine` underneath, for LangChain's faces of it (give it a scope), and for
+            replaying traces that a registered ranker made.
         journal: The journal, or None.
 
     Raises:
@@ -131,11 +124,11 @@ class MemoryEngine:
         template = as_template(default_template)
         own = {**SETTINGS, **settings, **engine_settings(None, self.rankers, ranking)}
         own.update(budget=default_token_budget, template=template, scope_keys=(workspace_key,))
-        self.engine = ContextEngine(sources_of(storage, self.embedding_cache), journal=journal, **own)
-        self.journal = self.engine.journal
+        recorded = ContextEngine(sources_of(storage, self.embedding_cache), journal=journal, **own)
+        self.engine, self.journal = recorded, recorded.journal
         self._answering = Answering(
-            recorded=self.engine,
-            unrecorded=ContextEngine(self.engine.sources, **own),
+            recorded=recorded,
+            unrecorded=ContextEngine(recorded.sources, **own),
             embeddings=self.embedding_cache,
             rankers=self.rankers,
             templates=self.templates,
@@ -277,7 +270,15 @@ class MemoryEngine:
         """
         check_ranker(ranker)
         self.rankers.register(name, ranker)
-        self._answering.forget()
+        self.engine = self._answering.registered()
+
+    def engine_for(self, ranker: Any = None) -> ContextEngine:
+        """Return the engine that a ranker (a name, a function, options) answers with, to replay its traces.
+
+        Raises:
+            ConfigError: It is no ranker, or none has that name.
+        """
+        return self._answering.engine(ranker)
 
     def search_analytics(self, workspace_id: str, *, since: Any = None, top: int = 10) -> SearchAnalytics:
         """Return figures of what was asked in a workspace, by the journal.

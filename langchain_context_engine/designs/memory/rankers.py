@@ -99,18 +99,33 @@ def engine_settings(ranker: Any, known: Registry[Ranker], default: RankingOption
         ranker = f"by_{ranker}"
     if ranker is None or ranker == "default":
         ranker = default
+    signal = "ranker"
     if isinstance(ranker, str):
         if ranker not in known:
             raise UnknownNameError("ranker", ranker, known)
-        ranker = known[ranker]
+        signal, ranker = signal_name(ranker), known[ranker]
     if isinstance(ranker, RankingOptions):
         return {"weights": ranker.weights(), "signals": {}, "min_score": None}
     check_ranker(ranker)
     return {
-        "weights": {"ranker": 1.0},
-        "signals": {"ranker": Placement(ranker, default)},
+        "weights": {signal: 1.0},
+        "signals": {signal: Placement(ranker, default)},
         "min_score": _LEAST,
     }
+
+
+def signals_of(known: Registry[Ranker], default: RankingOptions) -> dict[str, Placement]:
+    """Return the rankers that are functions as signals, by the names that traces give them."""
+    return {
+        signal_name(name): Placement(ranker, default)
+        for name, ranker in known.items()
+        if not isinstance(ranker, RankingOptions)
+    }
+
+
+def signal_name(ranker: str) -> str:
+    """Return the name of a registered ranker's signal: no signal of the engine is called so."""
+    return f"ranker:{ranker}"
 
 
 def check_ranker(ranker: object) -> None:

@@ -5,6 +5,7 @@ Who drives it sends back the answers. Everything between two questions is pure.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from langchain_context_engine.designs.plan.draft import Draft, write_draft
 from langchain_context_engine.designs.plan.filling import Fitted, Job, fill_packs
 from langchain_context_engine.designs.plan.messages import turns
 from langchain_context_engine.designs.plan.packs import PlanPack
+from langchain_context_engine.designs.plan.recording import Recording
 from langchain_context_engine.designs.plan.result import PlanResult
 from langchain_context_engine.values.errors import AllSourcesFailedError, BudgetError
 from langchain_context_engine.values.request import Message
@@ -53,6 +55,7 @@ class Assembly:
             BudgetError: The user's message does not fit, or overflow is "error" and something does not.
             AllSourcesFailedError: Every pack failed.
         """
+        start = time.perf_counter()
         bare = self._draft({})
         self._check_fixed(bare)
         if bare.user is not None:
@@ -71,7 +74,20 @@ class Assembly:
             fitted = {}
             draft = self._compacted(bare)
         self._check_failures()
-        return self._result(draft, fitted)
+        draft = self._with_history(draft)
+        result = self._result(draft, fitted)
+        recording = Recording(
+            setup=self.setup,
+            call=self.call,
+            limit=self.limit,
+            tokens=result.token_count,
+            draft=draft,
+            bare=bare,
+            fitted=fitted,
+            warnings=result.warnings,
+            milliseconds=(time.perf_counter() - start) * 1000,
+        )
+        return replace(result, trace=recording.trace())
 
     def _fill(self, room: int | None) -> Generator[list[Job], list[Context | Exception], dict[str, Fitted]]:
         filled: dict[str, Fitted] = yield from fill_packs(self, room)
@@ -178,7 +194,6 @@ class Assembly:
         return kept(first)
 
     def _result(self, draft: Draft, fitted: Mapping[str, Fitted]) -> PlanResult:
-        draft = self._with_history(draft)
         failures = self.call.failures.items()
         warnings = (*(f"pack {name!r} is empty: {why}" for (_, name), why in failures), *self.call.warnings)
         own = (w for pack in fitted.values() for w in pack.given.warnings)

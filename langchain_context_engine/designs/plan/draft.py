@@ -8,12 +8,19 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
+from langchain_context_engine.answering.plans import JOINT
 from langchain_context_engine.designs.plan.policy import Directive, HistorySpec, PackSpec
 from langchain_context_engine.designs.plan.text import fill_content
 from langchain_context_engine.values.request import Message
 
-JOINT = "\n\n"
-"""What stands between the parts of a system prompt."""
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the system prompt: what it is called, whether a pack fills it, its text."""
+
+    name: str
+    is_pack: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +29,7 @@ class Draft:
 
     Attributes:
         system: The system prompt.
+        pieces: What it is put together from, until it is cut.
         before: The plan's own user and assistant messages before the history.
         history: The conversation so far.
         after: The plan's own messages after it.
@@ -30,6 +38,7 @@ class Draft:
     """
 
     system: str = ""
+    pieces: tuple[Piece, ...] = ()
     before: tuple[BaseMessage, ...] = ()
     history: tuple[BaseMessage, ...] = ()
     after: tuple[BaseMessage, ...] = ()
@@ -65,17 +74,18 @@ def write_draft(
     """
     given = values.get("context")
     root = {**values, "context": {**(given if isinstance(given, Mapping) else {}), **packs}}
-    system, before, after = [base], list[BaseMessage](), list[BaseMessage]()
+    system, before, after = [Piece("base", False, base)], list[BaseMessage](), list[BaseMessage]()
     spoken, has_history = before, False
-    for directive in directives:
+    for number, directive in enumerate(directives, 1):
         if isinstance(directive, PackSpec):
-            system.append(packs[directive.name])
+            system.append(Piece(directive.name, True, packs[directive.name]))
         elif isinstance(directive, HistorySpec):
             has_history, spoken = True, after
         else:
             content = fill_content(directive.content, root)
             if as_text or directive.type == "system":
-                system.append(Message.of((directive.type, content)).text)
+                text = Message.of((directive.type, content)).text
+                system.append(Piece(f"{directive.type} {number}", False, text))
             else:
                 spoken.append(HumanMessage(content) if directive.type == "user" else AIMessage(content))
     user = None
@@ -85,7 +95,8 @@ def write_draft(
             user = part.pop(places[-1])
             break
     return Draft(
-        system=JOINT.join(text for text in system if text.strip()),
+        system=JOINT.join(piece.text for piece in system if piece.text.strip()),
+        pieces=tuple(system),
         before=tuple(before),
         after=tuple(after),
         user=user,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.plans import UNBOUNDED
 from langchain_context_engine.designs.plan.call import Call, Setup
-from langchain_context_engine.designs.plan.packs import EnginePack, Pack, PlanPack, open_pack
+from langchain_context_engine.designs.plan.packs import EnginePack, Pack, PlanPack, folded, open_pack
 from langchain_context_engine.designs.plan.policy import PackSpec
 from langchain_context_engine.designs.plan.result import PlanResult
 from langchain_context_engine.designs.plan.text import fill_paths
@@ -17,9 +19,7 @@ from langchain_context_engine.values.budget import share_out
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
-
-UNBOUNDED = 2**31
-"""Tokens where nothing bounds them."""
+from langchain_context_engine.values.types import Key
 
 _QUERY_KEYS = ("query", "message", "question")
 
@@ -34,11 +34,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A pack's text, what it costs, and the context or the nested plan's result behind it."""
+    """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
 
     text: str
     tokens: int
     given: Context | PlanResult
+    promised: int = 0
 
 
 Asking = Generator[list[Job], list[Context | Exception], Any]
@@ -86,11 +87,13 @@ def fill_packs(assembly: Filled, room: int | None) -> Asking:
         packs = {spec.name: _pack_of(assembly, spec.name) for spec in specs}
         yield from _first_pages(assembly, packs, told)
         for name, bound in most.items():
-            filled[name] = yield from _filled(assembly, packs[name], bound, told[name])
+            filled[name] = yield from _filled(assembly, packs[name], bound, told[name], _said(filled, name))
         granted = _grants(specs, {name: filled[name].tokens for name in most}, left, left_default)
         for name in most:
             if filled[name].tokens > granted[name]:
-                filled[name] = yield from _filled(assembly, packs[name], granted[name], told[name])
+                said = _said(filled, name)
+                filled[name] = yield from _filled(assembly, packs[name], granted[name], told[name], said)
+            filled[name] = replace(filled[name], promised=told[name])
         left = max(0, left - sum(filled[name].tokens for name in most))
         taken = sum(filled[spec.name].tokens for spec in specs if spec.budget is None)
         left_default = max(0, left_default - taken)
@@ -143,7 +146,21 @@ def _first_pages(
             _keep(assembly, pack, answer)
 
 
-def _filled(assembly: Filled, pack: EnginePack | PlanPack, max_tokens: int, told: int) -> Asking:
+def _said(filled: Mapping[str, Fitted], name: str) -> dict[str, Key]:
+    """Return what the packs before this one say: folded text → the passage that stands for it."""
+    before = itertools.takewhile(lambda other: other != name, filled)
+    passages = (p for other in before for p in context_of(filled[other]).passages)
+    return {folded(passage.ranked.candidate.text): passage.key for passage in passages}
+
+
+def context_of(fitted: Fitted) -> Context:
+    """Return the context of a pack; of a nested plan its trace."""
+    return fitted.given if isinstance(fitted.given, Context) else fitted.given.trace
+
+
+def _filled(
+    assembly: Filled, pack: EnginePack | PlanPack, max_tokens: int, told: int, said: Mapping[str, Key]
+) -> Asking:
     """Return a pack within so many tokens, asking for further pages while it is not full."""
     if max_tokens <= 0:
         return Fitted("", 0, Context())
@@ -152,14 +169,14 @@ def _filled(assembly: Filled, pack: EnginePack | PlanPack, max_tokens: int, told
         result = yield from assembly.nested(pack, bound)
         return Fitted(result.system_prompt, assembly.setup.count(result.system_prompt), result)
     pages = assembly.call.pages.setdefault(_key(assembly, pack), [])
-    context = pack.fit(pages, bound)
+    context = pack.fit(pages, bound, said)
     expansion = assembly.setup.policy.expansion
     while _key(assembly, pack) not in assembly.call.failures and (
         not pages or pack.wants_more(pages, context, bound, expansion)
     ):
         (answer,) = yield [_job(assembly, pack, told or max_tokens)]
         _keep(assembly, pack, answer)
-        context = pack.fit(pages, bound)
+        context = pack.fit(pages, bound, said)
     return Fitted(context.text, assembly.setup.count(context.text), context)
 
 

@@ -14,14 +14,17 @@ from langchain_context_engine.designs.plan.retrieval import FunctionSource
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.langchain.calls import narrowed
 from langchain_context_engine.sources.retriever import RetrieverSource
+from langchain_context_engine.text.similarity import Wording
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate, Key, Verdict
+from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.writing.templates import Template
 
 PAGE = 10
 """Records a page, of a pack that names no limit."""
+
+_NOTHING_TOLD: Mapping[str, Key] = MappingProxyType({})
 
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
@@ -65,12 +68,14 @@ class EnginePack:
         engine: Collects its candidates; None where a call must bring a retriever.
         parts: Fit them, by the plan's own token counter.
         pack: How it is asked.
+        settings: The settings that they follow, as data.
     """
 
     name: str
     engine: ContextEngine | None
     parts: Parts | None
     pack: Pack
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def limit(self) -> int:
@@ -89,8 +94,16 @@ class EnginePack:
         offset = bound.offset + self.pack.offset + page * self.limit
         return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
 
-    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
-        """Return the candidates of all pages as one context within so many tokens."""
+    def fit(
+        self, pages: Sequence[Context], max_tokens: int | None, told: Mapping[str, Key] = _NOTHING_TOLD
+    ) -> Context:
+        """Return the candidates of all pages as one context within so many tokens.
+
+        Args:
+            pages: What was asked so far.
+            max_tokens: The bound, or None.
+            told: Text, folded, → where it stands in the prompt already: what says the same is left out.
+        """
         if not pages or self.parts is None:
             return Context()
         joined: dict[Key, Candidate] = {}
@@ -101,9 +114,16 @@ class EnginePack:
         request = replace(first.request, budget=max_tokens)
         if request.budget == 0:
             return Context(request=request)
-        context = assemble(tuple(joined.values()), request, self.parts)
+        twins = {key: told[said] for key, c in joined.items() if (said := folded(c.text)) in told}
+        left = tuple(candidate for key, candidate in joined.items() if key not in twins)
+        context = assemble(left, request, self.parts)
         warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
-        return replace(context, warnings=tuple(warnings), settings=first.settings)
+        return replace(
+            context,
+            warnings=tuple(warnings),
+            settings=self.settings,
+            decisions=(*(_twin(key, winner) for key, winner in twins.items()), *context.decisions),
+        )
 
     def wants_more(
         self, pages: Sequence[Context], fitted: Context, max_tokens: int | None, expansion: ExpansionSpec
@@ -117,6 +137,19 @@ class EnginePack:
         before = {candidate.key for page in pages[:-1] for candidate in page.candidates}
         is_dry = len(offered) < self.limit or offered <= before
         return not is_dry and fitted.tokens < expansion.min_fill_ratio * max_tokens
+
+
+def folded(text: str) -> str:
+    """Return what two texts that are the same share: their words, whatever case and space."""
+    return Wording(text).folded
+
+
+def _twin(key: Key, winner: Key) -> Decision:
+    """Return the decision on what stands in another pack already; no replay of this pack brings it back."""
+    details = {"winner": winner, "similarity": 100.0}
+    return Decision(
+        stage="expand", key=key, verdict=Verdict.DROPPED, reason=Reason.DUPLICATE, details=details
+    )
 
 
 @runtime_checkable
@@ -136,6 +169,7 @@ class PlanPack:
 
     name: str
     plan: Plan
+    engine: None = None
 
 
 def open_pack(name: str, given: Any, *, tokenizer: Any, compactor: Any) -> EnginePack | PlanPack:
@@ -157,8 +191,8 @@ def open_pack(name: str, given: Any, *, tokenizer: Any, compactor: Any) -> Engin
     if pack.source is None:
         return EnginePack(name=name, engine=None, parts=None, pack=pack)
     engine = _engine_of(name, pack, tokenizer=tokenizer, compactor=compactor)
-    parts = engine.config.changed(tokenizer=tokenizer).parts()
-    return EnginePack(name=name, engine=engine, parts=parts, pack=pack)
+    config = engine.config.changed(tokenizer=tokenizer)
+    return EnginePack(name=name, engine=engine, parts=config.parts(), pack=pack, settings=config.described())
 
 
 def _read(name: str, given: Any) -> Pack:

@@ -39,7 +39,7 @@ from langchain_context_engine.designs.plan.retrieval import (
     ContextPackBlock,
     ContextRetrieverRequest,
 )
-from langchain_context_engine.designs.plan.setup import set_up
+from langchain_context_engine.designs.plan.setup import engine_of, set_up
 from langchain_context_engine.langchain.calls import check_options
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 
@@ -78,9 +78,13 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         count_messages: Counts messages instead of `MessageCounter`; for example a chat model's
             `get_num_tokens_from_messages`.
         tools: What the model is given as tools; their schemas are counted.
+        journal: A path or a `Journal`: every assembly is recorded there, whole.
 
     Attributes:
         setup: The plan, checked and resolved.
+        engines: Name → the `ContextEngine` that fills that pack.
+        engine: One that has every part that they were given as functions, for replaying the plan's traces.
+        journal: The journal, or None.
 
     Raises:
         ConfigError: A directive, a policy, a pack or a name is wrong; a nested plan has a history; a
@@ -110,6 +114,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         tokens_per_message: int = 0,
         count_messages: CountMessages | None = None,
         tools: Sequence[Any] = (),
+        journal: Any = None,
     ) -> None:
         declared: dict[str, Any] = {"name": name, "messages": messages, "policy": policy}
         declaration = ContextDeclaration(**declared)
@@ -125,6 +130,9 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             count_messages=count_messages,
             tools=tools,
         )
+        self.engines = {name: pack.engine for name, pack in self.setup.packs.items() if pack.engine}
+        self.engine = engine_of(self.setup, journal)
+        self.journal = self.engine.journal
 
     def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Return the prompt in its parts.
@@ -142,11 +150,16 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             TemplateError: A text names what there is not.
             AllSourcesFailedError: Every pack failed.
         """
-        return _drive(self._steps(values, options))
+        return self._recorded(_drive(self._steps(values, options)))
 
     async def aassemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Do the same as `assemble`, from a running event loop; packs are asked at once."""
-        return await _adrive(self._steps(values, options))
+        return self._recorded(await _adrive(self._steps(values, options)))
+
+    def _recorded(self, result: PlanResult) -> PlanResult:
+        if self.journal is not None:
+            self.journal.record(result.trace)
+        return result
 
     def invoke(
         self,

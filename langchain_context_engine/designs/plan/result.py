@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.prompt_values import ChatPromptValue
 
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.context import Context, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class PlanResult:
         max_tokens: The input budget, or None.
         packs: Name → the context that fills it; of a nested plan, its own result.
         warnings: What a person should know: what was left out, which pack failed.
+        trace: The whole as one `Context` that replays, tells what it would take, and opens in the
+            inspector; its `parts` say what each was promised, took and lost.
 
     Example:
         >>> PlanResult(system_prompt="Be brief.", user_message="Hello").messages[1].content
@@ -37,6 +39,12 @@ class PlanResult:
     max_tokens: int | None = None
     packs: Mapping[str, Context | PlanResult] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    trace: Context = field(default_factory=Context, repr=False)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the prompt, in order: what each was promised, took and lost."""
+        return self.trace.parts
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:

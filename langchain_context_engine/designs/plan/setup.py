@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.designs.plan.call import Setup
 from langchain_context_engine.designs.plan.messages import CountMessages, MessageCounter, count_tools
 from langchain_context_engine.designs.plan.packs import EnginePack, PlanPack, open_pack
@@ -17,6 +18,7 @@ from langchain_context_engine.designs.plan.policy import (
     PackSpec,
 )
 from langchain_context_engine.designs.plan.text import packs_named
+from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 from langchain_context_engine.values.registry import Registry
@@ -63,6 +65,16 @@ def set_up(
         tool_tokens=count_tools(tools, count),
         compactor=compactor or COMPACTORS["truncate"],
     )
+
+
+def engine_of(setup: Setup, journal: Any) -> ContextEngine:
+    """Return an engine that asks nobody and has every function that the packs' engines were given."""
+    engines = [pack.engine for pack in setup.packs.values() if pack.engine is not None]
+    own = engines[0].config if engines else EngineConfig()
+    signals = {name: signal for engine in reversed(engines) for name, signal in engine.config.signals.items()}
+    settings = {name: getattr(own, name) for name in EngineConfig.model_fields}
+    settings |= {"tokenizer": setup.count, "signals": signals}
+    return ContextEngine([], journal=journal, **settings)
 
 
 def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) -> Compactor | None:

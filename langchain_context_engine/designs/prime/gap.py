@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.engine import ContextEngine
@@ -23,7 +24,8 @@ def optimality_gap(context: Context, engine: ContextEngine) -> float:
         context: What the engine answered.
         engine: That engine.
     """
-    packing = engine.config.parts().packing_for(context.request)
+    config = EngineConfig.read(context.settings, engine.config)
+    packing = config.parts().packing_for(context.request)
     ranked = ranking(context, engine)
     costs = [_cost(item, packing) for item in ranked]
     scores = [item.score for item in ranked]

@@ -12,7 +12,9 @@ The pipeline that it assembles:
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,9 @@ __all__ = [
     "PrimeContextService",
     "PrimeSettings",
 ]
+
+
+_LOGGER = logging.getLogger("langchain_context_engine.designs.prime")
 
 
 class PrimeContextService:
@@ -99,6 +104,7 @@ class PrimeContextService:
                 **engine_settings,
             },
         )
+        self.unreserved = _unreserved(self.engine)
 
     @classmethod
     def over(cls, engine: ContextEngine, *, user_key: str = "") -> PrimeContextService:
@@ -110,7 +116,7 @@ class PrimeContextService:
         """
         service = cls.__new__(cls)
         service.user_key = user_key
-        service.engine = engine
+        service.engine, service.unreserved = engine, _unreserved(engine)
         return service
 
     def build_prime_context(
@@ -123,21 +129,34 @@ class PrimeContextService:
             user_message: The message.
             user_id: Only what is this user's is seen.
             **fields: `references` (ids or paths of files that the user names), and fields of
-                `ContextRequest`: history, scope, where, excluded, budget, now, ….
+                `ContextRequest`: history, scope, where, excluded, now, …. A `budget` counts for the
+                context alone; what the settings keep free is taken from the default one.
 
         Raises:
             ScopeError: There is no user, and the service has users.
             ConfigError: A field is wrong.
             AllSourcesFailedError: Every source failed.
         """
-        return PrimeContext.of(self.engine.build(self._request(thread_id, user_message, user_id, fields)))
+        request = self._request(thread_id, user_message, user_id, fields)
+        return self._told(self._engine(request).build(request))
 
     async def abuild_prime_context(
         self, thread_id: str | None, user_message: str, user_id: str | None = None, **fields: Any
     ) -> PrimeContext:
         """Return the same as `build_prime_context`, from a running event loop."""
         request = self._request(thread_id, user_message, user_id, fields)
-        return PrimeContext.of(await self.engine.abuild(request))
+        return self._told(await self._engine(request).abuild(request))
+
+    def _told(self, context: Context) -> PrimeContext:
+        """Return an answer, its figures logged: no text, id or scope."""
+        cache = self.engine.cache
+        answer = PrimeContext.of(context, cache_hit_rate=0.0 if cache is None else cache.hit_rate)
+        _LOGGER.info("Context assembly metrics %s", figures := answer.metrics.to_dict(), extra=figures)
+        return answer
+
+    def _engine(self, request: ContextRequest) -> ContextEngine:
+        """Return what answers: of a budget given for one call nothing is kept free."""
+        return self.engine if request.budget is None else self.unreserved
 
     @staticmethod
     def extract_keywords(query: str) -> tuple[str, ...]:
@@ -208,9 +227,8 @@ class PrimeContextService:
 
     def prepare(self) -> None:
         """Read the collections now, rather than with the first question."""
-        for source in self.engine.sources:
-            if hasattr(source, "prepare"):
-                source.prepare()
+        for source in (source for source in self.engine.sources if hasattr(source, "prepare")):
+            source.prepare()
 
     def close(self) -> None:
         """Write what waits to be written, and close the journal."""
@@ -248,17 +266,23 @@ class PrimeContextService:
         collection, _, rest = item_id.partition("/")
         tries = [(collection, rest)] if collection in readers and rest else []
         tries += [(name, item_id) for name in reversed(readers)]
+        keys: list[Key] = []
         for name, id_ in tries:
             found = readers[name].get([id_], request)
             if found and in_scope(found[0], request):
-                return found[0].source, found[0].id
-        msg = f"there is no item {item_id!r}; give the id of an item of a context"
-        raise ConfigError(msg)
+                keys.append(found[0].key)
+                if name == collection:
+                    break
+        if len(set(keys)) > 1:
+            named = " or ".join(sorted("/".join(key) for key in set(keys)))
+            raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
+        if not keys:
+            raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
+        return keys[0]
 
     def _journal(self) -> Any:
         if self.engine.journal is None:
-            msg = "usage and feedback are kept in a journal; give the service journal=…"
-            raise ConfigError(msg)
+            raise ConfigError("usage and feedback are kept in a journal; give the service journal=…")
         return self.engine.journal
 
     def _forget_those_of(self, keys: Sequence[Key]) -> None:
@@ -269,3 +293,7 @@ class PrimeContextService:
     def _forget(self, is_outdated: Callable[[Context], bool]) -> None:
         if self.engine.cache is not None:
             self.engine.cache.invalidate(lambda _, context: is_outdated(context))
+
+
+def _unreserved(engine: ContextEngine) -> ContextEngine:
+    return engine.with_settings(budget=replace(engine.config.budget, reserve=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -17,9 +17,12 @@ from langchain_context_engine.searching.finders import (
     by_keywords,
     full_text,
 )
+from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.sources.files import FileSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.stages.select import Diversity
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate
 from langchain_context_engine.writing.templates import Template
 
 __all__ = ["DEFAULTS", "ENGINE", "PrimeSettings", "sources_of"]
@@ -36,7 +39,7 @@ ENGINE: Mapping[str, Any] = MappingProxyType(
             }
         ),
         "selection": "density",
-        "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10),
+        "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10, offers_rest=True),
         "citations": "key",
         "template": Template(
             name="prime", passage="{{citation}} {{type}} {{title}}\n{{content}}", separator="\n\n"
@@ -83,6 +86,9 @@ class PrimeSettings:
     engine: Mapping[str, Any] = field(default_factory=lambda: ENGINE)
 
 
+WRITER_KEYS = ("author", "sender", "user_name", "name", "role")
+"""Metadata keys that say who wrote a message; the first that says something is shown."""
+
 DEFAULTS = PrimeSettings()
 """The document's numbers."""
 
@@ -105,7 +111,8 @@ def sources_of(
         explicit.append(
             _of_thread(references, "references", "reference", 50, settings, lacking="file_id", is_pinned=True)
         )
-    return [*explicit, *searches, *threads, HistorySource(last=settings.history)]
+    history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
+    return [*explicit, *searches, *threads, history]
 
 
 def _searches(collection: Any, suffix: str, journal: Any, settings: PrimeSettings) -> Sequence[FileSource]:
@@ -158,7 +165,14 @@ def _of_thread(
         kind_always=kind,
         excerpt_characters=None,
         is_pinned=is_pinned,
+        titled_by=WRITER_KEYS if kind == "message" else (),
     )
+
+
+def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+    """Return messages of the history with who said each for a title."""
+    del request
+    return [replace(c, metadata={**c.metadata, "title": c.metadata["role"]}) for c in found]
 
 
 def _name(collection: Any) -> str:

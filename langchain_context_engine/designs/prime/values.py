@@ -26,7 +26,7 @@ class ContextItem:
     """One passage of the context.
 
     Attributes:
-        id: The record's id.
+        id: The record's id; `collection/id` where two collections offered that id.
         type: `file`, `chunk`, `message`, `reference`, or what the record calls itself.
         content: What stands in the context of it.
         excerpt: The excerpt that was found, matches between `<<<` and `>>>`; "" where nothing matched.
@@ -74,6 +74,7 @@ class ContextMetrics:
         items_selected: Passages in the text.
         token_usage: Tokens of the text.
         is_cached: It came from the cache.
+        cache_hit_rate: The share of the service's questions so far that the cache answered, 0–1.
     """
 
     assembly_time: float
@@ -84,6 +85,20 @@ class ContextMetrics:
     items_selected: int
     token_usage: int
     is_cached: bool
+    cache_hit_rate: float = 0.0
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures under the document's names, JSON-ready."""
+        return {
+            "assemblyTime": self.assembly_time,
+            "itemsRetrieved": self.items_retrieved,
+            "itemsSelected": self.items_selected,
+            "tokenUsage": self.token_usage,
+            "cacheHitRate": self.cache_hit_rate,
+            "searchLatency": self.search_latency,
+            "scoringLatency": self.scoring_latency,
+            "optimizationLatency": self.optimization_latency,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +111,7 @@ class PrimeContext:
         citations: One for each item, in text order.
         stats: Counts.
         text: What to give to the model.
+        cache_hit_rate: As `ContextMetrics` has it, when this was answered.
         trace: The whole `Context`: why each candidate is in it or not.
     """
 
@@ -105,17 +121,22 @@ class PrimeContext:
     stats: ContextStats
     text: str
     trace: Context
+    cache_hit_rate: float = 0.0
 
     def __str__(self) -> str:
         return self.text
 
     @classmethod
-    def of(cls, context: Context) -> PrimeContext:
+    def of(cls, context: Context, *, cache_hit_rate: float = 0.0) -> PrimeContext:
         """Read a context of any engine."""
+        ids = Counter(id_ for _, id_ in {candidate.key for candidate in context.candidates})
         found = Counter(_COUNTED.get(candidate.kind, "search") for candidate in context.candidates)
         return cls(
             total_tokens=context.tokens,
-            items=tuple(_item(passage, context.request.query) for passage in context.passages),
+            items=tuple(
+                _item(passage, context.request.query, is_shared=ids[passage.key[1]] > 1)
+                for passage in context.passages
+            ),
             citations=list_citations(context),
             stats=ContextStats(
                 explicit_count=found["explicit"],
@@ -125,6 +146,7 @@ class PrimeContext:
             ),
             text=context.text,
             trace=context,
+            cache_hit_rate=cache_hit_rate,
         )
 
     @property
@@ -143,6 +165,7 @@ class PrimeContext:
             items_selected=len(self.items),
             token_usage=self.total_tokens,
             is_cached="cache" in timings,
+            cache_hit_rate=self.cache_hit_rate,
         )
 
     def mark_as_used(self, used: Iterable[str] | str) -> PrimeContext:
@@ -174,10 +197,10 @@ class PrimeContext:
         }
 
 
-def _item(passage: Passage, query: str) -> ContextItem:
+def _item(passage: Passage, query: str, *, is_shared: bool) -> ContextItem:
     candidate = passage.ranked.candidate
     return ContextItem(
-        id=candidate.id,
+        id="/".join(candidate.key) if is_shared else candidate.id,
         type=candidate.kind,
         content=passage.text,
         excerpt=str(candidate.metadata.get("excerpt") or ""),

@@ -1,1 +1,1 @@
-"""The workspace design; its main file reads from top to bottom as the document does."""
+"""The workspace design: `WorkspaceContextBuilder`. `builder.py` reads top to bottom as the document."""

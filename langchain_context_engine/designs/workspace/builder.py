@@ -2,6 +2,7 @@
 
     collect   focus, semantic, relations, activity (one collection, the user's permissions in every read),
               history, system
+    (near)    of the search what has at least .6 of the best hit's similarity
     rank      semantic · .35 + structural · .25 + recency · .15 + type match · .15 + user affinity · .10
     dedupe    the better ranked of two that say the same
     pack      a share for each section, scaled to the total; whole, cut (extractive), the rest handed on
@@ -42,6 +43,7 @@ from langchain_context_engine.designs.workspace.sources import sources_of
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.stages.thresholds import Threshold
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError, ScopeError
@@ -118,6 +120,9 @@ class WorkspaceContextBuilder:
         tokenizer: What counts tokens; see `EngineConfig`.
         timeout_seconds: One deadline for all collectors.
 
+    Attributes:
+        engine: The `ContextEngine` behind it, with the configured budget.
+
     Raises:
         ConfigError: There are no permissions, or an argument is wrong.
     """
@@ -147,7 +152,7 @@ class WorkspaceContextBuilder:
         self._settings = {"tokenizer": tokenizer, "timeout_seconds": timeout_seconds}
         # One engine for each budget, so that what an engine remembers of questions outlives one answer.
         self._engine = lru_cache(maxsize=_ENGINES)(self._new_engine)
-        self._engine(config.token_budget, ())
+        self.engine = self._engine(config.token_budget, ())
 
     def build(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
         """Return the context for a request.
@@ -233,12 +238,14 @@ class WorkspaceContextBuilder:
 
     def _new_engine(self, budget: TokenBudget, more: Sequence[str]) -> ContextEngine:
         weights = {SIGNAL_OF.get(name, name): weight for name, weight in self.config.weights.items()}
+        near = self.config.collectors.semantic
         return ContextEngine(
             sources=self._sources,
             journal=self.journal,
             budget=Budget(tokens=budget.total, shares=budget.shares(), minimum_cut=MINIMUM_CUT),
             weights=weights,
             signals=SIGNALS,
+            thresholds={"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
             titles={**TITLES, **{name: TITLES_IF_ASKED[name] for name in more}},
             **SETTINGS,
             **self.config.truncation.settings(),
@@ -258,7 +265,10 @@ def _request(query: str | WorkspaceRequest, fields: Mapping[str, Any]) -> Worksp
 
 
 def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
-    system = [Message(role="system", text=request.system)] if request.system else []
+    preferences = request.user.preferences
+    told = "\n".join(f"- {name}: {value}" for name, value in preferences.items())
+    texts = [request.system, f"The user's preferences:\n{told}" if told else ""]
+    system = [Message(role="system", text=text) for text in texts if text]
     return (*system, *(Message.of(message) for message in request.conversation_history))
 
 

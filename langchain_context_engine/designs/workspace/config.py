@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from langchain_context_engine.designs.workspace.request import TokenBudget
-from langchain_context_engine.text.truncate import TRUNCATORS, Count, Truncator
+from langchain_context_engine.text.asking import AtLeast
+from langchain_context_engine.text.truncate import TRUNCATORS
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 from langchain_context_engine.values.freeze import set_fields
 from langchain_context_engine.writing.compact import resolve_compactor
@@ -38,11 +39,21 @@ class FocusSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSettings:
-    """How many hits, and how similar at least (0–1)."""
+    """How many hits, and how similar: at least what share of the best three hits' similarity (0–1).
+
+    As a similarity, .6 is one embedder's; of another the best hits are at .3, and nothing would pass.
+
+    Attributes:
+        enabled: Whether it is asked.
+        top_k: Hits at most.
+        min_threshold: The share of the best.
+        min_similarity: And at least this similarity, 0–1; 0 is none.
+    """
 
     enabled: bool = True
     top_k: int = 15
     min_threshold: float = 0.6
+    min_similarity: float = 0.0
 
     def __post_init__(self) -> None:
         _check(self)
@@ -140,24 +151,6 @@ class ContextConfig:
             if name not in WEIGHTS:
                 raise UnknownNameError("signal of a workspace", name, WEIGHTS)
         set_fields(self, weights=dict(self.weights))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AtLeast:
-    """A truncator whose result is left out where it would be very short.
-
-    Attributes:
-        truncator: What cuts.
-        characters: Below so many the result is "".
-    """
-
-    truncator: Truncator
-    characters: int
-
-    def __call__(self, text: str, allowance: int, count: Count) -> str:
-        """Return the cut text, or ""."""
-        cut = self.truncator(text, allowance, count)
-        return cut if len(cut) >= self.characters else ""
 
 
 def _check(settings: Any) -> None:

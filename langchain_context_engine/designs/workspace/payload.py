@@ -25,8 +25,9 @@ class ContextItem:
         relevance: Its collector's own claim, 0–1.
         score: What it was sorted by, 0–1.
         is_truncated: It was cut.
-        page_title: The page it lies on, "" where that is not known.
-        path: Titles from the top to it, where its metadata state them.
+        page_title: The title of the page it lies on, "" where that is not known.
+        path: The breadcrumb: names from the top of the tree to it, titles or first lines; or what its
+            metadata state under `path`.
         last_modified: When it was last changed.
     """
 
@@ -63,6 +64,7 @@ class PayloadMetadata:
         collectors_used: The collectors that were asked.
         blocks_included: Blocks in the text; messages and system prompts are none.
         blocks_considered: Blocks that were ranked.
+        remaining_budget: Tokens that are left of the budget.
     """
 
     total_tokens: int
@@ -72,6 +74,7 @@ class PayloadMetadata:
     collectors_used: tuple[str, ...]
     blocks_included: int
     blocks_considered: int
+    remaining_budget: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ def payload_of(
         collectors_used=context.request.sources or (),
         blocks_included=sum(key[0] == store for key in passages),
         blocks_considered=sum(candidate.source == store for candidate in context.candidates),
+        remaining_budget=max(0, context.budget - context.tokens),
     )
     return ContextPayload(sections=sections, metadata=metadata, serialized=context.text, context=context)
 
@@ -157,7 +161,7 @@ def problems_of(payload: ContextPayload, count: Callable[[str], int]) -> Context
 def _item(passage: Passage) -> ContextItem:
     candidate = passage.ranked.candidate
     metadata: Mapping[str, Any] = candidate.metadata
-    path = metadata.get("path") or ()
+    stated = metadata.get("path") or metadata.get("breadcrumb") or ()
     return ContextItem(
         block_id=candidate.id,
         block_type=candidate.kind,
@@ -166,6 +170,6 @@ def _item(passage: Passage) -> ContextItem:
         score=passage.ranked.score,
         is_truncated=passage.is_truncated,
         page_title=str(metadata.get("page_title") or ""),
-        path=tuple(map(str, path)) if isinstance(path, (list, tuple)) else (str(path),),
+        path=tuple(map(str, stated)) if isinstance(stated, (list, tuple)) else (str(stated),),
         last_modified=read_instant(candidate.created_at),
     )

@@ -35,6 +35,7 @@ class User:
     Attributes:
         id: Whose edits and views count.
         attributes: Whatever the builder's `permissions` reads: groups, workspaces, …
+        preferences: What the user likes, name → value: shown in the section of system prompts.
 
     Raises:
         ConfigError: The id is empty.
@@ -42,11 +43,12 @@ class User:
 
     id: str
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    preferences: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise ConfigError(f"a user needs an id, a non-empty string, got {self.id!r}")
-        set_fields(self, attributes=dict(self.attributes))
+        set_fields(self, attributes=dict(self.attributes), preferences=dict(self.preferences))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

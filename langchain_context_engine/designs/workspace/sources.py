@@ -76,18 +76,24 @@ def _timely(source: Any) -> AdaptedSource:
 
 
 def _semantic(collection: Any, embeddings: Any, settings: CollectorSettings) -> AdaptedSource:
-    """Return the search: the nearest blocks that are similar enough, placed in the tree."""
+    """Return the search: the nearest blocks, placed in the tree; which are near enough the engine tells."""
     blocks = Blocks(collection)
-    top_k, least = settings.semantic.top_k, settings.semantic.min_threshold
+    top_k = settings.semantic.top_k
 
     def ask(request: ContextRequest) -> ContextRequest:
         return replace(within_time(request), limit=top_k)
 
     def keep(candidate: Candidate) -> bool:
-        return candidate.relevance >= least
+        # A store fills up its answer with what has nothing in common with the question.
+        return candidate.relevance > 0
+
+    def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+        # The similarity stays known where another collector finds the block too, with a claim of its own.
+        similar = [replace(candidate, claims={"dense": candidate.relevance}) for candidate in found]
+        return blocks.placed(similar, request)
 
     search = ChromaSource(collection, embeddings=embeddings, hybrid=False)
-    return AdaptedSource(search, name="semantic", ask=ask, keep=keep, shape=blocks.placed)
+    return AdaptedSource(search, name="semantic", ask=ask, keep=keep, shape=shape)
 
 
 def _messages(name: str, *, is_system: bool) -> AdaptedSource:
