@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
 _ABOVE = frozenset({"comment", "line_comment", "block_comment", "attribute_item", "decorator"})
-_COMMENT_MARKS = re.compile(r"^[ \t]*(?:/\*+|\*+/|\*|///?!?|//!|#+)[ \t]?|[ \t]*\*+/[ \t]*$", re.MULTILINE)
-_OPENING = re.compile(r"(?: |=>|[{:;=])+$")
+_COMMENT_MARKS = re.compile(
+    r"^[ \t]*+(?:/\*+|\*+/|\*|///?!?|//!|#+)[ \t]?|(?:(?<![ \t])[ \t]++|(?<!\*))\*++/[ \t]*+$", re.MULTILINE
+)
+_OPENING = re.compile(r"(?<![ {:;=])(?<!=>)(?: |=>|[{:;=])++$")
 _VALUE_FUNCTIONS = frozenset({"arrow_function", "function_expression"})
 _NAMES = frozenset(
     {
