@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from langchain_context_engine.values.errors import ConfigError
@@ -11,7 +12,14 @@ from langchain_context_engine.values.errors import ConfigError
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
 T = TypeVar("T")
 
-_PLAIN = {int, float, bool, type(None)}
+DEEPEST, MOST_VALUES = 50, 100_000
+"""How deep values may be nested, and how many there may be, in metadata, a filter or a scope."""
+
+UNREADABLE = "…"
+"""Stands in a record's metadata where something was that cannot be read."""
+
+_LARGEST = 2**1023
+_PLAIN = {float, bool, type(None)}
 
 
 def clean_text(text: str) -> str:
@@ -35,40 +43,110 @@ def is_blank(text: str) -> bool:
     return _BLANK.match(text) is not None
 
 
-def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = False) -> dict[str, Any]:
     """Return a copy with clean strings, lists and mappings within it copied too; None is empty.
 
+    Numpy's scalars and arrays become Python's own numbers and lists.
+
+    Args:
+        value: What is copied.
+        name: What an error calls it.
+        cuts: Put `UNREADABLE` in the place of what nobody could walk through, print or count with (values
+            deeper than `DEEPEST`, beyond `MOST_VALUES`, whole numbers beyond a float's range), so that a
+            record with such a value is still a record; otherwise they are refused.
+
     Raises:
-        ConfigError: The value is no mapping.
+        ConfigError: The value is no mapping, or something in it is refused.
     """
     if value is None:
         return {}
     if type(value) is not dict and not isinstance(value, Mapping):
         msg = f"{name} must be a mapping, got {type(value).__name__}"
         raise ConfigError(msg)
-    return _copied(value)
+    if _is_flat(value):
+        return dict(value)
+    return _Copier(name, cuts=cuts).mapping(value, 1)
 
 
-def _copied(value: Mapping[Any, Any]) -> dict[Any, Any]:
+def _is_flat(value: Mapping[Any, Any]) -> bool:
+    """Tell whether a plain copy will do; a question makes hundreds."""
     for k, v in value.items():
-        # Of plain values a plain copy will do; a question makes hundreds.
-        if not (type(k) is str and k.isascii() and (type(v) in _PLAIN or (type(v) is str and v.isascii()))):
-            return {clean_text(k) if isinstance(k, str) else k: _copy(v) for k, v in value.items()}
-    return dict(value)
+        if not (type(k) is str and k.isascii()):
+            return False
+        kind = type(v)
+        if kind is str:
+            if not v.isascii():
+                return False
+        elif kind is int:
+            if not -_LARGEST < v < _LARGEST:
+                return False
+        elif kind not in _PLAIN:
+            return False
+    return True
 
 
-def _copy(value: Any) -> Any:
-    """Return a value that nobody else can change through the mapping it came in."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, Mapping):
-        return _copied(value)
-    # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
-    if type(value) in {list, tuple, set}:
-        return type(value)(_copy(item) for item in value)
-    return value
+class _Copier:
+    """Copies values that nobody else can change through the mapping they came in, within bounds."""
+
+    def __init__(self, name: str, *, cuts: bool) -> None:
+        self._name = name
+        self._cuts = cuts
+        self._left = MOST_VALUES
+
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        copied = {}
+        for k, v in value.items():
+            if self._left <= 0:
+                self._unreadable(f"has more than {MOST_VALUES:,} values")
+                break
+            copied[clean_text(k) if isinstance(k, str) else k] = self._copy(v, depth)
+        return copied
+
+    def _copy(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        kind = type(value)
+        if isinstance(value, str):
+            return clean_text(value)
+        if kind in _PLAIN:
+            return value
+        if isinstance(value, int):
+            return value if -_LARGEST < value < _LARGEST else self._unreadable("has a number that is too large")
+        if hasattr(value, "dtype") and hasattr(value, "tolist"):  # numpy's
+            return self._copy(value.tolist(), depth)
+        # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
+        if kind not in {list, tuple, set} and not isinstance(value, Mapping):
+            return value
+        if depth >= DEEPEST:
+            return self._unreadable(f"is nested deeper than {DEEPEST}")
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth + 1)
+        return kind(self._items(value, depth + 1))
+
+    def _items(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
+        for item in items:
+            if self._left <= 0:
+                self._unreadable(f"has more than {MOST_VALUES:,} values")
+                return
+            yield self._copy(item, depth)
+
+    def _unreadable(self, why: str) -> str:
+        if not self._cuts:
+            msg = f"{self._name} {why}"
+            raise ConfigError(msg)
+        return UNREADABLE
+
+
+def quoted(value: object) -> str:
+    """Return a value as an error may quote it: at most 100 characters, whatever it is.
+
+    Example:
+        >>> quoted("soon"), quoted([[[[[[[[1]]]]]]]])
+        ("'soon'", '[[[[[[...]]]]]]')
+    """
+    try:
+        return reprlib.repr(value)[:100]
+    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
+        return f"<{type(value).__name__}>"
 
 
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:

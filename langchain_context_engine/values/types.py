@@ -50,7 +50,8 @@ class Candidate:
             `phrase` BM25 scores), comparable over all sources of an engine; rank fuses them.
         created_at: When; aware after construction. ISO strings and epochs are read, the unreadable
             is None.
-        metadata: The record's own metadata, copied.
+        metadata: The record's own metadata, copied; None is none. What nobody could read (nested deeper
+            than 50, a whole number beyond a float's range) is `…` in it.
         provenance: Names of the sources that offered it, in the engine's order.
         neighbours: Ids in the same source that stand directly before and after it.
         position: (group, order) for reading order, or None.
@@ -83,8 +84,8 @@ class Candidate:
             set_fields(self, created_at=read_instant(self.created_at))
         set_fields(
             self,
-            claims=copy_mapping(self.claims, "claims"),
-            metadata=copy_mapping(self.metadata, "metadata"),
+            claims=copy_mapping(self.claims, "claims", cuts=True),
+            metadata=copy_mapping(self.metadata, "metadata", cuts=True),
             provenance=tuple(self.provenance),
             neighbours=tuple(self.neighbours),
         )

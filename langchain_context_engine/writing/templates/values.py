@@ -65,6 +65,6 @@ def _number(value: object, *, decimals: int) -> str:
         return ""
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""
     return f"{min(max(number, 0.0), 1.0):.{decimals}f}" if math.isfinite(number) else ""
