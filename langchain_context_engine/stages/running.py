@@ -1,4 +1,4 @@
-"""Running what sources do in threads of their own: at once, under a deadline, and not again while it hangs."""
+"""Running what sources do in threads of their own: at once, under a deadline, not again while it hangs."""
 
 from __future__ import annotations
 

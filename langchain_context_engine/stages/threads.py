@@ -18,7 +18,7 @@ from typing import Any
 __all__ = ["is_ending", "linger", "rest", "start"]
 
 PATIENCE_SECONDS = 5.0
-"""How long the end of a program waits for all threads together; between two looks at `is_ending` less passes."""
+"""How long a program's end waits for all threads together; between two looks at `is_ending` less passes."""
 
 
 class _Threads:
@@ -46,7 +46,7 @@ def start(target: Callable[..., object], *args: Any, name: str) -> threading.Thr
             msg = "the program ends"
             raise RuntimeError(msg)
         if not _threads.is_watched:
-            # With the first thread, so that it runs before what libraries registered while they were imported.
+            # With the first thread, so that it runs before what libraries registered when imported.
             _threads.is_watched = True
             atexit.register(_end)
         # Under the lock, so that the end never meets a thread that has not begun.

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any, TypeVar
+from uuid import UUID
 
 from langchain_context_engine.values.errors import ConfigError
 
@@ -46,7 +50,7 @@ def is_blank(text: str) -> bool:
 def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = False) -> dict[str, Any]:
     """Return a copy with clean strings, lists and mappings within it copied too; None is empty.
 
-    Numpy's scalars and arrays become Python's own numbers and lists.
+    What is data by another name becomes that: numpy's scalars and arrays, enums, paths, UUIDs, decimals.
 
     Args:
         value: What is copied.
@@ -85,6 +89,19 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
     return True
 
 
+def _as_data(value: Any) -> Any:
+    """Return what is data by another name as that data."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (PurePath, UUID)):
+        return str(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        return value.tolist()
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
 class _Copier:
     """Copies values that nobody else can change through the mapping they came in, within bounds."""
 
@@ -104,16 +121,17 @@ class _Copier:
 
     def _copy(self, value: Any, depth: int) -> Any:
         self._left -= 1
-        kind = type(value)
-        if isinstance(value, str):
-            return clean_text(value)
-        if kind in _PLAIN:
+        if type(value) in _PLAIN:
             return value
+        value = _as_data(value)
+        if isinstance(value, str):
+            return clean_text(str.__str__(value))
         if isinstance(value, int):
-            return value if -_LARGEST < value < _LARGEST else self._unreadable("has a number that is too large")
-        if hasattr(value, "dtype") and hasattr(value, "tolist"):  # numpy's
-            return self._copy(value.tolist(), depth)
+            return (
+                value if -_LARGEST < value < _LARGEST else self._unreadable("has a number that is too large")
+            )
         # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
+        kind = type(value)
         if kind not in {list, tuple, set} and not isinstance(value, Mapping):
             return value
         if depth >= DEEPEST:
@@ -154,6 +172,18 @@ def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def checked_names(values: Iterable[Any], name: str) -> tuple[str, ...]:
+    """Return names as a tuple.
+
+    Raises:
+        ConfigError: They are no list of strings.
+    """
+    if type(values) in {tuple, list} and all(isinstance(value, str) for value in values):
+        return tuple(values)
+    msg = f"{name} must be a list of strings, got {type(values).__name__}"
+    raise ConfigError(msg)
 
 
 def set_fields(instance: object, **values: object) -> None:

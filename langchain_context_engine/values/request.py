@@ -230,7 +230,11 @@ def _check_count(name: str, value: object) -> None:
 def _check_fraction(name: str, value: object) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_LARGEST_COUNT < value < _LARGEST_COUNT:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not -_LARGEST_COUNT < value < _LARGEST_COUNT
+    ):
         msg = f"{name} must be a number from 0 to 1, got {quoted(value)}"
         raise ConfigError(msg)
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.freeze import clean_text, copy_mapping, set_fields
+from langchain_context_engine.values.freeze import checked_names, clean_text, copy_mapping, set_fields
 from langchain_context_engine.values.request import ContextRequest, Message
 from langchain_context_engine.values.verdicts import Reason, Status, Verdict
 
@@ -86,8 +86,8 @@ class Candidate:
             self,
             claims=copy_mapping(self.claims, "claims", cuts=True),
             metadata=copy_mapping(self.metadata, "metadata", cuts=True),
-            provenance=tuple(self.provenance),
-            neighbours=tuple(self.neighbours),
+            provenance=checked_names(self.provenance, "provenance"),
+            neighbours=checked_names(self.neighbours, "neighbours"),
         )
 
     @property

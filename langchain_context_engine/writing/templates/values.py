@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 
 from langchain_context_engine.values.types import Candidate
 
 __all__ = ["passage_values", "title_of"]
+
+_TOLD = (str, int, float, date, type(None))
 
 
 def passage_values(
@@ -55,6 +58,11 @@ def _line(value: object) -> str:
     """Return a value on one line, so that it cannot leave the place it is shown in."""
     if value is None:
         return ""
+    if not isinstance(value, _TOLD) and not (
+        isinstance(value, (list, tuple)) and all(isinstance(v, _TOLD) for v in value)
+    ):
+        # As a trace keeps it: what an object says of itself may differ from run to run.
+        return f"<{type(value).__module__}.{type(value).__qualname__}>"
     text = str(value)
     return text if text.isprintable() else " ".join(text.split())
 
