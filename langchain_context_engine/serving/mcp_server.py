@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field
 from langchain_context_engine.answering.cited import list_citations
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
+from langchain_context_engine.langchain.plain import NOT_ASKED
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest
 
@@ -153,7 +154,7 @@ def _told(error: ContextEngineError) -> str:
     if isinstance(error, ConfigError):
         return "the question could not be asked this way"
     if isinstance(error, AllSourcesFailedError):
-        return "no source could be asked; try again"
+        return NOT_ASKED
     return "the context could not be built"
 
 

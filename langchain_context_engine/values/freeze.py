@@ -16,7 +16,7 @@ from langchain_context_engine.values.errors import ConfigError
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
 T = TypeVar("T")
 
-DEEPEST, MOST_VALUES = 50, 100_000
+DEEPEST, MOST_VALUES = 50, 10_000
 """How deep values may be nested, and how many there may be, in metadata, a filter or a scope."""
 
 UNREADABLE = "…"
@@ -89,7 +89,7 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
     return True
 
 
-def _as_data(value: Any) -> Any:
+def as_data(value: Any) -> Any:
     """Return what is data by another name as that data."""
     if isinstance(value, Enum):
         return value.value
@@ -123,7 +123,7 @@ class _Copier:
         self._left -= 1
         if type(value) in _PLAIN:
             return value
-        value = _as_data(value)
+        value = as_data(value)
         if isinstance(value, str):
             return clean_text(str.__str__(value))
         if isinstance(value, int):

@@ -158,8 +158,8 @@ class ContextRequest:
             vector=_vector(self.vector),
             scope=copy_mapping(self.scope, "scope"),
             where=copy_mapping(self.where, "where"),
-            kinds=None if self.kinds is None else _items("kinds", self.kinds),
-            sources=None if self.sources is None else _items("sources", self.sources),
+            kinds=None if self.kinds is None else _names("kinds", self.kinds),
+            sources=None if self.sources is None else _names("sources", self.sources),
             history=tuple(map(_message, _items("history", self.history))),
             pinned=_items("pinned", self.pinned),
             excluded=_items("excluded", self.excluded),
@@ -191,6 +191,16 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
         msg = f"{name} must be a list, got {type(value).__name__}"
         raise ConfigError(msg)
     return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    items = _items(name, value)
+    for item in items:
+        if not isinstance(item, str):
+            hint = "; what is asked is given to ContextEngine(sources=…)" if name == "sources" else ""
+            msg = f"{name} of a request are names, got {type(item).__name__}{hint}"
+            raise ConfigError(msg)
+    return items
 
 
 def _walked(name: str, value: Iterable[Any]) -> list[Any]:

@@ -13,7 +13,13 @@ from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.freeze import checked_names, clean_text, copy_mapping, set_fields
+from langchain_context_engine.values.freeze import (
+    as_data,
+    checked_names,
+    clean_text,
+    copy_mapping,
+    set_fields,
+)
 from langchain_context_engine.values.request import ContextRequest, Message
 from langchain_context_engine.values.verdicts import Reason, Status, Verdict
 
@@ -80,6 +86,8 @@ class Candidate:
             set_fields(self, text="")
         if self.relevance is None:
             set_fields(self, relevance=0.0)
+        elif type(self.relevance) is not float:
+            set_fields(self, relevance=as_data(self.relevance))
         if self.created_at is not None:
             set_fields(self, created_at=read_instant(self.created_at))
         set_fields(
