@@ -9,6 +9,7 @@ import typer
 
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.inspect import require_free
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
     CollectionsOption,
@@ -56,6 +57,7 @@ def serve(
         **read_settings(settings, weights),
     )
     token = os.environ.get(TOKEN_VARIABLE, "")
+    require_free(host, port, "the server")
     output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
     try:
         run(

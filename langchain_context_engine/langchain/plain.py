@@ -12,7 +12,7 @@ from langchain_context_engine.values.errors import AllSourcesFailedError, Config
 __all__ = ["NOT_ASKED", "check_failure_option", "plain"]
 
 NOT_ASKED = (
-    "No source could be asked just now, so nothing is known for this question. "
+    "Nothing is known for this question just now: no source could be asked. "
     "Say so instead of guessing; it may work again in a moment."
 )
 """What a model is told where every source failed; the same by tool, middleware and MCP."""

@@ -17,6 +17,7 @@ from langchain_context_engine.answering.cited import list_citations
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
 from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.serving.strict_tools import own_version, refuse_unknown_arguments
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest
 
@@ -89,7 +90,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
 
     fixed = ContextRequest(**check_options(bound))
     contexts = _Contexts()
-    server = MCPServer(name, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer(name, instructions=_INSTRUCTIONS, log_level="WARNING", version=own_version())
 
     @server.tool()
     async def get_context(
@@ -127,6 +128,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
             raise ToolError("no such candidate: no source offered it for that question")
         return context.explain(key)
 
+    refuse_unknown_arguments(server)
     return server
 
 
