@@ -29,6 +29,7 @@ from langchain_context_engine.text.truncate import TRUNCATORS, extractive, keep_
 from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import clean_text, copy_mapping
 from langchain_context_engine.values.registry import Registry
 from langchain_context_engine.values.settings import as_config_error, describe, is_function, missing_part
 from langchain_context_engine.writing.citations import CITATION_STYLES
@@ -94,7 +95,7 @@ class EngineConfig(BaseModel):
     templates: Mapping[str, Any] = {}
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()
-    timeout_seconds: float = Field(default=2.0, gt=0, allow_inf_nan=False)
+    timeout_seconds: float = Field(default=2.0, gt=0, le=86_400, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
     truncator: Any = "extractive"
@@ -128,6 +129,11 @@ class EngineConfig(BaseModel):
     def _read_keys(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
 
+    @field_validator("titles", "empty_section", "notes", "closing")
+    @classmethod
+    def _clean(cls, value: Any) -> Any:
+        return clean_text(value) if isinstance(value, str) else copy_mapping(value, "titles and notes")
+
     @field_validator("budget", mode="before")
     @classmethod
     def _read_budget(cls, value: Any) -> Budget:
@@ -138,9 +144,9 @@ class EngineConfig(BaseModel):
     @field_validator("scope_keys")
     @classmethod
     def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(value):
-            raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
-        return value
+        if all(value):
+            return value
+        raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
 
     @model_validator(mode="after")
     def _resolve_names(self) -> EngineConfig:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
@@ -152,7 +153,8 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     Raises:
         ConfigError: No candidate of this context has that key, or several have that id.
     """
-    found = rows(context, _ranking(context))
+    with reading(context):
+        found = rows(context, _ranking(context))
     if key is not None:
         return _one(context, _pick(found, key))
     head = (

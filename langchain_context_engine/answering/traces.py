@@ -10,6 +10,7 @@ from typing import Any
 from langchain_context_engine.answering.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Key, Passage, Ranked, Status
@@ -40,7 +41,8 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
     """
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     request, config = _changed(context, engine, changed_settings)
-    return _built(context, request, config, config.parts())
+    with reading(context):
+        return _built(context, request, config, config.parts())
 
 
 def replay_ranked(
@@ -59,8 +61,9 @@ def replay_ranked(
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     request, config = _changed(context, engine, changed_settings)
     parts = config.parts()
-    ordered = order(context.candidates, request, parts)
-    return _built(context, request, config, parts, ordered), ordered.items
+    with reading(context):
+        ordered = order(context.candidates, request, parts)
+        return _built(context, request, config, parts, ordered), ordered.items
 
 
 def _built(

@@ -78,10 +78,7 @@ class Journal:
         self._writer = BackgroundWriter(
             self._write, name=str(self.path), capacity=capacity, on_idle=self._file.tidy
         )
-        with self._file.reading() as connection:
-            self._scope_key = bytes(
-                connection.execute("SELECT value FROM secrets WHERE name = 'scope'").fetchone()[0]
-            )
+        self._scope_key = tables.read_secret(self._file)
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -112,10 +109,11 @@ class Journal:
 
         Args:
             context: The whole of it is kept, candidates included.
-            at: When it was made; by default now.
+            at: When it was made, as `read_instant` reads it; by default, and where it is no date, now.
         """
         trace_id = uuid.uuid4().hex
-        self._writer.put((trace_id, time.time() if at is None else at.timestamp(), context))
+        instant = read_instant(at)
+        self._writer.put((trace_id, time.time() if instant is None else instant.timestamp(), context))
         return trace_id
 
     def touch(self, keys: Iterable[Key]) -> None:

@@ -157,7 +157,7 @@ def body_of(connection: sqlite3.Connection, trace_id: str) -> Context | None:
         return None
     try:
         data = json.loads(zlib.decompress(found[0]))
-    except (zlib.error, ValueError) as error:
+    except (zlib.error, ValueError, RecursionError) as error:
         msg = f"trace {trace_id} is damaged: {error}"
         raise ConfigError(msg) from error
     return context_from_dict(data)

@@ -13,6 +13,9 @@ from langchain_context_engine.values.freeze import is_blank, with_fields
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
 
+MOST_TEXT = 1_000_000
+"""So many characters of one candidate's text are looked at: what it may cost is bounded."""
+
 _LARGEST = 2.0**1023
 _PLAIN = {str, int, float, bool, type(None)}
 
@@ -59,6 +62,18 @@ def admit(
                 continue
             own.add(key)
             offered = _clamped(candidate, name)
+            if len(offered.text) > MOST_TEXT:
+                changed.append(
+                    _decision(
+                        stage,
+                        key,
+                        Verdict.CHANGED,
+                        Reason.SHORTENED,
+                        characters=len(offered.text),
+                        most=MOST_TEXT,
+                    )
+                )
+                offered = with_fields(offered, text=offered.text[:MOST_TEXT])
             if offered.relevance != candidate.relevance:
                 changed.append(
                     _decision(stage, key, Verdict.CHANGED, Reason.CLAMPED, given=candidate.relevance)
