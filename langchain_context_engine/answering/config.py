@@ -29,7 +29,7 @@ from langchain_context_engine.text.truncate import TRUNCATORS, extractive, keep_
 from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text, copy_mapping
+from langchain_context_engine.values.freeze import copy_mapping
 from langchain_context_engine.values.registry import Registry
 from langchain_context_engine.values.settings import as_config_error, describe, is_function, missing_part
 from langchain_context_engine.writing.citations import CITATION_STYLES
@@ -49,14 +49,14 @@ class EngineConfig(BaseModel):
 
     Attributes:
         budget: Tokens, or a `Budget`; None is 2000.
-        weights: Signal → weight; replaces the defaults (a name not given weighs 0) and is scaled to sum
-            to 1. None: relevance alone, and recency where the question asks for the latest.
+        weights: Signal → weight, scaled to sum to 1; a name not given weighs 0. None: relevance alone,
+            and recency where the question asks for the latest.
         signals: Your own signals by name.
         template: A template's name, or a `Template`.
         templates: Your own templates by name.
         tokenizer: "auto", an encoding, a model, "estimate", any `text -> int`, or a chat model.
         scope_keys: Metadata keys that every request's scope must name.
-        timeout_seconds: One deadline for all sources, from the start of collecting.
+        timeout_seconds: One deadline for all sources, from the start of collecting; a day at most.
         limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
             source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
         min_score: Candidates that score less are dropped; None keeps all.
@@ -132,7 +132,7 @@ class EngineConfig(BaseModel):
     @field_validator("titles", "empty_section", "notes", "closing")
     @classmethod
     def _clean(cls, value: Any) -> Any:
-        return clean_text(value) if isinstance(value, str) else copy_mapping(value, "titles and notes")
+        return copy_mapping({"": value}, "titles and notes")[""]
 
     @field_validator("budget", mode="before")
     @classmethod
