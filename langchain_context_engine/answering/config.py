@@ -159,9 +159,7 @@ class EngineConfig(BaseModel):
         """Return the built-in signals and this engine's own."""
         for name, signal in self.signals.items():
             if not callable(signal):
-                raise ConfigError(
-                    f"signals: {name!r} must be (candidates, request) -> floats, got {signal!r}"
-                )
+                raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
         return _with_own("signal", SIGNALS, self.signals)
 
     def registry_of_templates(self) -> Registry[Template]:
