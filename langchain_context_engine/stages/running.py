@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import itertools
+import os
 import queue
 import threading
 import time
@@ -50,6 +51,10 @@ class Overdue:
     """
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Know of no call: in a child process those threads do not run, and a held lock is never released."""
         self._lock = threading.Lock()
         self._calls: dict[int, tuple[object, list[Callable[[], bool]]]] = {}
 
@@ -71,6 +76,8 @@ class Overdue:
 
 
 OVERDUE = Overdue()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=OVERDUE.forget)
 
 
 def busy() -> SourceError:
