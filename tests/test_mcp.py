@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pytest
 from mcp import Client
 
@@ -168,3 +170,19 @@ def test_a_wrong_binding_is_refused_while_building():
         create_mcp_server(an_engine(), scop={})
     with pytest.raises(ConfigError):
         create_mcp_server(an_engine(), budget=-1)
+
+
+@pytest.mark.parametrize("argument", ["scope", "where", "budget"])
+async def test_an_argument_that_no_tool_knows_is_refused(argument):
+    """Point 10: a scope that was sent was ignored, as if it were heeded."""
+    async with a_client() as client:
+        result = await call(client, "get_context", query="invoices?", **{argument: {"user_id": "bob"}})
+        assert result.is_error
+        assert argument in text_of(result)
+        tools = (await client.list_tools()).tools
+        assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
+
+
+def test_the_servers_version_is_the_packages():
+    """C8."""
+    assert create_mcp_server(an_engine())._lowlevel_server.version == version("langchain-context-engine")

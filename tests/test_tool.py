@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
@@ -62,8 +64,9 @@ async def test_the_answer_is_the_text_with_the_context_as_artifact():
     for message in (a_tool().invoke(a_call(query="pay?")), await a_tool().ainvoke(a_call(query="pay?"))):
         assert isinstance(message, ToolMessage)
         assert message.content == "[1] Pay by card."
-        assert isinstance(message.artifact, Context)
-        assert message.artifact.citations == {"[1]": ("memories", "r1")}
+        assert Context.from_dict(json.loads(json.dumps(message.artifact))).citations == {
+            "[1]": ("memories", "r1")
+        }
     assert a_tool().invoke({"query": "pay?"}) == "[1] Pay by card."
 
 
@@ -86,7 +89,7 @@ def test_name_and_description_are_ours_to_choose():
 def test_an_empty_answer_says_so():
     message = a_tool(ListSource([])).invoke(a_call(query="pay?"))
     assert message.content == "No relevant content found."
-    assert message.artifact.text == ""
+    assert message.artifact["text"] == ""
 
 
 def test_a_wrong_binding_is_refused_when_built():
@@ -130,6 +133,6 @@ async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():
         result = await agent.ainvoke(question, config) if number else agent.invoke(question, config)
         message = next(m for m in result["messages"] if isinstance(m, ToolMessage))
         assert message.content == "[1] Pay by card."
-        assert message.artifact.passages[0].text == "Pay by card."
+        assert Context.from_dict(message.artifact).passages[0].text == "Pay by card."
         kept = next(m for m in agent.get_state(config).values["messages"] if isinstance(m, ToolMessage))
         assert kept.content == message.content

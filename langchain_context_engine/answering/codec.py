@@ -207,6 +207,8 @@ def _write_tagged(value: Any) -> Any:
         # A set's order changes with the hash seed; the same context must give the same bytes.
         return {"$": name, "items": items if name == "tuple" else sorted(items, key=repr)}
     if isinstance(value, (datetime, date)):
+        if value != value:  # noqa: PLR0124 - pandas' missing date
+            return None
         return {"$": "datetime" if isinstance(value, datetime) else "date", "value": value.isoformat()}
     if isinstance(value, (bytes, bytearray)):
         return {"$": "bytes", "value": base64.b64encode(value).decode()}
@@ -214,9 +216,8 @@ def _write_tagged(value: Any) -> Any:
         for name, kind in _named_types().items():
             if type(value) is kind:
                 return {"$": name, "value": write_fields(value)}
-    item = getattr(value, "item", None)
-    if callable(item) and getattr(value, "ndim", None) == 0:  # a numpy scalar
-        return _write_any(item())
+    if type(value).__module__ == "numpy" and value.ndim == 0:  # a numpy scalar
+        return _write_any(value.item())
     return f"<{type(value).__module__}.{type(value).__qualname__}>"
 
 

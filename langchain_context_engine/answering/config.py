@@ -32,6 +32,7 @@ from langchain_context_engine.text.truncate import TRUNCATORS, extractive, keep_
 from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import copy_mapping
 from langchain_context_engine.values.registry import Registry
 from langchain_context_engine.values.settings import as_config_error
 from langchain_context_engine.writing.citations import CITATION_STYLES
@@ -54,14 +55,14 @@ class EngineConfig(BaseModel):
 
     Attributes:
         budget: Tokens, or a `Budget`; None is 2000.
-        weights: Signal → weight; replaces the defaults (a name not given weighs 0), scaled to sum to 1.
-            None: relevance alone, and recency where the question asks for the latest.
+        weights: Signal → weight, scaled to sum to 1; a name not given weighs 0. None: relevance alone,
+            and recency where the question asks for the latest.
         signals: Your own signals by name.
         template: A template's name, or a `Template`.
         templates: Your own templates by name.
         tokenizer: "auto", an encoding, a model, "estimate", any `text -> int`, or a chat model.
         scope_keys: Metadata keys that every request's scope must name.
-        timeout_seconds: One deadline for all sources, from the start of collecting.
+        timeout_seconds: One deadline for all sources, from the start of collecting; a day at most.
         limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
             source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
         min_score: Candidates that score less are dropped; None keeps all.
@@ -104,7 +105,7 @@ class EngineConfig(BaseModel):
     templates: Mapping[str, Any] = {}
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()
-    timeout_seconds: float = Field(default=2.0, gt=0, allow_inf_nan=False)
+    timeout_seconds: float = Field(default=2.0, gt=0, le=86_400, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
     thresholds: Mapping[str, Any] = {}
@@ -153,6 +154,11 @@ class EngineConfig(BaseModel):
     def _read_keys(cls, value: Any) -> Any:
         return (value,) if isinstance(value, str) else value
 
+    @field_validator("titles", "empty_section", "notes", "closing")
+    @classmethod
+    def _clean(cls, value: Any) -> Any:
+        return copy_mapping({"": value}, "titles and notes")[""]
+
     @field_validator("budget", mode="before")
     @classmethod
     def _read_budget(cls, value: Any) -> Budget:
@@ -163,9 +169,9 @@ class EngineConfig(BaseModel):
     @field_validator("scope_keys")
     @classmethod
     def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(value):
-            raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
-        return value
+        if all(value):
+            return value
+        raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
 
     @model_validator(mode="after")
     def _resolve_names(self) -> EngineConfig:
@@ -178,9 +184,7 @@ class EngineConfig(BaseModel):
         """Return the built-in signals and this engine's own."""
         for name, signal in self.signals.items():
             if not callable(signal):
-                raise ConfigError(
-                    f"signals: {name!r} must be (candidates, request) -> floats, got {signal!r}"
-                )
+                raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
         return _with_own("signal", SIGNALS, self.signals)
 
     def registry_of_templates(self) -> Registry[Template]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
@@ -173,7 +174,8 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     Raises:
         ConfigError: No candidate of this context is called that, or several are.
     """
-    found = rows(context, _ranking(context))
+    with reading(context):
+        found = rows(context, _ranking(context))
     if key is not None:
         return _one(context, _pick(found, key, context))
     head = (

@@ -10,6 +10,7 @@ from typing import Any
 from langchain_context_engine.answering.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.plans import refit
 from langchain_context_engine.ranking.doubt import DOUBTS
 from langchain_context_engine.values.budget import Budget
@@ -45,7 +46,8 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
     if context.parts:
         return _refitted(context, engine, changed_settings)
     request, config = _changed(context, engine, changed_settings)
-    return _built(context, request, config, config.parts())
+    with reading(context):
+        return _built(context, request, config, config.parts())
 
 
 def replay_ranked(
@@ -67,8 +69,9 @@ def replay_ranked(
         return again, ranking(again, engine)
     request, config = _changed(context, engine, changed_settings)
     parts = config.parts()
-    ordered = order(context.candidates, request, parts)
-    return _built(context, request, config, parts, ordered), ordered.items
+    with reading(context):
+        ordered = order(context.candidates, request, parts)
+        return _built(context, request, config, parts, ordered), ordered.items
 
 
 def _refitted(trace: Context, engine: Any, changes: Mapping[str, Any]) -> Context:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,8 @@ from langchain_context_engine.commands.options import DEFAULT_STORE, EmbeddingsO
 from langchain_context_engine.commands.store import Store
 
 _REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
-_EXTRAS = {
-    "local": ("wordllama", "quicktok-v1"),
-    "openai": ("openai",),
-    "inspector": ("streamlit",),
-    "agents": ("langchain",),
-    "server": ("starlette", "uvicorn"),
-    "mcp": ("mcp",),
-    "code": ("tree-sitter", "tree-sitter-language-pack"),
-}
+_EXTRAS = ("local", "openai", "inspector", "agents", "server", "mcp", "code")
+_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*+)[^;]*+;.*?\bextra\s*+==\s*+['\"]([\w-]++)['\"]")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""
@@ -52,14 +46,24 @@ def _installed() -> Iterator[Finding]:
     missing = [name for name, number in found.items() if number is None]
     told = ", ".join(f"{name} {number or 'missing'}" for name, number in found.items())
     yield "libraries", told, not missing
-    for extra, names in _EXTRAS.items():
-        numbers = {name: _version(name) for name in names}
+    for extra in _EXTRAS:
+        numbers = {name: _version(name) for name in packages_of(extra)}
         if None in numbers.values():
             told = f'not installed: pip install "langchain-context-engine[{extra}]"'
         else:
             told = ", ".join(f"{name} {number}" for name, number in numbers.items())
         # An extra that is not wanted is no fault.
         yield f"extra {extra}", told, True
+
+
+def packages_of(extra: str) -> list[str]:
+    """Return what an extra holds, as the package itself says it; nothing where it is not installed."""
+    try:
+        stated = requires("langchain-context-engine") or []
+    except PackageNotFoundError:
+        return []
+    read = (_REQUIREMENT.match(requirement) for requirement in stated)
+    return [found[1] for found in read if found is not None and found[2] == extra]
 
 
 def _tokenizer() -> Finding:

@@ -51,21 +51,27 @@ def open_inspector(
         raise CommandFailedError(
             'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
         )
-    _require_free(port)
+    require_free(ADDRESS, port, "the inspector")
     output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")
     raise typer.Exit(run(journal, trace, port=port, opens_browser=opens_browser and _has_a_screen()))
 
 
-def _require_free(port: int) -> None:
-    with socket.socket() as probe:
-        if sys.platform != "win32":  # There it would share a port that is taken.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((ADDRESS, port))
-        except OSError as error:
-            raise CommandFailedError(
-                f"the inspector cannot listen on {ADDRESS}:{port} ({error.strerror}); give it another: --port"
-            ) from error
+def require_free(host: str, port: int, what: str) -> None:
+    """Check that an address can be listened at, before anybody is told that it is.
+
+    Raises:
+        CommandFailedError: It is taken, or is none of this machine's.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            if sys.platform != "win32":  # There it would share a port that is taken.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise CommandFailedError(
+            f"{what} cannot listen on {host}:{port} ({error.strerror}); give it another: --port"
+        ) from error
 
 
 def _has_a_screen() -> bool:

@@ -10,6 +10,7 @@ import typer
 
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.inspect import require_free
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
     CollectionsOption,
@@ -78,6 +79,7 @@ def serve(
     else:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     token = os.environ.get(TOKEN_VARIABLE, "")
+    require_free(host, port, "the server")
     output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
     try:
         run(service, host=host, port=port, scope=allowed, tokens={token: {}} if token else None)

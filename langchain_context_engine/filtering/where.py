@@ -16,6 +16,7 @@ from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.values.freeze import quoted
 
 DATE_KEY = "created_at"
 """The key whose values are always instants, however they are written."""
@@ -164,7 +165,7 @@ def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
 
 def _read_entry(key: Any, value: Any) -> Filter:
     if not isinstance(key, str):
-        msg = f"a filter's keys are strings, got {key!r}"
+        msg = f"a filter's keys are strings, got {quoted(key)}"
         raise ConfigError(msg)
     if key == "$not":
         return Not(read_where(value))
@@ -193,7 +194,7 @@ def _read_test(key: str, operator: Any, operand: Any) -> Filter:
         return Not(_read_test(key, _OPPOSITES[operator], operand))
     if operator == "$exists":
         if not isinstance(operand, bool):
-            msg = f"$exists of {key!r} takes True or False, got {operand!r}"
+            msg = f"$exists of {key!r} takes True or False, got {quoted(operand)}"
             raise ConfigError(msg)
         return Condition(key, "$exists") if operand else Not(Condition(key, "$exists"))
     operand = _plain(operand)
@@ -211,7 +212,7 @@ def _equal_to_any(key: str, operator: str, values: tuple[Any, ...]) -> Filter:
     scalars = tuple(value for value in values if value is not None and not isinstance(value, date))
     for value in scalars:
         if not _is_scalar(value):
-            msg = f"{operator} of {key!r} takes strings, numbers, booleans or dates, got {value!r}"
+            msg = f"{operator} of {key!r} takes strings, numbers, booleans or dates, got {quoted(value)}"
             raise ConfigError(msg)
     if operator == "$contains":
         return Condition(key, "$contains", scalars)
@@ -229,7 +230,7 @@ def _bound(key: str, operator: str, operand: Any) -> Any:
         return operand
     instant = None if isinstance(operand, bool) else read_instant(operand)
     if instant is None:
-        msg = f"{operator} of {key!r} takes a number or a date, got {operand!r}"
+        msg = f"{operator} of {key!r} takes a number or a date, got {quoted(operand)}"
         raise ConfigError(msg)
     return instant
 

@@ -33,7 +33,8 @@ _ABOVE = frozenset(
     {"comment", "line_comment", "block_comment", "attribute_item", "decorator", "multiline_comment"}
 )
 _COMMENT_MARKS = re.compile(
-    r"^[ \t]*(?:/\*+|\*+/|\*|///?!?|//!|#+|--+)[ \t]?|[ \t]*\*+/[ \t]*$", re.MULTILINE
+    r"^[ \t]*+(?:/\*+|\*+/|\*|///?!?|//!|#+|--+)[ \t]?|(?:(?<![ \t])[ \t]++|(?<!\*))\*++/[ \t]*+$",
+    re.MULTILINE,
 )
 _OPENING = frozenset(" {:;=>")
 _LONGEST_SIGNATURE = 2000

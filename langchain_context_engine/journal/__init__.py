@@ -23,6 +23,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import tables, traces
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.traces import TraceFilter
+from langchain_context_engine.journal.uses import count_uses
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.values.clock import read_instant
@@ -66,7 +67,7 @@ class Journal:
         max_bytes: int = 256_000_000,
         read_only: bool = False,
         must_exist: bool = False,
-        capacity: int = 256,
+        capacity: int = 1024,
     ) -> None:
         if not isinstance(max_bytes, int) or max_bytes < _SMALLEST_BYTES:
             msg = f"max_bytes must be a whole number of at least {_SMALLEST_BYTES:,}, got {max_bytes!r}"
@@ -74,11 +75,10 @@ class Journal:
         self.path = Path(path).absolute()
         self.max_bytes = max_bytes
         self._file = JournalFile(self.path, read_only=read_only, must_exist=must_exist)
-        self._writer = BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
-        with self._file.reading() as connection:
-            self._scope_key = bytes(
-                connection.execute("SELECT value FROM secrets WHERE name = 'scope'").fetchone()[0]
-            )
+        self._writer = BackgroundWriter(
+            self._write, name=str(self.path), capacity=capacity, on_idle=self._file.tidy
+        )
+        self._scope_key = tables.read_secret(self._file)
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -101,7 +101,7 @@ class Journal:
 
     @property
     def failed(self) -> int:
-        """How many traces could not be written."""
+        """How many traces could not be written: the disk is full, or one is larger than half the journal."""
         return self._writer.failed
 
     def record(self, context: Context, *, at: datetime | None = None) -> str:
@@ -109,10 +109,11 @@ class Journal:
 
         Args:
             context: The whole of it is kept, candidates included.
-            at: When it was made; by default now.
+            at: When it was made, as `read_instant` reads it; by default, and where it is no date, now.
         """
         trace_id = uuid.uuid4().hex
-        self._writer.put((trace_id, time.time() if at is None else at.timestamp(), context))
+        instant = read_instant(at)
+        self._writer.put((trace_id, time.time() if instant is None else instant.timestamp(), context))
         return trace_id
 
     def touch(self, keys: Iterable[Key]) -> None:
@@ -164,10 +165,11 @@ class Journal:
 
     def usage(self, keys: Iterable[Key]) -> Mapping[Key, int]:
         """Return how often each key was used; 0 for one that never was."""
-        with self._writer.paused(), self._reading() as connection:
-            stored = tables.usage_of(connection, keys)
-            waiting = [uses for uses in self._writer.pending() if isinstance(uses, Counter)]
-        return {key: count + sum(uses[key] for uses in waiting) for key, count in stored.items()}
+        return count_uses(tuple(keys), self._stored_uses, self._writer)
+
+    def _stored_uses(self, keys: Sequence[Key]) -> Mapping[Key, int]:
+        with self._reading() as connection:
+            return tables.usage_of(connection, keys)
 
     def feedback(self, key: Key, useful: bool) -> None:
         """Count one more opinion on a candidate."""
@@ -245,13 +247,19 @@ class Journal:
                 continue
             trace_id, at, context = item
             try:
-                encoded.append(traces.encode(trace_id, at, context, self._scope_key))
+                encoded.append(traces.encode(trace_id, at, context, self._scope_key, self.max_bytes // 2))
             except Exception as error:  # noqa: BLE001 - one odd context must not cost the others
                 self._writer.fail(error, 1)
         with self._file.writing() as connection:
             traces.insert(connection, encoded)
             tables.add_usage(connection, uses, time.time())
-            traces.trim(connection, self.max_bytes)
+            self._writer.leads_to(tables.usage_of(connection, uses))
+            removed = traces.trim(connection, self.max_bytes)
+        if removed:
+            with self._file.alone() as connection:
+                traces.shrink(connection)
+        if removed or self._file.is_untidy():
+            self._file.tidy()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -15,11 +15,14 @@ from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["JournalFile"]
 
+LARGEST_SIDE_FILE = 8_000_000
+"""Bytes that may wait in `-wal`; beyond them the writer waits for whoever reads."""
+
 _FILES: weakref.WeakSet[JournalFile] = weakref.WeakSet()
 
 
 class _Connection:
-    """A connection that is opened when needed, and again when the file was replaced."""
+    """A connection that is opened when needed."""
 
     def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
         self.lock = threading.Lock()
@@ -29,19 +32,25 @@ class _Connection:
         self._inode = 0
 
     def get(self) -> sqlite3.Connection:
-        if self._open is not None and not self._is_in_place():
-            # What is written to a deleted file nobody would see.
-            self.close()
         if self._open is None:
             self._open = self._connect()
             self._inode = self._path.stat().st_ino
         return self._open
 
-    def _is_in_place(self) -> bool:
-        try:
-            return self._path.stat().st_ino == self._inode
-        except OSError:
+    def is_left_behind(self) -> bool:
+        """Tell whether it is open on a file that is not there any more."""
+        if self._open is None:
             return False
+        try:
+            return self._path.stat().st_ino != self._inode
+        except OSError:
+            return True
+
+    def empty_side_file(self) -> None:
+        """Leave nothing in `-wal`: beside a file that replaced this one, it would be read as its own."""
+        if self._open is not None:
+            with contextlib.suppress(sqlite3.Error):  # another process reads or writes
+                self._open.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         if self._open is not None:
@@ -67,6 +76,7 @@ class JournalFile:
         self.is_closed = False
         self._must_exist = must_exist
         self._left_behind: list[_Connection] = []
+        self._renewing = threading.Lock()
         self._writer, self._reader = self._new_connections()
         (self._reader if read_only else self._writer).get()
         _FILES.add(self)
@@ -99,6 +109,12 @@ class JournalFile:
                 raise
 
     @contextlib.contextmanager
+    def alone(self) -> Iterator[sqlite3.Connection]:
+        """Lend the writing connection without a transaction."""
+        with self._lent(self._writer) as connection:
+            yield connection
+
+    @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Lend the reading connection.
 
@@ -110,23 +126,47 @@ class JournalFile:
 
     @contextlib.contextmanager
     def _lent(self, connection: _Connection) -> Iterator[sqlite3.Connection]:
+        if connection.is_left_behind():
+            self._let_go()
         with connection.lock:
             if self.is_closed:
                 msg = f"journal {self.path} is closed"
                 raise ConfigError(msg)
             yield connection.get()
 
+    def tidy(self) -> None:
+        """Move what stands in the side file `-wal` into the file itself, so that a copy of it is whole.
+
+        Raises:
+            sqlite3.Error: The disk is full, …
+        """
+        with self.alone() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def is_untidy(self) -> bool:
+        """Tell whether the side file has grown beyond what it should: a reader kept it from being moved."""
+        try:
+            return self.path.with_name(f"{self.path.name}-wal").stat().st_size > LARGEST_SIDE_FILE
+        except OSError:
+            return False
+
     def close(self) -> None:
-        """Close both connections; closing again does nothing."""
+        """Close both connections, after which the file is whole; closing again does nothing."""
         self.is_closed = True
-        for connection in (self._writer, self._reader):
-            with connection.lock:
-                connection.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        # The one that writes is closed last: only it may move the side file into the file it belongs to.
+        with self._renewing, self._reader.lock, self._writer.lock:
+            self._reader.close()
+            self._writer.empty_side_file()
+            self._writer.close()
 
     def forget(self) -> None:
         """Leave the connections to the parent process: SQLite's may not cross a fork."""
         self._left_behind += [self._writer, self._reader]  # closing them would touch its locks
         self._writer, self._reader = self._new_connections()
+        self._renewing = threading.Lock()
 
 
 def _forget_in_child() -> None:

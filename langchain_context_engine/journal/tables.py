@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
+from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Key
@@ -17,10 +18,23 @@ __all__ = [
     "add_usage",
     "feedback_of",
     "judgments_of",
+    "read_secret",
     "recent_of",
     "remove_judgment",
     "usage_of",
 ]
+
+
+def read_secret(file: JournalFile) -> bytes:
+    """Return the key of the digests of scopes; one that was lost is made anew where that may be written."""
+    asked = "SELECT value FROM secrets WHERE name = 'scope'"
+    with file.reading() as connection:
+        found = connection.execute(asked).fetchone()
+    if found is None and not file.is_read_only:
+        with file.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO secrets VALUES ('scope', randomblob(32))")
+            found = connection.execute(asked).fetchone()
+    return bytes(found[0]) if found else b""
 
 
 def add_usage(connection: sqlite3.Connection, uses: Mapping[Key, int], at: float) -> None:

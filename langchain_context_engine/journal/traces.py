@@ -19,7 +19,7 @@ from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Verdict
 
-__all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "trim"]
+__all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "shrink", "trim"]
 
 _COLUMNS = (
     "id, at, query, search, sources, candidates, kept, tokens, budget, duplicates, milliseconds, "
@@ -69,8 +69,14 @@ class TraceFilter:
         return (f" WHERE {condition}" if condition else ""), [value for _, value in terms]
 
 
-def encode(trace_id: str, at: float, context: Context, key: bytes) -> tuple[tuple[Any, ...], bytes]:
-    """Return a trace as the values of its row and its compressed body."""
+def encode(
+    trace_id: str, at: float, context: Context, key: bytes, most_bytes: int
+) -> tuple[tuple[Any, ...], bytes]:
+    """Return a trace as the values of its row and its compressed body.
+
+    Raises:
+        ConfigError: The body is larger than `most_bytes`.
+    """
     request = context.request
     sources = sorted({clean_text(str(candidate.origin)) for candidate in context.candidates})
     row = (
@@ -90,7 +96,11 @@ def encode(trace_id: str, at: float, context: Context, key: bytes) -> tuple[tupl
         scope_digest(request.scope, key),
     )
     text = json.dumps(context_to_dict(context), ensure_ascii=False, separators=(",", ":"))
-    return row, zlib.compress(text.encode(), _LEVEL)
+    body = zlib.compress(text.encode(), _LEVEL)
+    if len(body) > most_bytes:
+        msg = f"a trace of {len(body):,} bytes is too large for the journal; give it a larger max_bytes"
+        raise ConfigError(msg)
+    return row, body
 
 
 def scope_digest(scope: object, key: bytes) -> str:
@@ -147,7 +157,7 @@ def body_of(connection: sqlite3.Connection, trace_id: str) -> Context | None:
         return None
     try:
         data = json.loads(zlib.decompress(found[0]))
-    except (zlib.error, ValueError) as error:
+    except (zlib.error, ValueError, RecursionError) as error:
         msg = f"trace {trace_id} is damaged: {error}"
         raise ConfigError(msg) from error
     return context_from_dict(data)
@@ -167,15 +177,25 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> int:
         ).fetchone()[0]
         connection.execute("DELETE FROM bodies WHERE number <= ?", (last,))
         removed += connection.execute("DELETE FROM traces WHERE number <= ?", (last,)).rowcount
-    connection.execute("PRAGMA incremental_vacuum").fetchall()
     return removed
 
 
-def _used_bytes(connection: sqlite3.Connection) -> int:
-    def number(pragma: str) -> int:
-        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+def shrink(connection: sqlite3.Connection) -> None:
+    """Give the free pages back to the disk, outside any transaction.
 
-    return (number("page_count") - number("freelist_count")) * number("page_size")
+    A statement of Python's own stops after its first step, which frees one page; a script is run to its end.
+    """
+    if _number(connection, "freelist_count"):
+        connection.executescript("PRAGMA incremental_vacuum")
+
+
+def _used_bytes(connection: sqlite3.Connection) -> int:
+    pages = _number(connection, "page_count") - _number(connection, "freelist_count")
+    return pages * _number(connection, "page_size")
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
 def _row(values: tuple[Any, ...]) -> TraceRow:

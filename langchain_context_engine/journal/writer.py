@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.values.errors import ContextEngineError
@@ -22,7 +22,6 @@ _LOGGER = logging.getLogger("langchain_context_engine.journal")
 _BATCH = 32
 _IDLE_SECONDS = 2.0
 _EXIT_SECONDS = 2.0
-_PAUSE_SECONDS = 0.1
 _WRITERS: weakref.WeakSet[BackgroundWriter] = weakref.WeakSet()
 
 
@@ -49,10 +48,19 @@ class BackgroundWriter:
         write: Takes a batch; called by one thread at a time.
         name: What warnings call it.
         capacity: Items that may wait.
+        on_idle: Called by the thread when it has had nothing to do for a while.
     """
 
-    def __init__(self, write: Callable[[Sequence[Any]], None], *, name: str, capacity: int = 256) -> None:
+    def __init__(
+        self,
+        write: Callable[[Sequence[Any]], None],
+        *,
+        name: str,
+        capacity: int = 1024,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
         self._write = write
+        self._on_idle = on_idle
         self._name = name
         self._capacity = capacity
         self.dropped = 0
@@ -62,26 +70,26 @@ class BackgroundWriter:
 
     def _reset(self) -> None:
         self._queue = _Queue(self._capacity)
-        self._writing = threading.Lock()
+        self._written = 0
+        self._totals: Mapping[Any, int] | None = None
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._has_warned = False
 
-    def pending(self) -> list[Any]:
-        """Return what is taken and not written yet, in order."""
-        with self._queue.mutex:
-            return [*self._queue.taken, *self._queue.queue]
+    def pending(self) -> tuple[int, Mapping[Any, int] | None, list[Any]]:
+        """Return how many batches are written, what the one that is being written leads to, and what waits.
 
-    @contextlib.contextmanager
-    def paused(self) -> Iterator[None]:
-        """Let nothing go from pending to written meanwhile; a write that takes long is not waited for."""
-        is_paused = self._writing.acquire(timeout=_PAUSE_SECONDS)
-        try:
-            yield
-        finally:
-            if is_paused:
-                self._writing.release()
+        What waits is in order; it holds the batch itself until `leads_to` was told of it.
+        """
+        with self._queue.mutex:
+            taken = [] if self._totals is not None else self._queue.taken
+            return self._written, self._totals, [*taken, *self._queue.queue]
+
+    def leads_to(self, totals: Mapping[Any, int]) -> None:
+        """Tell what will be stored once the batch that is being written is."""
+        with self._queue.mutex:
+            self._totals = totals
 
     def put(self, item: object) -> bool:
         """Take an item, or drop it where the queue is full or closed; never wait, never raise."""
@@ -121,6 +129,7 @@ class BackgroundWriter:
             try:
                 batch = [self._queue.get(timeout=_IDLE_SECONDS)]
             except queue.Empty:
+                self._rest()
                 with self._lock:
                     if self._queue.empty():
                         self._thread = None
@@ -129,13 +138,20 @@ class BackgroundWriter:
             with contextlib.suppress(queue.Empty):
                 while len(batch) < _BATCH:
                     batch.append(self._queue.get_nowait())
-            with self._writing:
-                self._write_batch(batch)
-                with self._queue.mutex:
-                    self._queue.taken.clear()
+            self._write_batch(batch)
+            with self._queue.mutex:
+                self._queue.taken.clear()
+                self._totals = None
+                self._written += 1
             for _ in batch:
                 self._queue.task_done()
             del batch  # an idle thread holds no context
+
+    def _rest(self) -> None:
+        try:
+            self._on_idle()
+        except Exception as error:  # noqa: BLE001
+            self.fail(error, 0)
 
     def _write_batch(self, batch: Sequence[Any]) -> None:
         try:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder
+from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option, plain
 from langchain_context_engine.langchain.runnable import ContextRunnable
+from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import ContextRequest, Passage
 
 try:
@@ -37,16 +40,22 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
     is_truncated, metadata) comes out with the answer, to resolve its citations. A turn without a user's
     message, or with nothing found, adds nothing.
 
+    Several in one agent need names of their own; the state's keys of one named `code` are
+    `context_text_code` and `context_passages_code`.
+
     Args:
         engine: What builds the context.
         instruction: What stands before the context in the system message.
         scope: Metadata that must match: a mapping, or a function of the agent's runtime where it depends
             on who asks, for example `lambda runtime: {"user_id": runtime.context.user_id}`.
+        name: Tells it from another context middleware of the same agent: a Python identifier.
+        on_failure: Where every source failed, `tell` the model so and let it go on, or `raise`.
         **bound: Other request fields that hold for every turn.
 
     Raises:
         TypeError: A bound field is unknown.
-        ConfigError: A bound value is wrong.
+        ConfigError: A bound value is wrong, or the name is no identifier.
+        AllSourcesFailedError: (in a turn) Every source failed, and `on_failure` is `raise`.
 
     Example:
         >>> from langchain_context_engine import ContextEngine
@@ -64,22 +73,44 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         *,
         instruction: str = _INSTRUCTION,
         scope: Mapping[str, Any] | Callable[[Any], Mapping[str, Any]] | None = None,
+        name: str | None = None,
+        on_failure: Literal["tell", "raise"] = "tell",
         **bound: Any,
     ) -> None:
         super().__init__()
+        self._name = name
+        self._failures = (FAILURE,) if check_failure_option(on_failure) else ()
+        self._text_key, self._passages_key = "context_text", "context_passages"
+        if name is not None:
+            if not isinstance(name, str) or not name.isidentifier():
+                msg = f"name must be a Python identifier, got {name!r}"
+                raise ConfigError(msg)
+            self._text_key, self._passages_key = f"context_text_{name}", f"context_passages_{name}"
+            self.state_schema = _schema(name, self._text_key, self._passages_key)
         self._instruction = instruction
         self._scope_of = scope if callable(scope) else None
         self._assemble = ContextRunnable(engine, scope=None if callable(scope) else scope, **bound)
 
+    @property
+    def name(self) -> str:
+        """What the agent knows it by."""
+        return self._name or type(self).__name__
+
     def before_agent(self, state: ContextState, runtime: Any) -> dict[str, Any]:
         """Assemble the context of the turn into the state."""
         request = self._request(state["messages"], runtime)
-        return _update(self._assemble.invoke(request) if request else Context())
+        try:
+            return self._update(self._assemble.invoke(request) if request else Context())
+        except self._failures:
+            return {self._text_key: NOT_ASKED, self._passages_key: []}
 
     async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any]:
         """Assemble the context of the turn into the state; as `before_agent`."""
         request = self._request(state["messages"], runtime)
-        return _update(await self._assemble.ainvoke(request) if request else Context())
+        try:
+            return self._update(await self._assemble.ainvoke(request) if request else Context())
+        except self._failures:
+            return {self._text_key: NOT_ASKED, self._passages_key: []}
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -103,10 +134,11 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         return ContextRequest(query=query, scope=scope, history=tuple(messages[: asked[-1]]))
 
     def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        text = request.state.get("context_text")
+        text = request.state.get(self._text_key)
         if not text:
             return request
-        block = {"type": "text", "text": f"{self._instruction}\n\n{text}"}
+        told = text if text == NOT_ASKED else f"{self._instruction}\n\n{text}"
+        block = {"type": "text", "text": told}
         system = request.system_message
         content: Any = [] if system is None else system.content
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
@@ -115,10 +147,23 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
             message = system.model_copy(update={"content": message.content})
         return request.override(system_message=message)
 
+    def _update(self, context: Context) -> dict[str, Any]:
+        # Written even when empty: the context of the turn before must not stay.
+        return {
+            self._text_key: context.text,
+            self._passages_key: [_passage(passage) for passage in context.passages],
+        }
 
-def _update(context: Context) -> dict[str, Any]:
-    # Written even when empty: the context of the turn before must not stay.
-    return {"context_text": context.text, "context_passages": [_passage(p) for p in context.passages]}
+
+def _schema(name: str, text_key: str, passages_key: str) -> Any:
+    """Return a state with keys of its own, since a state's keys are shared by all of an agent."""
+    keys = {
+        text_key: NotRequired[Annotated[str, PrivateStateAttr]],
+        passages_key: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]],
+    }
+    return types.new_class(
+        f"ContextState_{name}", (AgentState[Any],), exec_body=lambda body: body.update(__annotations__=keys)
+    )
 
 
 def _passage(passage: Passage) -> dict[str, Any]:
@@ -131,5 +176,5 @@ def _passage(passage: Passage) -> dict[str, Any]:
         "score": passage.ranked.score,
         "tokens": passage.tokens,
         "is_truncated": passage.is_truncated,
-        "metadata": dict(passage.ranked.candidate.metadata),
+        "metadata": plain(passage.ranked.candidate.metadata),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -23,6 +22,7 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
+from langchain_context_engine.values.freeze import copy_mapping
 from langchain_context_engine.values.types import ContextRequest, Passage
 
 
@@ -194,5 +194,5 @@ def _document(passage: Passage) -> Document:
         "is_truncated": passage.is_truncated,
         "place": candidate.place,
     }
-    metadata = {**copy.deepcopy(dict(candidate.metadata)), "context": about}
+    metadata = {**copy_mapping(candidate.metadata, "metadata", cuts=True), "context": about}
     return Document(id=candidate.id, page_content=passage.text, metadata=metadata)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,18 +25,20 @@ from langchain_context_engine.values.types import ContextRequest
 ContextInput = str | dict[str, Any] | ContextRequest
 
 _QUERY_KEYS = ("query", "question", "input")
-# Nearer than this, a key that is no request field is taken for a slip of the pen.
-_SLIP = 0.8
+_REQUEST_KEY = "context_request"
+# In names so long one wrong letter is a slip; `score` is not `scope`.
+_LONG = 10
 
 
 class ContextRunnable(Runnable[ContextInput, Context]):
     """Turns a question into a `Context`, which stands in a prompt as its text.
 
     A question is a string, a `ContextRequest`, or a dictionary with the question under `query`,
-    `question` or `input` (the first that is there). Other keys that are request fields (and
-    `token_budget` for `budget`) shape the answer; foreign keys, as chains carry them along, are left
-    alone; a key that nearly is a request field (`scopes`, `bugdet`) is refused, since a filter that is
-    silently not applied would show too much. `invoke(question, **options)` takes request fields too.
+    `question` or `input` (the first that is there). What is meant for the request stands under
+    `context_request`, a dictionary of request fields, where an unknown one is refused; request fields
+    beside the question (and `token_budget` for `budget`) are heeded too. Foreign keys, as chains carry
+    them along, are left alone, unless they are a request field mistyped (`scpoe`, `bugdet`): a filter
+    that is silently not applied would show too much. `invoke(question, **options)` takes request fields too.
 
     What isolates or filters only becomes narrower by a question or an option: see
     `langchain_context_engine.langchain.calls.narrowed`. Each call sends the custom event `context_assembled`.
@@ -122,24 +123,54 @@ def _read(question: ContextInput) -> dict[str, Any]:
     if not isinstance(question, Mapping):
         msg = f"a question is a string, a dictionary or a ContextRequest, got {type(question).__name__}"
         raise ConfigError(msg)
-    names = (*REQUEST_FIELDS, *ALIASES)
     for key in question:
-        _refuse_slip(key, (*names, *_QUERY_KEYS))
+        _refuse_slip(key)
+    names = (*REQUEST_FIELDS, *ALIASES)
     query_key = next((key for key in _QUERY_KEYS if question.get(key) is not None), None)
-    given = check_options({key: value for key, value in question.items() if key in names})
-    if query_key is None and "vector" not in given:
+    beside = check_options({key: value for key, value in question.items() if key in names})
+    given = {**beside, **_meant(question.get(_REQUEST_KEY))}
+    if query_key is None and not {"vector", "query"} & given.keys():
         found = ", ".join(sorted(map(str, question))) or "nothing"
         msg = f"no question: the dictionary needs one of {', '.join(_QUERY_KEYS)}, it has {found}"
         raise ConfigError(msg)
     return given if query_key is None else {**given, "query": question[query_key]}
 
 
-def _refuse_slip(key: object, known: tuple[str, ...]) -> None:
-    if key in known:
-        return
-    nearest = difflib.get_close_matches(str(key), known, n=1, cutoff=_SLIP)
-    if nearest:
-        msg = (
-            f"unknown key {key!r}: did you mean {nearest[0]!r}? A foreign key must not look so much like it."
-        )
+def _meant(request: Any) -> dict[str, Any]:
+    """Return the request fields that stand under a key of their own."""
+    if request is None:
+        return {}
+    if isinstance(request, ContextRequest):
+        return asked_fields(request)
+    if not isinstance(request, Mapping):
+        msg = f"{_REQUEST_KEY} must be a dictionary of request fields, got {type(request).__name__}"
         raise ConfigError(msg)
+    return check_options(request)
+
+
+def _refuse_slip(key: object) -> None:
+    known = (*REQUEST_FIELDS, *ALIASES, *_QUERY_KEYS)
+    if key in known or not isinstance(key, str):
+        return
+    meant = next((name for name in known if _is_slip(key, name)), None)
+    if meant is not None:
+        msg = f"unknown key {key!r}: did you mean {meant!r}? A foreign key must not look so much like it."
+        raise ConfigError(msg)
+
+
+def _is_slip(key: str, name: str) -> bool:
+    """Tell whether a key is a name mistyped: letters exchanged, one left out or too many, one wrong.
+
+    A word that goes on where the other ends (`source`, `question_id`) is another word, not a slip.
+    """
+    if key == f"{name}s" and name == "scope":
+        return True
+    if key.startswith(name) or name.startswith(key):
+        return False
+    if len(key) == len(name):
+        wrong = sum(a != b for a, b in zip(key, name, strict=True))
+        return sorted(key) == sorted(name) or (wrong == 1 and len(name) >= _LONG)
+    longer, shorter = sorted((key, name), key=len, reverse=True)
+    return len(longer) == len(shorter) + 1 and any(
+        longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer))
+    )

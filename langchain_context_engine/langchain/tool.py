@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder
+from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option
 from langchain_context_engine.langchain.runnable import ContextRunnable
 
 _DESCRIPTION = (
@@ -16,6 +17,9 @@ _DESCRIPTION = (
     "Ask one specific question in full sentences; ask again in other words if the answer is not there."
 )
 _NOTHING = "No relevant content found."
+
+Answer = tuple[str, dict[str, Any] | None]
+"""What the model reads, and the trace; None where no source could be asked."""
 
 
 class SearchArguments(BaseModel):
@@ -25,23 +29,31 @@ class SearchArguments(BaseModel):
 
 
 def as_tool(
-    engine: Builder, *, name: str = "search_context", description: str = _DESCRIPTION, **bound: Any
+    engine: Builder,
+    *,
+    name: str = "search_context",
+    description: str = _DESCRIPTION,
+    on_failure: Literal["tell", "raise"] = "tell",
+    **bound: Any,
 ) -> StructuredTool:
-    """Return a tool that answers with the context's text, and with the `Context` as its artifact.
+    """Return a tool that answers with the context's text, and with the whole trace as its artifact.
+
+    The artifact is plain JSON, as checkpoints and queues want it; `Context.from_dict` reads it back.
 
     The model chooses the query only; scope, filters and budget are bound here and cannot be reached by it.
-    Where nothing is found the content says so, since some models refuse an empty answer. An agent's
-    checkpoint keeps the artifact as plain data, as it does any dataclass.
+    Where nothing is found the content says so, since some models refuse an empty answer.
 
     Args:
         engine: What builds the context.
         name: What the model calls it.
         description: What the model reads about it.
+        on_failure: Where every source failed, `tell` the model so and let it go on, or `raise`.
         **bound: Request fields that hold for every call, `scope` above all.
 
     Raises:
         TypeError: A bound field is unknown.
         ConfigError: A bound value is wrong.
+        AllSourcesFailedError: (calling) Every source failed, and `on_failure` is `raise`.
 
     Example:
         >>> from langchain_context_engine import ContextEngine
@@ -51,14 +63,19 @@ def as_tool(
     """
     # Its run becomes a child of the tool's by the context variables that LangChain sets.
     search = ContextRunnable(engine, **bound)
+    failures = (FAILURE,) if check_failure_option(on_failure) else ()
 
-    def run(query: str) -> tuple[str, Context]:
-        context = search.invoke(query)
-        return context.text or _NOTHING, context
+    def run(query: str) -> Answer:
+        try:
+            return _answer(search.invoke(query))
+        except failures:
+            return NOT_ASKED, None
 
-    async def arun(query: str) -> tuple[str, Context]:
-        context = await search.ainvoke(query)
-        return context.text or _NOTHING, context
+    async def arun(query: str) -> Answer:
+        try:
+            return _answer(await search.ainvoke(query))
+        except failures:
+            return NOT_ASKED, None
 
     return StructuredTool.from_function(
         run,
@@ -68,3 +85,7 @@ def as_tool(
         args_schema=SearchArguments,
         response_format="content_and_artifact",
     )
+
+
+def _answer(context: Context) -> Answer:
+    return context.text or _NOTHING, context.to_dict()

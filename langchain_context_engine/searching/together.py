@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.search import Search
-from langchain_context_engine.stages.collect import answer_of
+from langchain_context_engine.stages.running import answer_of
 from langchain_context_engine.values.request import ContextRequest
 
 

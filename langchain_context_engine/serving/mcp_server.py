@@ -17,7 +17,9 @@ from langchain_context_engine.answering.cited import list_citations
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
-from langchain_context_engine.serving.shown import counter_of, shown_within, unknown_kinds
+from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.serving.shown import shown_within, unknown_kinds
+from langchain_context_engine.serving.strict_tools import own_version, refuse_unknown_arguments
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest
 
@@ -72,7 +74,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
     fixed = ContextRequest(**check_options(bound))
     contexts = _Contexts()
     count = counter_of(engine)
-    server = MCPServer(name, instructions=_INSTRUCTIONS, log_level="WARNING")
+    server = MCPServer(name, instructions=_INSTRUCTIONS, log_level="WARNING", version=own_version())
 
     @server.tool()
     async def get_context(
@@ -126,6 +128,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
             raise ToolError(f"{len(found)} candidates are called that; name one of: {listed}")
         return context.explain(found[0])
 
+    refuse_unknown_arguments(server)
     return server
 
 
@@ -152,5 +155,5 @@ def _told(error: ContextEngineError) -> str:
     if isinstance(error, ConfigError):
         return "the question could not be asked this way"
     if isinstance(error, AllSourcesFailedError):
-        return "no source could be asked; try again"
+        return NOT_ASKED
     return "the context could not be built"

@@ -1,4 +1,4 @@
-"""A small HTTP server for a context service: `POST /build`, `POST /feedback`, `GET /health`.
+"""A small HTTP server for a context service; `openapi.py` describes its routes.
 
 Whose records a caller may see is the server's own setting; a request can neither name nor widen it. Bodies
 are JSON of a bounded size, answers and errors are JSON, and an error says nothing about the inside.
@@ -6,6 +6,7 @@ are JSON of a bounded size, answers and errors are JSON, and an error says nothi
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.designs.prime.service import PrimeContextService
+from langchain_context_engine.serving.openapi import openapi
 from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 
@@ -28,6 +30,8 @@ __all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "serve"]
 LOOPBACK = "127.0.0.1"
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 MOST_BODY_BYTES = 256_000
+MOST_ANSWERS = 100
+"""Answers at once; who asks beyond that is told to come again (503)."""
 
 _LOGGER = logging.getLogger(__name__)
 _FAULTS: Mapping[type[ContextEngineError], tuple[int, str, str]] = {
@@ -57,7 +61,8 @@ class _Callers:
         if not self.tokens:
             return self.scope
         scheme, _, token = authorization.partition(" ")
-        digest = _digest(token.strip())
+        # Headers are read as Latin-1; a token is the bytes that were sent, UTF-8 among them.
+        digest = hashlib.sha256(token.strip().encode("latin-1", "replace")).digest()
         found = None
         for known, scope in self.tokens:
             if hmac.compare_digest(known, digest):
@@ -76,6 +81,7 @@ def create_app(
     tokens: Mapping[str, Mapping[str, Any]] | None = None,
     allowed_hosts: Sequence[str] | None = None,
     most_body_bytes: int = MOST_BODY_BYTES,
+    body_seconds: float = 20.0,
 ) -> Starlette:
     """Return the server as an ASGI application.
 
@@ -86,6 +92,7 @@ def create_app(
         allowed_hosts: Names by which the server may be called; None is any. Name them where no token is
             needed, or a web page could reach the server by a name of its own.
         most_body_bytes: The largest body that is read.
+        body_seconds: How long a body may take.
 
     Raises:
         ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
@@ -100,12 +107,14 @@ def create_app(
         callers=callers,
         most_body_bytes=most_body_bytes,
         allowed_hosts=None if allowed_hosts is None else frozenset(allowed_hosts),
+        body_seconds=body_seconds,
     )
     return Starlette(
         routes=[
             Route("/build", endpoints.build, methods=["POST"]),
             Route("/feedback", endpoints.feedback, methods=["POST"]),
             Route("/health", endpoints.health, methods=["GET"]),
+            Route("/openapi.json", endpoints.schema, methods=["GET"]),
         ],
         exception_handlers={HTTPException: _http_error, Exception: _crash},
     )
@@ -114,7 +123,9 @@ def create_app(
 def serve(
     service: PrimeContextService, *, host: str = LOOPBACK, port: int = 8765, **app_settings: Any
 ) -> None:
-    """Run the server until it is ended.
+    """Run the server until it is ended: by Ctrl-C or SIGTERM, once the answers in flight are given.
+
+    Half-sent requests are ended after seconds, and connections and answers at once are bounded.
 
     Args:
         service: What answers.
@@ -133,7 +144,14 @@ def serve(
         raise ConfigError(msg)
     if is_local:
         app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
-    uvicorn.run(create_app(service, **app_settings), host=host, port=port, log_level="warning")
+    from langchain_context_engine.serving.limits import ENDING_SECONDS, BoundedProtocol, ending_in_order
+
+    app = create_app(service, **app_settings)
+    with ending_in_order():
+        uvicorn.run(
+            app, host=host, port=port, log_level="warning", http=BoundedProtocol, ws="none",
+            timeout_graceful_shutdown=ENDING_SECONDS, limit_concurrency=MOST_ANSWERS,
+        )  # fmt: skip
 
 
 def _callers(
@@ -161,6 +179,7 @@ class _Endpoints:
     callers: _Callers
     most_body_bytes: int
     allowed_hosts: frozenset[str] | None
+    body_seconds: float
 
     async def build(self, request: Request) -> Response:
         """Answer a message with its context."""
@@ -174,6 +193,10 @@ class _Endpoints:
         """Say that the server is there; nothing about what it serves."""
         return _json({"status": "ok"}) if self._is_meant(request) else _misdirected()
 
+    async def schema(self, request: Request) -> Response:
+        """Describe the routes and their bodies in OpenAPI; nothing about what is served."""
+        return _json(openapi()) if self._is_meant(request) else _misdirected()
+
     async def _answer(
         self, request: Request, respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]]
     ) -> Response:
@@ -183,10 +206,15 @@ class _Endpoints:
         if scope is None:
             needed = {"WWW-Authenticate": "Bearer"}
             return _error(401, "unauthorized", "a valid bearer token is needed", needed)
+        from starlette.requests import ClientDisconnect
+
         try:
             return await respond(await self._body(request), scope)
         except BodyError as error:
             return _error(error.status, error.code, str(error))
+        except ClientDisconnect:
+            _LOGGER.info("%s: the caller went away", request.url.path)
+            return _error(400, "gone", "the body did not come to its end")
         except ContextEngineError as error:
             # Its message may name sources, paths or other people's settings; the log may have it.
             _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
@@ -231,10 +259,14 @@ class _Endpoints:
         if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             raise BodyError("the body must be sent as application/json", status=415, code="unsupported_type")
         raw = bytearray()
-        async for chunk in request.stream():
-            raw += chunk
-            if len(raw) > self.most_body_bytes:
-                raise BodyError("the body is too large", status=413, code="too_large")
+        try:
+            async with asyncio.timeout(self.body_seconds):
+                async for chunk in request.stream():
+                    raw += chunk
+                    if len(raw) > self.most_body_bytes:
+                        raise BodyError("the body is too large", status=413, code="too_large")
+        except TimeoutError:
+            raise BodyError("the body took too long", status=408, code="too_slow") from None
         try:
             return json.loads(bytes(raw))
         except (ValueError, RecursionError):

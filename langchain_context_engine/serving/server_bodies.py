@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.values.freeze import clean_text
+
 __all__ = ["BodyError", "BuildBody", "FeedbackBody", "read_build", "read_feedback"]
 
 MOST_MESSAGE = 20_000
@@ -13,7 +15,7 @@ MOST_ID = 512
 MOST_REFERENCES = 50
 MOST_HISTORY = 100
 MOST_TOKENS = 200_000
-_ROLES = ("system", "user", "assistant", "tool")
+ROLES = ("system", "user", "assistant", "tool")
 
 
 class BodyError(Exception):
@@ -111,7 +113,7 @@ def _text(name: str, value: Any, longest: int) -> str:
         raise BodyError(f"{name} must be a text that is not empty")
     if len(value) > longest:
         raise BodyError(f"{name} is too long: {longest} characters at most")
-    return value
+    return clean_text(value)
 
 
 def _list(name: str, value: Any, most: int) -> list[Any]:
@@ -124,8 +126,8 @@ def _list(name: str, value: Any, most: int) -> list[Any]:
 
 def _turn(value: Any) -> tuple[str, str]:
     known = _fields(value, required=("role", "content"))
-    if known["role"] not in _ROLES:
-        raise BodyError(f"a role is one of {', '.join(_ROLES)}")
+    if known["role"] not in ROLES:
+        raise BodyError(f"a role is one of {', '.join(ROLES)}")
     return known["role"], _text("content", known["content"], MOST_MESSAGE)
 
 

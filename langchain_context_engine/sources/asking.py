@@ -106,6 +106,11 @@ def _names(source: Any) -> tuple[str, ...]:
 
 
 def _checked_name(source: Any) -> str:
+    if hasattr(source, "page_content"):
+        raise ConfigError(
+            "a source is asked for documents and is none itself: give a ChromaSource over your collection, "
+            f"a RetrieverSource over your retriever or PinnedSource([…]), got {type(source).__name__}"
+        )
     name = getattr(source, "name", None)
     if not isinstance(name, str) or not name:
         raise ConfigError(f"a source needs a name (a non-empty string), {type(source).__name__} has {name!r}")

@@ -10,6 +10,7 @@ from langchain_context_engine.filtering.filters import in_scope
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.freeze import as_data
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
@@ -151,4 +152,4 @@ def _relevance_of(documents: Sequence[Any]) -> list[float]:
 
 
 def _score_of(metadata: Mapping[str, Any]) -> float | None:
-    return next((read_number(metadata[key]) for key in SCORE_KEYS if key in metadata), None)
+    return next((read_number(as_data(metadata[key])) for key in SCORE_KEYS if key in metadata), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,12 @@ from langchain_context_engine.ranking.signals import clamp
 from langchain_context_engine.values.freeze import is_blank, with_fields
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
+
+MOST_TEXT = 1_000_000
+"""So many characters of one candidate's text are looked at: what it may cost is bounded."""
+
+_LARGEST = 2.0**1023
+_PLAIN = {str, int, float, bool, type(None)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,18 @@ def admit(
                 continue
             own.add(key)
             offered = _clamped(candidate, name)
+            if len(offered.text) > MOST_TEXT:
+                changed.append(
+                    _decision(
+                        stage,
+                        key,
+                        Verdict.CHANGED,
+                        Reason.SHORTENED,
+                        characters=len(offered.text),
+                        most=MOST_TEXT,
+                    )
+                )
+                offered = with_fields(offered, text=offered.text[:MOST_TEXT])
             if offered.relevance != candidate.relevance:
                 changed.append(
                     _decision(stage, key, Verdict.CHANGED, Reason.CLAMPED, given=candidate.relevance)
@@ -81,24 +99,60 @@ def _sound(
     named: list[tuple[Candidate, Reason | None]] = []
     nameless = 0
     for item in offer:
-        if not isinstance(item, Candidate) or not (isinstance(item.id, str) and item.id):
+        if not holds(_is_named, item):
             nameless += 1
-        elif in_scope(item):
+        elif holds(in_scope, item):
             candidate = item if item.source else replace(item, source=name)
-            named.append((candidate, Reason.INVALID if _is_malformed(item) else None))
+            named.append((candidate, None if holds(_is_sound, item) else Reason.INVALID))
     return named, nameless
 
 
-def _is_malformed(item: Candidate) -> bool:
-    if not isinstance(item.text, str):
-        return True
+def holds(test: Callable[[Any], bool], item: Any) -> bool:
+    """Tell whether a test holds of an item; what raises when it is looked at costs only itself, and fails."""
+    try:
+        return test(item)
+    except Exception:  # noqa: BLE001
+        return False
+
+
+def _is_named(item: object) -> bool:
+    """Tell whether an item is a candidate that decisions can speak of."""
+    return (
+        isinstance(item, Candidate)
+        and all(isinstance(part, str) for part in (item.id, item.source, item.kind))
+        and bool(item.id)
+    )
+
+
+def _is_sound(item: Candidate) -> bool:
+    if not isinstance(item.text, str) or not _is_place(item.position):
+        return False
     numbers: tuple[Any, ...] = (item.relevance, *item.claims.values())
-    return not all(map(_is_number, numbers))
+    if not all(map(is_number, numbers)):
+        return False
+    for value in item.metadata.values():
+        if type(value) not in _PLAIN:
+            # Every stage may print a value or ask whether it is there; one that cannot bear it raises here.
+            bool(value)
+            str(value)
+            if isinstance(value, Hashable) and not isinstance(value, tuple):
+                hash(value)
+    return all(isinstance(id_, str) for id_ in (*item.neighbours, *item.provenance))
 
 
-def _is_number(value: Any) -> bool:
-    is_number = type(value) is float or (isinstance(value, (int, float)) and not isinstance(value, bool))
-    return is_number and math.isfinite(value)
+def _is_place(position: Any) -> bool:
+    if position is None:
+        return True
+    return isinstance(position, tuple) and isinstance(position[0], str) and is_number(position[1])
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number within a float's range."""
+    if type(value) is float:
+        return math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -_LARGEST < value < _LARGEST
 
 
 def _unfit(candidate: Candidate, request: ContextRequest, passes: CandidateTest) -> Reason | None:
@@ -108,7 +162,7 @@ def _unfit(candidate: Candidate, request: ContextRequest, passes: CandidateTest)
     if excluded and (candidate.id in excluded or candidate.key in excluded):
         return Reason.EXCLUDED
     # What is pinned must come in: only the scope and exclusions keep it out.
-    return None if candidate.is_pinned or passes(candidate) else Reason.FILTERED
+    return None if candidate.is_pinned or holds(passes, candidate) else Reason.FILTERED
 
 
 def _clamped(candidate: Candidate, name: str) -> Candidate:

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
-import queue
-import threading
+import contextlib
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.stages import threads
 from langchain_context_engine.stages.admit import Collected, admit
-from langchain_context_engine.stages.turnstile import glances, passing_on
-from langchain_context_engine.values.clock import asked_at
+from langchain_context_engine.stages.running import (
+    OVERDUE,
+    Answer,
+    Job,
+    LateError,
+    Partial,
+    answer_of,
+    begin,
+    busy,
+    each,
+    is_plain,
+    run,
+    walked,
+)
+from langchain_context_engine.stages.turnstile import passing_on
 from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
 
-Answer = Any
-"""What a source gave: a sequence of candidates, or the exception that it raised."""
-
-
-class Late(Exception):  # noqa: N818 - never raised, only carried
-    """A source did not answer within its deadline."""
-
 
 def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
     """Ask all sources at once, in threads that nothing waits for beyond the deadline.
+
+    A source that hangs is not asked again until its late call has ended.
 
     Args:
         sources: Asked in parallel; the order only breaks ties.
@@ -45,8 +52,7 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
         (places, _asking(company, [sources[i] for i in places], request))
         for company, places in companies.items()
     ]
-    answers = _run(jobs, deadline)
-    return _settle(sources, answers, request)
+    return _settle(sources, run(jobs, sources, deadline), request)
 
 
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
@@ -58,85 +64,16 @@ async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: fl
     return _settle(sources, answers, request)
 
 
-def run_all(calls: Sequence[Callable[[], Any]], deadline: float) -> list[Answer]:
-    """Run calls at once and return what each gave, or the exception it raised, in order.
-
-    Threads are daemons: one that hangs keeps neither the answer nor the program's exit waiting.
-
-    Args:
-        calls: What to run.
-        deadline: On `time.monotonic()`'s clock, in seconds.
-    """
-    return _run([([i], _each([call])) for i, call in enumerate(calls)], deadline)
-
-
-Job = Callable[[], Iterable[Answer]]
-"""What one thread does: gives the answers of some sources in their order."""
-
-
-def _run(jobs: Sequence[tuple[Sequence[int], Job]], deadline: float) -> list[Answer]:
-    """Run jobs at once; each comes with the places of its answers."""
-    results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
-    answers: list[Answer] = [Late()] * sum(len(places) for places, _ in jobs)
-    asked = time.monotonic()
-    for places, job in jobs:
-        _start(places, job, lambda i, answer: results.put((i, answer)), asked)
-    for _ in answers:
-        found = _next(results, deadline)
-        if found is None:
-            break
-        answers[found[0]] = found[1]
-    return answers
-
-
-def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tuple[int, Answer] | None:
-    """Return the next answer, or None at the deadline; who only waits passes the turn on."""
-    for seconds in glances(deadline):
-        try:
-            return results.get(timeout=seconds)
-        except queue.Empty:
-            continue
-    return None
-
-
-def _start(places: Sequence[int], job: Job, give: Callable[[int, Answer], None], asked: float) -> None:
-    context = contextvars.copy_context()
-    context.run(asked_at.set, asked)
-
-    def work() -> None:
-        for place, answer in zip(places, job(), strict=True):
-            give(place, answer)
-
-    threading.Thread(target=context.run, args=(work,), daemon=True, name="context-engine-source").start()
-
-
 def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) -> Job:
     """Return what asks sources that share something: all together where that can, or one after the other."""
     if not callable(company):
-        return _each([_blocking(source, request.apart()) for source in sources])
+        return each([_blocking(source, request.apart()) for source in sources])
 
     def ask() -> Iterable[Answer]:
         answers = answer_of(company, sources, request.apart())
         return [answers] * len(sources) if isinstance(answers, Exception) else answers
 
     return ask
-
-
-def _each(calls: Sequence[Callable[[], Any]]) -> Job:
-    return lambda: (answer_of(contextvars.copy_context().run, call) for call in calls)
-
-
-def answer_of(call: Callable[..., Any], *args: Any) -> Answer:
-    """Return what a call gives or raises: whatever a source raises costs only that source.
-
-    A panic in a Rust library, which is no `Exception`, is an error like any other.
-    """
-    try:
-        return call(*args)
-    except Exception as error:  # noqa: BLE001
-        return error
-    except BaseException as error:  # noqa: BLE001
-        return SourceError(safe_message(error))
 
 
 def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
@@ -146,15 +83,10 @@ def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
 
 
 async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: float) -> Answer:
-    try:
-        call = (
-            source.afetch(request)
-            if hasattr(source, "afetch")
-            else _in_thread(lambda: source.fetch(request), asked)
-        )
-        task: asyncio.Future[Any] = asyncio.ensure_future(call)
-    except Exception as error:  # noqa: BLE001 - whatever a source raises costs only that source
-        return error
+    if OVERDUE.has(source):
+        return busy()
+    begun: list[Callable[[], bool]] = []
+    task = asyncio.ensure_future(_answered(source, request, asked, begun))
     try:
         # Unlike `wait_for`, which would wait for a source that takes no notice of being cancelled.
         await asyncio.wait({task}, timeout=max(0.0, deadline - time.monotonic()))
@@ -162,13 +94,26 @@ async def _afetch(source: Any, request: ContextRequest, asked: float, deadline: 
         is_late = task.cancel()  # does nothing to one that is done
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
     if is_late:
-        return Late()
+        loop = asyncio.get_running_loop()
+        begun.append(lambda: not (task.done() or loop.is_closed()))
+        OVERDUE.add(source, lambda: any(is_running() for is_running in begun))
+        return LateError()
     if task.cancelled():
         return SourceError("it was cancelled")
     return task.exception() or task.result()
 
 
-async def _in_thread(call: Callable[[], Any], asked: float) -> Any:
+async def _answered(
+    source: Any, request: ContextRequest, asked: float, begun: list[Callable[[], bool]]
+) -> Answer:
+    """Return what a source answers, walked through; a sequence of its own is walked in a thread."""
+    if not hasattr(source, "afetch"):
+        return await _in_thread(lambda: source.fetch(request), asked, begun)
+    answer = await source.afetch(request)
+    return answer if is_plain(answer) else await _in_thread(lambda: walked(answer), asked, begun)
+
+
+async def _in_thread(call: Callable[[], Any], asked: float, begun: list[Callable[[], bool]]) -> Any:
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -178,10 +123,10 @@ async def _in_thread(call: Callable[[], Any], asked: float) -> Any:
 
     def give(_: int, answer: Answer) -> None:
         # After the deadline nobody waits any more, and the loop may be gone.
-        if not loop.is_closed():
+        with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, answer)
 
-    _start([0], _each([call]), give, asked)
+    begun.append(begin([0], each([call]), give, asked))
     answer = await future
     if isinstance(answer, Exception):
         raise answer
@@ -193,22 +138,26 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
     warnings: list[str] = []
     offers: list[tuple[str, Sequence[Any]]] = []
     for source, answer in zip(sources, answers, strict=True):
-        problem = _problem(answer)
+        problem, items = read_answer(answer)
         if problem:
             warnings.append(f"source {source.name!r} failed: {problem}")
-        else:
-            offers.append((source.name, answer))
+        if items is not None:
+            offers.append((source.name, items))
     if sources and not offers:
+        threads.linger()
         raise AllSourcesFailedError(warnings)
     admitted = admit(offers, request)
     return replace(admitted, warnings=(*warnings, *admitted.warnings), has_failures=bool(warnings))
 
 
-def _problem(answer: Answer) -> str:
-    if isinstance(answer, Late):
-        return "no answer within the deadline (timeout_seconds)"
+def read_answer(answer: Answer) -> tuple[str, Sequence[Any] | None]:
+    """Return what went wrong with an answer, "" where nothing did, and its items, None where it has none."""
+    if isinstance(answer, LateError):
+        return "no answer within the deadline (timeout_seconds)", None
     if isinstance(answer, Exception):
-        return safe_message(answer)
+        return safe_message(answer), None
+    if isinstance(answer, Partial):
+        return answer.trouble, answer.items
     if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
-        return f"it answered {type(answer).__name__}, expected a sequence of candidates"
-    return ""
+        return f"it answered {type(answer).__name__}, expected a sequence of candidates", None
+    return "", answer

@@ -9,7 +9,8 @@ from typing import Any
 from langchain_context_engine.ranking.fusion import Fusion, strengths
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.stages.admit import Collected, admit
-from langchain_context_engine.stages.collect import run_all
+from langchain_context_engine.stages.collect import read_answer
+from langchain_context_engine.stages.running import run_all
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
@@ -175,11 +176,15 @@ class _Reach:
                 by_source.setdefault(source, []).append(id_)
         calls = [_reader(self.sources[name], ids, request.apart()) for name, ids in by_source.items()]
         read: dict[Key, Candidate] = {}
-        for name, answer in zip(by_source, run_all(calls, self.deadline), strict=True):
-            if isinstance(answer, Exception):
-                self.warnings.append(f"source {name!r} could not be expanded: {safe_message(answer)}")
+        owners = [self.sources[name] for name in by_source]
+        for name, answer in zip(by_source, run_all(calls, owners, self.deadline), strict=True):
+            problem, items = read_answer(answer)
+            if problem:
+                self.warnings.append(f"source {name!r} could not be expanded: {problem}")
+            if items is None:
                 continue
-            admitted = admit([(self.sources[name].name, answer)], request, stage="expand")
+            admitted = admit([(self.sources[name].name, items)], request, stage="expand")
+            self.warnings += admitted.warnings
             self.decisions += admitted.decisions
             read.update((candidate.key, candidate) for candidate in admitted.candidates)
         return [read[key] for key in wanted if key in read]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.stages.collect import Late, run_all
+from langchain_context_engine.stages.running import LateError, run_all
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
@@ -73,7 +73,9 @@ def rerank(
     texts = [candidate.text for candidate in asked]
     deadline = time.monotonic() + reranking.seconds
     try:
-        scores = _scores(run_all([lambda: reranking.scorer(query, texts)], deadline)[0], asked)
+        scores = _scores(
+            run_all([lambda: reranking.scorer(query, texts)], [reranking.scorer], deadline)[0], asked
+        )
     except SourceError as error:
         warning = f"the reranker was left out: {error}"
         return Reranked(candidates=tuple(candidates), warnings=(warning,))
@@ -102,7 +104,7 @@ def _scores(answer: Any, asked: Sequence[Candidate]) -> Mapping[Key, float]:
         SourceError: It said nothing that can be read.
     """
     if isinstance(answer, BaseException):
-        is_late = isinstance(answer, Late)
+        is_late = isinstance(answer, LateError)
         raise SourceError("no answer within rerank_seconds" if is_late else safe_message(answer)) from None
     try:
         given = [None if score is None else float(score) for score in answer]

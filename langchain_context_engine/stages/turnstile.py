@@ -1,6 +1,5 @@
 """The turnstile: how many answers are worked on at once, so that none spends its deadline waiting.
 
-
 Two hundred questions at once are a thousand threads that all take turns at one interpreter: each of them is
 late, and nobody has an answer. So a few are worked on at once, first come, first served, and a question's
 deadline begins with its turn. Who only waits for somebody else (a store far away, a source that hangs) passes

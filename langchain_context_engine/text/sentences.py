@@ -24,7 +24,7 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _TABLE_RULE = re.compile(
     r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
 )
-_LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+_LAST_WORD = re.compile(r"(?<![^\W_])(?<![^\W_]\.)[^\W_]++(?:\.[^\W_]++)*+$")
 _NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
 _NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
 _CODE_LINE = re.compile(

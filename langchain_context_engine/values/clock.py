@@ -40,14 +40,15 @@ def read_instant(value: object) -> datetime | None:
     """
     try:
         if isinstance(value, datetime):
-            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            instant = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+            return instant if instant == instant else None  # noqa: PLR0124 - pandas' missing date is a datetime
         if isinstance(value, date):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         if isinstance(value, str):
             return _read_text(value.strip())
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return _read_day(str(value)) or _read_epoch(float(value))
-    except (OverflowError, ValueError, OSError):
+    except (OverflowError, ValueError, OSError, RecursionError):
         return None
     return None
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
 from typing import Any, TypeVar
+from uuid import UUID
 
 from langchain_context_engine.values.errors import ConfigError
 
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
 T = TypeVar("T")
 
-_PLAIN = {int, float, bool, type(None)}
+DEEPEST, MOST_VALUES = 50, 10_000
+"""How deep values may be nested, and how many there may be, in metadata, a filter or a scope."""
+
+UNREADABLE = "…"
+"""Stands in a record's metadata where something was that cannot be read."""
+
+_LARGEST = 2**1023
+_PLAIN = {float, bool, type(None)}
 
 
 def clean_text(text: str) -> str:
@@ -35,40 +47,124 @@ def is_blank(text: str) -> bool:
     return _BLANK.match(text) is not None
 
 
-def copy_mapping(value: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = False) -> dict[str, Any]:
     """Return a copy with clean strings, lists and mappings within it copied too; None is empty.
 
+    What is data by another name becomes that: numpy's scalars and arrays, enums, paths, UUIDs, decimals.
+
+    Args:
+        value: What is copied.
+        name: What an error calls it.
+        cuts: Put `UNREADABLE` in the place of what nobody could walk through, print or count with (values
+            deeper than `DEEPEST`, beyond `MOST_VALUES`, whole numbers beyond a float's range), so that a
+            record with such a value is still a record; otherwise they are refused.
+
     Raises:
-        ConfigError: The value is no mapping.
+        ConfigError: The value is no mapping, or something in it is refused.
     """
     if value is None:
         return {}
     if type(value) is not dict and not isinstance(value, Mapping):
         msg = f"{name} must be a mapping, got {type(value).__name__}"
         raise ConfigError(msg)
-    return _copied(value)
+    if _is_flat(value):
+        return dict(value)
+    return _Copier(name, cuts=cuts).mapping(value, 1)
 
 
-def _copied(value: Mapping[Any, Any]) -> dict[Any, Any]:
+def _is_flat(value: Mapping[Any, Any]) -> bool:
+    """Tell whether a plain copy will do; a question makes hundreds."""
     for k, v in value.items():
-        # Of plain values a plain copy will do; a question makes hundreds.
-        if not (type(k) is str and k.isascii() and (type(v) in _PLAIN or (type(v) is str and v.isascii()))):
-            return {clean_text(k) if isinstance(k, str) else k: _copy(v) for k, v in value.items()}
-    return dict(value)
+        if not (type(k) is str and k.isascii()):
+            return False
+        kind = type(v)
+        if kind is str:
+            if not v.isascii():
+                return False
+        elif kind is int:
+            if not -_LARGEST < v < _LARGEST:
+                return False
+        elif kind not in _PLAIN:
+            return False
+    return True
 
 
-def _copy(value: Any) -> Any:
-    """Return a value that nobody else can change through the mapping it came in."""
-    if isinstance(value, str):
-        return clean_text(value)
-    if type(value) in _PLAIN:
-        return value
-    if isinstance(value, Mapping):
-        return _copied(value)
-    # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
-    if type(value) in {list, tuple, set}:
-        return type(value)(_copy(item) for item in value)
-    return value
+def as_data(value: Any) -> Any:
+    """Return what is data by another name as that data."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, (PurePath, UUID)):
+        return str(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        return value.tolist()
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+class _Copier:
+    """Copies values that nobody else can change through the mapping they came in, within bounds."""
+
+    def __init__(self, name: str, *, cuts: bool) -> None:
+        self._name = name
+        self._cuts = cuts
+        self._left = MOST_VALUES
+
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        copied = {}
+        for k, v in value.items():
+            if self._left <= 0:
+                self._unreadable(f"has more than {MOST_VALUES:,} values")
+                break
+            copied[clean_text(k) if isinstance(k, str) else k] = self._copy(v, depth)
+        return copied
+
+    def _copy(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if type(value) in _PLAIN:
+            return value
+        value = as_data(value)
+        if isinstance(value, str):
+            return clean_text(str.__str__(value))
+        if isinstance(value, int):
+            return (
+                value if -_LARGEST < value < _LARGEST else self._unreadable("has a number that is too large")
+            )
+        # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
+        kind = type(value)
+        if kind not in {list, tuple, set} and not isinstance(value, Mapping):
+            return value
+        if depth >= DEEPEST:
+            return self._unreadable(f"is nested deeper than {DEEPEST}")
+        if isinstance(value, Mapping):
+            return self.mapping(value, depth + 1)
+        return kind(self._items(value, depth + 1))
+
+    def _items(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
+        for item in items:
+            if self._left <= 0:
+                self._unreadable(f"has more than {MOST_VALUES:,} values")
+                return
+            yield self._copy(item, depth)
+
+    def _unreadable(self, why: str) -> str:
+        if not self._cuts:
+            msg = f"{self._name} {why}"
+            raise ConfigError(msg)
+        return UNREADABLE
+
+
+def quoted(value: object) -> str:
+    """Return a value as an error may quote it: at most 100 characters, whatever it is.
+
+    Example:
+        >>> quoted("soon"), quoted([[[[[[[[1]]]]]]]])
+        ("'soon'", '[[[[[[...]]]]]]')
+    """
+    try:
+        return reprlib.repr(value)[:100]
+    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
+        return f"<{type(value).__name__}>"
 
 
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
@@ -76,6 +172,18 @@ def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def checked_names(values: Iterable[Any], name: str) -> tuple[str, ...]:
+    """Return names as a tuple.
+
+    Raises:
+        ConfigError: They are no list of strings.
+    """
+    if type(values) in {tuple, list} and all(isinstance(value, str) for value in values):
+        return tuple(values)
+    msg = f"{name} must be a list of strings, got {type(values).__name__}"
+    raise ConfigError(msg)
 
 
 def set_fields(instance: object, **values: object) -> None:

@@ -39,5 +39,5 @@ def _split(text: str) -> list[Any]:
 def _read_json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):  # a thousand brackets are no list
         return None

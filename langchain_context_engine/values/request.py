@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text, copy_mapping, set_fields
+from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.values.freeze import clean_text, copy_mapping, quoted, set_fields
+from langchain_context_engine.values.redact import safe_message
+
+_LARGEST_COUNT = 10**9
+_MOST_ITEMS = 100_000
+"""How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +35,13 @@ class Message:
     created_at: datetime | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, text=clean_text(self.text), created_at=read_instant(self.created_at))
+        for name in ("role", "text", "id"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                msg = f"a message's {name} must be a string, got {type(value).__name__}"
+                raise ConfigError(msg)
+            set_fields(self, **{name: clean_text(value)})
+        set_fields(self, created_at=read_instant(self.created_at))
 
     @classmethod
     def of(cls, value: object) -> Message:
@@ -147,9 +158,9 @@ class ContextRequest:
             vector=_vector(self.vector),
             scope=copy_mapping(self.scope, "scope"),
             where=copy_mapping(self.where, "where"),
-            kinds=None if self.kinds is None else _items("kinds", self.kinds),
-            sources=None if self.sources is None else _items("sources", self.sources),
-            history=tuple(Message.of(m) for m in _items("history", self.history)),
+            kinds=None if self.kinds is None else _names("kinds", self.kinds),
+            sources=None if self.sources is None else _names("sources", self.sources),
+            history=tuple(map(_message, _items("history", self.history))),
             pinned=_items("pinned", self.pinned),
             excluded=_items("excluded", self.excluded),
             depth=self.depth or 0,
@@ -162,6 +173,16 @@ class ContextRequest:
         return replace(self)
 
 
+def _message(value: object) -> Message:
+    try:
+        return Message.of(value)
+    except ContextEngineError:
+        raise
+    except Exception as error:
+        msg = f"history holds a message that cannot be read: {safe_message(error)}"
+        raise ConfigError(msg) from error
+
+
 def _items(name: str, value: Any) -> tuple[Any, ...]:
     """Return what was listed; a string is one item, None is none."""
     if value is None or isinstance(value, str):
@@ -169,35 +190,68 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
     if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
         msg = f"{name} must be a list, got {type(value).__name__}"
         raise ConfigError(msg)
-    return tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    items = _items(name, value)
+    for item in items:
+        if not isinstance(item, str):
+            hint = "; what is asked is given to ContextEngine(sources=…)" if name == "sources" else ""
+            msg = f"{name} of a request are names, got {type(item).__name__}{hint}"
+            raise ConfigError(msg)
+    return items
+
+
+def _walked(name: str, value: Iterable[Any]) -> list[Any]:
+    """Return the items of what somebody gave: it may never end, and may fail on the way."""
+    try:
+        items = list(itertools.islice(value, _MOST_ITEMS + 1))
+    except ContextEngineError:
+        raise
+    except Exception as error:
+        msg = f"{name} cannot be read: {safe_message(error)}"
+        raise ConfigError(msg) from error
+    if len(items) > _MOST_ITEMS:
+        msg = f"{name} has more than {_MOST_ITEMS:,} items"
+        raise ConfigError(msg)
+    return items
 
 
 def _vector(value: Any) -> tuple[float, ...] | None:
     try:
-        return None if value is None else tuple(map(float, value))
-    except (TypeError, ValueError):
-        msg = f"vector must be numbers, got {value!r:.100}"
+        return None if value is None else tuple(map(float, _walked("vector", value)))
+    except (TypeError, ValueError, OverflowError):
+        msg = f"vector must be numbers, got {quoted(value)}"
         raise ConfigError(msg) from None
 
 
 def _check_count(name: str, value: object) -> None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    if value is None or (is_count and 0 <= value <= _LARGEST_COUNT):  # type: ignore[operator]
         return
-    msg = f"{name} must be a whole number of 0 or more, got {value!r}"
+    if is_count and value > _LARGEST_COUNT:  # type: ignore[operator]
+        msg = f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number"
+        raise ConfigError(msg)
+    msg = f"{name} must be a whole number of 0 or more, got {quoted(value)}"
     raise ConfigError(msg)
 
 
 def _check_fraction(name: str, value: object) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        msg = f"{name} must be a number from 0 to 1, got {value!r}"
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not -_LARGEST_COUNT < value < _LARGEST_COUNT
+    ):
+        msg = f"{name} must be a number from 0 to 1, got {quoted(value)}"
         raise ConfigError(msg)
 
 
 def _instant(name: str, value: object) -> datetime | None:
     instant = read_instant(value)
     if instant is None and value is not None:
-        msg = f"{name} must be a date (datetime, ISO 8601 or epoch), got {value!r}"
+        msg = f"{name} must be a date (datetime, ISO 8601 or epoch), got {quoted(value)}"
         raise ConfigError(msg)
     return instant

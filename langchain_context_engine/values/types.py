@@ -13,7 +13,13 @@ from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.freeze import clean_text, copy_mapping, set_fields
+from langchain_context_engine.values.freeze import (
+    as_data,
+    checked_names,
+    clean_text,
+    copy_mapping,
+    set_fields,
+)
 from langchain_context_engine.values.places import place_from
 from langchain_context_engine.values.request import ContextRequest, Message
 from langchain_context_engine.values.verdicts import Reason, Status, Verdict
@@ -51,7 +57,8 @@ class Candidate:
             `phrase` BM25 scores), comparable over all sources of an engine; rank fuses them.
         created_at: When; aware after construction. ISO strings and epochs are read, the unreadable
             is None.
-        metadata: The record's own metadata, copied.
+        metadata: The record's own metadata, copied; None is none. What nobody could read (nested deeper
+            than 50, a whole number beyond a float's range) is `…` in it.
         provenance: Names of the sources that offered it, in the engine's order.
         neighbours: Ids in the same source that stand directly before and after it.
         position: (group, order) for reading order, or None.
@@ -80,14 +87,16 @@ class Candidate:
             set_fields(self, text="")
         if self.relevance is None:
             set_fields(self, relevance=0.0)
+        elif type(self.relevance) is not float:
+            set_fields(self, relevance=as_data(self.relevance))
         if self.created_at is not None:
             set_fields(self, created_at=read_instant(self.created_at))
         set_fields(
             self,
-            claims=copy_mapping(self.claims, "claims"),
-            metadata=copy_mapping(self.metadata, "metadata"),
-            provenance=tuple(self.provenance),
-            neighbours=tuple(self.neighbours),
+            claims=copy_mapping(self.claims, "claims", cuts=True),
+            metadata=copy_mapping(self.metadata, "metadata", cuts=True),
+            provenance=checked_names(self.provenance, "provenance"),
+            neighbours=checked_names(self.neighbours, "neighbours"),
         )
 
     @property

@@ -24,6 +24,7 @@ class Reason(StrEnum):
     # changed, on the way
     CLAMPED = "clamped"
     MERGED = "merged"
+    SHORTENED = "shortened"
     EXPANDED = "expanded"
     PINNED = "pinned"
     NEIGHBOUR = "neighbour"

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.values.errors import TemplateError
+from langchain_context_engine.values.errors import ConfigError, TemplateError
+from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Candidate, Key, Passage, Ranked, Section
 from langchain_context_engine.writing.citations import CITATION_STYLES
 from langchain_context_engine.writing.templates import (
@@ -103,6 +104,20 @@ class Written:
     sections: tuple[Section, ...] = ()
 
 
+def _arranged(passages: Sequence[Passage], arrange: Arrange) -> Sequence[Passage]:
+    """Return the passages in text order.
+
+    Raises:
+        ConfigError: An order of one's own drops passages, repeats them or gives others.
+    """
+    arranged = arrange(passages)
+    if [*map(id, passages)] != [*map(id, arranged)] and sorted(map(id, arranged)) != sorted(
+        map(id, passages)
+    ):
+        raise ConfigError("an order gives back the very passages that it was given, each once")
+    return arranged
+
+
 def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = None) -> Written:
     """Return the text of some passages; none give "", without a lonely header or footer.
 
@@ -114,9 +129,9 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     if not passages:
         return Written(text="")
     blocks = {} if blocks is None else blocks
-    groups = _grouped(layout.arrange(passages), layout)
+    groups = _grouped(_arranged(passages, layout.arrange), layout)
     in_order = [passage for group in groups.values() for passage in group]
-    markers = layout.markers(in_order)
+    markers = [clean_text(marker) for marker in layout.markers(in_order)]
     cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
     rendered = [
         _block(passage, layout, blocks, says_place=says)

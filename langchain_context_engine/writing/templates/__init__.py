@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from langchain_context_engine.values.errors import TemplateError
+from langchain_context_engine.values.freeze import clean_text, set_fields
 from langchain_context_engine.writing.templates.containment import Form, write_block
 from langchain_context_engine.writing.templates.fences import fence_runs, longest_fence, open_fence_at
 from langchain_context_engine.writing.templates.parts import read_parts, read_slots, slot_names, tag_pattern
@@ -89,6 +90,7 @@ class Template:
                 raise TemplateError(
                     f"template {self.name!r}: {field.name} must be a string, got {type(value).__name__}"
                 )
+            set_fields(self, **{field.name: clean_text(value)})
         if not self.name:
             raise TemplateError("a template needs a name")
         for field_name, known in _VARIABLES.items():

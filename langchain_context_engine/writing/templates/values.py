@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 
 from langchain_context_engine.values.types import Candidate
 
 __all__ = ["passage_values", "title_of"]
+
+_TOLD = (str, int, float, date, type(None))
 
 
 def passage_values(
@@ -56,6 +59,11 @@ def _line(value: object) -> str:
     """Return a value on one line, so that it cannot leave the place it is shown in."""
     if value is None:
         return ""
+    if not isinstance(value, _TOLD) and not (
+        isinstance(value, (list, tuple)) and all(isinstance(v, _TOLD) for v in value)
+    ):
+        # As a trace keeps it: what an object says of itself may differ from run to run.
+        return f"<{type(value).__module__}.{type(value).__qualname__}>"
     text = str(value)
     return text if text.isprintable() else " ".join(text.split())
 
@@ -66,6 +74,6 @@ def _number(value: object, *, decimals: int) -> str:
         return ""
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return ""
     return f"{min(max(number, 0.0), 1.0):.{decimals}f}" if math.isfinite(number) else ""

@@ -1,0 +1,56 @@
+"""What leaves for an agent's state or a checkpoint: plain JSON, whatever a record's metadata hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError
+
+__all__ = ["NOT_ASKED", "check_failure_option", "plain"]
+
+NOT_ASKED = (
+    "Nothing is known for this question just now: no source could be asked. "
+    "Say so instead of guessing; it may work again in a moment."
+)
+"""What a model is told where every source failed; the same by tool, middleware and MCP."""
+
+FAILURE = AllSourcesFailedError
+"""The one failure that a model may be told of; mistakes of whoever wrote the program are always raised."""
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON: dates as ISO text, sets and tuples as lists, what is no data by its type.
+
+    Example:
+        >>> from datetime import date
+        >>> plain({"at": date(2026, 1, 2), 3: (1, float("nan"))})
+        {'at': '2026-01-02', '3': [1, None]}
+    """
+    if value is None or type(value) in {str, bool, int}:
+        return value
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((plain(item) for item in value), key=repr)
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def check_failure_option(on_failure: str) -> bool:
+    """Return whether a model is told that every source failed, rather than that being raised.
+
+    Raises:
+        ConfigError: The option is neither `tell` nor `raise`.
+    """
+    if on_failure not in {"tell", "raise"}:
+        msg = f"on_failure must be 'tell' or 'raise', got {on_failure!r}"
+        raise ConfigError(msg)
+    return on_failure == "tell"

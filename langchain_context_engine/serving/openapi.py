@@ -1,0 +1,86 @@
+"""The server's routes and bodies as OpenAPI 3.1, with the bounds that `server_bodies` checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_context_engine.serving.server_bodies import (
+    MOST_HISTORY,
+    MOST_ID,
+    MOST_MESSAGE,
+    MOST_REFERENCES,
+    MOST_TOKENS,
+    ROLES,
+)
+
+__all__ = ["openapi"]
+
+
+def _text(longest: int, description: str = "") -> dict[str, Any]:
+    told = {"description": description} if description else {}
+    return {"type": "string", "minLength": 1, "maxLength": longest, **told}
+
+
+def _object(required: list[str], **properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object", "additionalProperties": False, "required": required, "properties": properties,
+    }  # fmt: skip
+
+
+_BUILD = _object(
+    ["message"],
+    message=_text(MOST_MESSAGE, "The question."),
+    threadId={**_text(MOST_ID, "The conversation; its records come first."), "type": ["string", "null"]},
+    references={
+        "type": ["array", "null"], "maxItems": MOST_REFERENCES, "items": _text(MOST_ID),
+        "description": "Paths, titles or ids of what must come in.",
+    },
+    history={
+        "type": ["array", "null"], "maxItems": MOST_HISTORY, "description": "Earlier turns, oldest first.",
+        "items": _object(
+            ["role", "content"], role={"enum": list(ROLES)}, content=_text(MOST_MESSAGE)
+        ),
+    },
+    maxTokens={"type": ["integer", "null"], "minimum": 0, "maximum": MOST_TOKENS},
+)  # fmt: skip
+_FEEDBACK = _object(
+    ["contextItemId", "useful"],
+    contextItemId=_text(2 * MOST_ID, "An item's id in an answer."),
+    useful={"type": "boolean"},
+)
+_ERRORS = {
+    "400": "The body cannot be answered.", "401": "A valid bearer token is needed.",
+    "408": "The body took too long.", "413": "The body is too large.",
+    "415": "The body must be application/json.", "503": "No source could be asked, or too many ask.",
+}  # fmt: skip
+
+
+def openapi() -> dict[str, Any]:
+    """Return the description that `GET /openapi.json` serves."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Context engine", "version": "1"},
+        "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+        "security": [{"token": []}, {}],
+        "paths": {
+            "/build": {"post": _operation("Return the context for a message.", _BUILD)},
+            "/feedback": {
+                "post": _operation(
+                    "Remember whether an item was useful.", _FEEDBACK, **{"404": "No such item."}
+                )
+            },
+            "/health": {"get": {"summary": "Say that the server is there.", "responses": _responses({})}},
+        },
+    }
+
+
+def _operation(summary: str, body: dict[str, Any], **more: str) -> dict[str, Any]:
+    return {
+        "summary": summary,
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "responses": _responses({**_ERRORS, **more}),
+    }
+
+
+def _responses(errors: dict[str, str]) -> dict[str, Any]:
+    return {code: {"description": told} for code, told in {"200": "Done.", **errors}.items()}

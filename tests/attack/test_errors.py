@@ -1,0 +1,139 @@
+"""Mistakes and misfortunes end in one error that says what to do, or cost the one record."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import sys
+import time
+
+import chromadb.errors
+import pytest
+
+from langchain_context_engine import ConfigError, ContextEngine, cli, replay
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.commands.doctor import packages_of
+from langchain_context_engine.journal import Journal
+from langchain_context_engine.stages.admit import MOST_TEXT
+from tests.attack.timing import processor_seconds
+from tests.builders import ListSource, a_candidate
+
+
+def an_engine(*texts, **settings):
+    return ContextEngine([ListSource([a_candidate(text=text) for text in texts])], **settings)
+
+
+@pytest.mark.parametrize("seconds", [1e10, 1e300])
+def test_a_deadline_beyond_a_day_is_refused(seconds):
+    """Point 14: it was an OverflowError of a question."""
+    with pytest.raises(ConfigError, match="timeout_seconds"):
+        an_engine(timeout_seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    "order", [lambda p: p[1:], lambda p: [*p, p[0]], lambda p: [p[0], p[0]], lambda _: []]
+)
+def test_an_order_that_drops_or_repeats_is_refused(order):
+    """Point 14."""
+    with pytest.raises(ConfigError, match="each once"):
+        an_engine("Invoices go out monthly.", "Cards cost two percent.", order=order).build("invoices cards")
+
+
+def test_a_journal_without_its_secret_gets_another(tmp_path):
+    """Point 14."""
+    path = tmp_path / "journal.db"
+    Journal(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM secrets")
+    connection.close()
+    with Journal(path, read_only=True) as journal:
+        assert journal.scope_digest({"a": 1})
+    with Journal(path) as journal:
+        first = journal.scope_digest({"a": 1})
+    with Journal(path) as journal:
+        assert journal.scope_digest({"a": 1}) == first
+
+
+@pytest.mark.parametrize(("at", "year"), [("2001-02-03", 2001), ("soon", None), (10**400, None)])
+def test_recording_reads_a_date_as_everybody_does_and_never_raises(tmp_path, at, year):
+    """Point 14."""
+    with Journal(tmp_path / "journal.db") as journal:
+        journal.record(Context(text="hello"), at=at)
+        (row,) = journal.traces()
+        assert row.time.year == (year or time.gmtime().tm_year)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        chromadb.errors.InternalError("Error in compaction: database or disk is full"),
+        OSError(28, "No space left on device"),
+        sqlite3.OperationalError("database or disk is full"),
+    ],
+)
+def test_a_full_disk_is_told_as_that(error, capsys, monkeypatch):
+    """S4: it was an unexpected InternalError, please report it."""
+
+    def fail(*_args, **_named):
+        raise error
+
+    monkeypatch.setattr(cli, "app", fail)
+    assert cli.main(["doctor"]) == 1
+    told = capsys.readouterr().err
+    assert "the disk is full" in told
+    assert "report" not in told
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+def test_what_the_command_line_makes_is_its_owners_alone(tmp_path):
+    """Point 11."""
+    (tmp_path / "notes.md").write_text("# Billing\n\nInvoices go out monthly.\n")
+    store = tmp_path / "store"
+    before = os.umask(0o022)
+    try:
+        assert cli.main(["index", str(tmp_path), "--store", str(store)]) == 0
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+    made = [store, *store.rglob("*")]
+    assert len(made) > 3
+    assert [path for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
+
+
+def test_what_one_text_may_cost_is_bounded_and_said():
+    """Point 9: 20 MB took 7.4 seconds under a deadline of 2."""
+    huge = "Invoices go out monthly, says line after line of this. " * 400_000
+    engine = an_engine(huge, "Invoices are paid by card.")
+    assert processor_seconds(engine.build, "when do invoices go out?", most=8) < 4
+    context = engine.build("when do invoices go out?")
+    (said,) = [decision for decision in context.decisions if decision.reason == "shortened"]
+    assert said.details == {"characters": len(huge), "most": MOST_TEXT}
+    assert "paid by card" in context.text
+    assert replay(context.to_dict()).text == context.text
+
+
+@pytest.mark.parametrize("extra", ["code", "server", "mcp", "local"])
+def test_doctor_looks_for_what_an_extra_holds(extra, capsys):
+    """C3: it asked for a package that the extra does not hold."""
+    assert packages_of(extra)
+    cli.main(["doctor"])
+    line = next(line for line in capsys.readouterr().out.splitlines() if f"extra {extra} " in line)
+    assert "not installed" not in line
+
+
+def test_serve_says_a_taken_port_before_it_says_that_it_answers(tmp_path, capsys):
+    """C4."""
+    import json
+    import socket
+
+    (tmp_path / "notes.jsonl").write_text(json.dumps({"id": "a", "text": "Invoices go out monthly."}))
+    store = str(tmp_path / "store")
+    assert cli.main(["index", str(tmp_path / "notes.jsonl"), "--store", store]) == 0
+    capsys.readouterr()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code = cli.main(["serve", "--store", store, "--port", str(taken.getsockname()[1])])
+    told = capsys.readouterr().err
+    assert (code, "answering at" in told, "give it another: --port" in told) == (1, False, True)

@@ -1,0 +1,143 @@
+"""Strangers at the server's door: half-sent requests, disconnects, odd texts, and its own end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import httpx
+import pytest
+
+from langchain_context_engine.journal import Journal
+from tests.conftest import ROOT
+
+PROGRAM = textwrap.dedent(
+    """
+    import logging, sys, time
+    logging.basicConfig(level=logging.INFO)
+    from langchain_context_engine import Candidate, ContextEngine
+    from langchain_context_engine.designs import PrimeContextService
+    from langchain_context_engine.serving import limits
+    from langchain_context_engine.serving.server import serve
+
+    limits.HEADER_SECONDS = 1.0
+
+    class Slow:
+        name = "slow"
+        def fetch(self, request):
+            time.sleep(1.5 if "slowly" in request.query else 0)
+            return [Candidate(id="a", text="Invoices go out monthly.", relevance=0.9)]
+
+    engine = ContextEngine([Slow()], timeout_seconds=20, journal=sys.argv[2])
+    service = PrimeContextService.over(engine)
+    try:
+        serve(service, port=int(sys.argv[1]), tokens={"schlüssel-ä": {}}, body_seconds=1.0)
+    finally:
+        engine.journal.close()
+        print("closed", flush=True)
+    """
+)
+TOKEN = {"Authorization": "Bearer schlüssel-ä".encode()}
+BODY = {"message": "When do invoices go out?"}
+
+
+@pytest.fixture
+def server(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = (tmp_path / "log").open("w")
+    run = [sys.executable, "-c", PROGRAM, str(port), str(tmp_path / "journal.db")]
+    process = subprocess.Popen(run, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    for _ in range(600):
+        try:
+            httpx.get(f"http://127.0.0.1:{port}/health")
+            break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    yield port, process
+    process.kill()
+    process.wait(10)
+    log.close()
+
+
+def ask(port, **settings):
+    settings = {"json": BODY, "headers": TOKEN, "timeout": 60, **settings}
+    return httpx.post(f"http://127.0.0.1:{port}/build", **settings)
+
+
+def sent(port, data):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection.sendall(data)
+    return connection
+
+
+HEAD = (
+    b"POST /build HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 50\r\n"
+    b"Authorization: " + TOKEN["Authorization"] + b"\r\n\r\n"
+)
+
+
+def test_what_is_half_sent_ends_and_others_are_answered_meanwhile(server):
+    """Point 10."""
+    port, _ = server
+    silent, half_head, half_body = sent(port, b""), sent(port, b"POST /build HT"), sent(port, HEAD + b'{"m')
+    assert ask(port).status_code == 200
+    start = time.monotonic()
+    assert silent.recv(100) == half_head.recv(100) == b""
+    assert b" 408 " in half_body.recv(1000)
+    assert time.monotonic() - start < 20
+
+
+def test_an_odd_request_is_answered_and_a_disconnect_is_one_line(server, tmp_path):
+    """Point 10: a token in UTF-8 was refused, a lone surrogate was a 500, a disconnect a traceback."""
+    port, process = server
+    assert ask(port, headers={"Authorization": "Bearer other"}).status_code == 401
+    odd = json.dumps({"contextItemId": "\ud800", "useful": True})
+    kind = {"Content-Type": "application/json", **TOKEN}
+    answer = httpx.post(f"http://127.0.0.1:{port}/feedback", content=odd, headers=kind)
+    assert answer.status_code == 404
+    odd = json.dumps({"message": "invoices \ud800?", "threadId": "\udfff"})
+    assert ask(port, json=None, content=odd, headers=kind).status_code == 200
+    sent(port, HEAD + b'{"m').close()
+    time.sleep(0.5)
+    assert ask(port).status_code == 200
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    log = (tmp_path / "log").read_text()
+    assert log.count("went away") == 1
+    assert "Traceback" not in log
+
+
+def test_told_to_end_it_answers_what_is_in_flight_and_keeps_its_traces(server, tmp_path):
+    """Point 10."""
+    port, process = server
+    answers = []
+    body = {"message": "Tell me slowly when invoices go out."}
+    asking = threading.Thread(target=lambda: answers.append(ask(port, json=body)))
+    asking.start()
+    time.sleep(0.7)
+    start = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+    assert time.monotonic() - start < 20
+    asking.join(10)
+    assert answers[0].status_code == 200
+    assert (tmp_path / "log").read_text().endswith("closed\n")
+    with Journal(tmp_path / "journal.db") as journal:
+        assert journal.count() == 1
+
+
+def test_the_bodies_are_described(server):
+    """C7."""
+    port, _ = server
+    described = httpx.get(f"http://127.0.0.1:{port}/openapi.json").json()
+    body = described["paths"]["/build"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert set(body["properties"]) == {"message", "threadId", "references", "history", "maxTokens"}
+    assert body["additionalProperties"] is False

@@ -1,0 +1,173 @@
+"""What agents are given: plain JSON that reads back, several contexts at once, and a word where a store is down."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
+
+import numpy as np
+import pytest
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_context_engine import AllSourcesFailedError, ConfigError, ContextEngine, RetrieverSource
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
+from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.langchain.tool import as_tool
+from tests.builders import FailingSource, ListSource, a_candidate
+from tests.test_middleware import ShowingModel
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Tier(StrEnum):
+    GOLD = "gold"
+
+
+def an_odd_engine():
+    return ContextEngine(
+        [
+            ListSource(
+                [
+                    a_candidate(
+                        id="r1",
+                        text="Pay by card.",
+                        relevance=np.float32(0.5),
+                        claims={"dense": np.float64(0.4)},
+                        metadata={
+                            "relevance_score": np.float32(0.25),
+                            "vector": np.array([1, 2]),
+                            "colour": Colour.RED,
+                            "tier": Tier.GOLD,
+                            "at": datetime(2026, 1, 2, tzinfo=UTC),
+                        },
+                    )
+                ]
+            )
+        ]
+    )
+
+
+def a_call():
+    return {"name": "search_context", "args": {"query": "pay?"}, "id": "1", "type": "tool_call"}
+
+
+def a_turn(**settings):
+    model = ShowingModel(answers=[AIMessage("", tool_calls=[a_call()]), AIMessage("done")])
+    if "tools" not in settings:
+        model.answers.pop(0)
+    agent = create_agent(model, settings.pop("tools", []), checkpointer=InMemorySaver(), **settings)
+    config = {"configurable": {"thread_id": "1"}}
+    return agent.invoke({"messages": [("user", "pay?")]}, config), model
+
+
+def test_an_agents_state_and_artifact_are_plain_json():
+    """L1, L2: numpy's numbers and enums in metadata killed a checkpointed agent."""
+    engine = an_odd_engine()
+    result, _ = a_turn(tools=[as_tool(engine)], middleware=[ContextEngineMiddleware(engine)])
+    artifact = next(m for m in result["messages"] if m.type == "tool").artifact
+    assert json.loads(json.dumps(artifact)) == artifact
+    (passage,) = json.loads(json.dumps(result["context_passages"]))
+    assert passage["metadata"] == {
+        "relevance_score": 0.25, "vector": [1, 2], "colour": 1, "tier": "gold", "at": "2026-01-02T00:00:00+00:00",
+    }  # fmt: skip
+
+
+def test_an_artifact_reads_back_as_the_context_that_it_was():
+    """L2."""
+    engine = an_odd_engine()
+    message = as_tool(engine).invoke({**a_call()})
+    read = Context.from_dict(json.loads(json.dumps(message.artifact)))
+    assert read.to_dict() == message.artifact
+    assert read.text == message.content
+
+
+def test_a_rerankers_numpy_score_is_a_score():
+    """L1."""
+
+    class Reranked:
+        def invoke(self, query, config=None):
+            del query, config
+            return [Document("Pay by card.", id="1", metadata={"relevance_score": np.float32(0.25)})]
+
+    (found,) = ContextEngine([RetrieverSource(Reranked(), name="r")]).search("pay")
+    assert found.candidate.relevance == 0.25
+
+
+def test_two_contexts_in_one_agent_have_names_and_do_not_mix():
+    """L8."""
+    first = ContextEngine([ListSource([a_candidate(text="Pay by card.")])])
+    second = ContextEngine([ListSource([a_candidate(text="Cards cost two percent.")])])
+    result, model = a_turn(
+        middleware=[ContextEngineMiddleware(first), ContextEngineMiddleware(second, name="prices")]
+    )
+    shown = str(model.calls[0][0].content)
+    assert shown.count("Pay by card.") == shown.count("Cards cost two percent.") == 1
+    assert [p["text"] for p in result["context_passages"]] == ["Pay by card."]
+    assert [p["text"] for p in result["context_passages_prices"]] == ["Cards cost two percent."]
+
+
+def test_a_name_that_is_no_identifier_is_refused():
+    with pytest.raises(ConfigError, match="identifier"):
+        ContextEngineMiddleware(ContextEngine([]), name="two words")
+
+
+def test_a_model_is_told_that_no_source_could_be_asked():
+    """L9: one policy for tool, middleware and MCP."""
+    engine = ContextEngine([FailingSource(RuntimeError("down, api_key=sk-123"))])
+    result, model = a_turn(tools=[as_tool(engine)], middleware=[ContextEngineMiddleware(engine)])
+    assert result["messages"][-1].content == "done"
+    assert next(m for m in result["messages"] if m.type == "tool").content == NOT_ASKED
+    assert NOT_ASKED in str(model.calls[0][0].content)
+    assert result["context_passages"] == []
+
+
+@pytest.mark.parametrize("part", ["tool", "middleware"])
+def test_who_wants_that_raised_says_so(part):
+    """L9."""
+    engine = ContextEngine([FailingSource(RuntimeError("down"))])
+
+    def attempt():
+        if part == "tool":
+            return as_tool(engine, on_failure="raise").invoke({"query": "pay?"})
+        return a_turn(middleware=[ContextEngineMiddleware(engine, on_failure="raise")])
+
+    with pytest.raises(AllSourcesFailedError):
+        attempt()
+    with pytest.raises(ConfigError, match="on_failure"):
+        as_tool(engine, on_failure="ignore")
+
+
+def test_a_chains_own_keys_are_left_alone():
+    """L6."""
+    engine = ContextEngine([ListSource([a_candidate(text="Pay by card.", metadata={"tenant": "acme"})])])
+    own = {"question_id": 7, "source": "web", "kind": "faq", "inputs": {}, "score": 3, "included": 1}
+    asked = {"question": "pay?", **own, "context_request": {"scope": {"tenant": "acme"}, "budget": 50}}
+    context = engine.as_runnable().invoke(asked)
+    assert context.text == "[1] Pay by card."
+    assert (context.request.scope, context.budget) == ({"tenant": "acme"}, 50)
+
+
+@pytest.mark.parametrize("value", [{"scopes": {}}, {"bugdet": 3}])
+def test_an_unknown_field_under_the_requests_own_key_is_refused(value):
+    """L6."""
+    with pytest.raises(TypeError, match="unknown option"):
+        ContextEngine([]).as_runnable().invoke({"question": "pay?", "context_request": value})
+
+
+def test_documents_in_place_of_sources_are_told_what_a_source_is():
+    """L7."""
+    documents = [Document("Pay by card.")]
+    for attempt in (
+        lambda: ContextEngine(documents),
+        lambda: ContextEngine([]).build("pay?", sources=documents),
+        lambda: ContextEngine([]).build("pay?", kinds=[{"a": 1}]),
+    ):
+        with pytest.raises(ConfigError, match=r"source|kinds"):
+            attempt()
