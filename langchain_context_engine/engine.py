@@ -6,7 +6,8 @@ import asyncio
 import copy
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.nothing import all_failed, nothing_asked
 from langchain_context_engine.answering.result_cache import ResultCache, request_key
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Ranked, Status
 
@@ -92,13 +94,13 @@ class ContextEngine:
         """
         request = self._request(query, fields)
         if self._is_nothing(request):
-            return self._finish(_nothing(request), Collected(), 0.0)
+            return self._finish(nothing_asked(request), Collected(), 0.0)
         key = self._key(request, query, fields)
         if (kept := self._recalled(key)) is not None:
             return kept
         start = time.monotonic()
         deadline = start + self.config.timeout_seconds
-        with stage_span("collect"):
+        with stage_span("collect"), self._failure_recorded(request, start):
             found = collect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, self._answer(request, found, start, deadline))
 
@@ -106,13 +108,13 @@ class ContextEngine:
         """Return the same context as `build`, from a running event loop."""
         request = self._request(query, fields)
         if self._is_nothing(request):
-            return self._finish(_nothing(request), Collected(), 0.0)
+            return self._finish(nothing_asked(request), Collected(), 0.0)
         key = self._key(request, query, fields)
         if (kept := self._recalled(key)) is not None:
             return kept
         start = time.monotonic()
         deadline = start + self.config.timeout_seconds
-        with stage_span("collect"):
+        with stage_span("collect"), self._failure_recorded(request, start):
             found = await acollect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
 
@@ -232,6 +234,16 @@ class ContextEngine:
         )
         return self._recorded(context)
 
+    @contextmanager
+    def _failure_recorded(self, request: ContextRequest, start: float) -> Iterator[None]:
+        """Record a question that no source answered; the error is raised all the same."""
+        try:
+            yield
+        except AllSourcesFailedError as error:
+            took = (time.monotonic() - start) * 1000
+            self._recorded(all_failed(request, error, took, self.config.described()))
+            raise
+
     def _recorded(self, context: Context) -> Context:
         record_context(context)
         if self.journal is not None:
@@ -261,12 +273,6 @@ class ContextEngine:
         if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
             self.cache.set(key, context)
         return context
-
-
-def _nothing(request: ContextRequest) -> Context:
-    return Context(
-        budget=request.budget or 0, request=request, status=Status.EMPTY, is_truncated=request.budget == 0
-    )
 
 
 def _open_journal(journal: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from itertools import takewhile
 
 import pytest
 
@@ -38,8 +39,8 @@ def a_generated_context(seed):
     """Return what an engine with some settings makes of some candidates: the same for the same seed."""
     chance = random.Random(seed)
     sources = [
-        ListSource([a_generated_candidate(chance, name, i) for i in range(chance.randint(1, 9))], name=name)
-        for name in ("notes", "code", "mail")[: chance.randint(1, 3)]
+        ListSource([a_generated_candidate(chance, name, i) for i in range(chance.randint(2, 5))], name=name)
+        for name in ("notes", "code", "mail")[: chance.randint(1, 2)]
     ]
     shares = {source.name: chance.choice((1, 2)) for source in sources} if chance.random() < 0.3 else {}
     engine = ContextEngine(
@@ -52,7 +53,7 @@ def a_generated_context(seed):
         dedupe_threshold=chance.choice((90.0, 75.0, None)),
         diversity=chance.choice((None, None, Diversity(kind_share=0.4, after=1))),
         budget=Budget(
-            tokens=chance.randint(25, 160),
+            tokens=chance.randint(25, 120),
             shares=shares,
             item_cap=chance.choice((None, None, 0.4)),
             source_cap=chance.choice((None, None, 0.5)),
@@ -72,12 +73,14 @@ def a_generated_candidate(chance, source, number):
             text=chance.choice((text, text.upper(), text.replace("by post", "by the post"))),
             relevance=round(chance.random(), 2),
         )
-    sentences = [" ".join(chance.choices(WORDS, k=chance.randint(3, 9))) for _ in range(chance.randint(1, 5))]
+    sentences = [
+        " ".join(chance.choices(WORDS, k=chance.randint(5, 14))) for _ in range(chance.randint(1, 5))
+    ]
     return a_candidate(
         id=f"{source}{number}",
         source=source,
         kind=chance.choice(("memory", "note")),
-        text=". ".join(sentences).capitalize() + ".",
+        text=" ".join(f"{sentence.capitalize()}." for sentence in sentences),
         relevance=round(chance.random(), 2),
         created_at=f"20{chance.randint(20, 25)}-0{chance.randint(1, 9)}-11",
     )
@@ -134,7 +137,7 @@ def test_no_smaller_budget_of_those_tried_does(told):
     """Admitting is not monotone in the budget: 1,800 was named where 1,500 does."""
     budgets = [(context, key, change) for context, key, change in told if change.setting == "budget"]
     for context, key, change in budgets:
-        for smaller in budgets_tried(context.budget, change.after - 1):
+        for smaller in takewhile(change.after.__gt__, budgets_tried(context.budget, 10**6)):
             again = replay(context, budget=smaller)
             assert key not in {passage.key for passage in again.passages}, (change.sentence, smaller)
 

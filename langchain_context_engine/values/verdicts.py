@@ -46,8 +46,12 @@ class Reason(StrEnum):
 
 
 class Status(StrEnum):
-    """How an answer went: `partial` is a failed source, `empty` an honest nothing."""
+    """How an answer went: `partial` is a failed source, `failed` all of them, `empty` an honest nothing.
+
+    No caller gets a failed context: the error is raised, and the journal keeps the question.
+    """
 
     OK = "ok"
     PARTIAL = "partial"
     EMPTY = "empty"
+    FAILED = "failed"
