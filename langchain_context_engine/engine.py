@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.nothing import all_failed, nothing_asked
 from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.answering.settings_file import read_settings
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
@@ -74,6 +76,17 @@ class ContextEngine:
         self.journal = _open_journal(journal)
         self.cache = cache
         self._cache_name = uuid.uuid4().hex
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], sources: Sequence[Any], **given: Any) -> ContextEngine:
+        """Return an engine with the settings of a TOML or JSON file; `given` ones go before those.
+
+        What the file says of the question (its table `request`) is for `build`: see `read_settings`.
+
+        Raises:
+            ConfigError: The file cannot be read, or a setting is wrong.
+        """
+        return cls(sources, **{**read_settings(path).settings, **given})
 
     @property
     def sources(self) -> tuple[Any, ...]:

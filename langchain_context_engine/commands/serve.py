@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from langchain_context_engine.answering.settings_file import read_settings as read_file
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import (
@@ -14,6 +15,7 @@ from langchain_context_engine.commands.options import (
     CollectionsOption,
     EmbeddingsOption,
     ScopeOption,
+    SettingsFileOption,
     SettingsOption,
     StoreOption,
     WeightsOption,
@@ -21,6 +23,7 @@ from langchain_context_engine.commands.options import (
     read_settings,
 )
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.values.errors import ConfigError
 
 TOKEN_VARIABLE = "CONTEXT_ENGINE_TOKEN"  # noqa: S105 - where the token is, not the token
 
@@ -34,6 +37,7 @@ def serve(
     collections: CollectionsOption = None,
     weights: WeightsOption = None,
     settings: SettingsOption = None,
+    settings_file: SettingsFileOption = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
     records: Annotated[
         bool, typer.Option("--journal/--no-journal", help="Record traces and feedback.")
@@ -49,11 +53,14 @@ def serve(
     from langchain_context_engine.serving.server import serve as run
 
     home = Store(store)
+    file = None if settings_file is None else read_file(settings_file)
+    if file is not None and file.request:
+        raise ConfigError(f"{settings_file}: the table 'request' is the caller's to send; leave it out here")
     engine = home.engine(
         names=collections,
         embeddings=embeddings,
         journal=str(home.journal_path) if records else None,
-        **read_settings(settings, weights),
+        **read_settings(settings, weights, file),
     )
     token = os.environ.get(TOKEN_VARIABLE, "")
     output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")

@@ -38,8 +38,9 @@ def agreement(judgments: Iterable[Judgment]) -> Agreement:
     Example:
         >>> from datetime import UTC, datetime
         >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-        >>> two = [Judgment(query="q", key=("s", "1"), grade=g, time=at, rater=r) for r, g in (("a", 2), ("b", 3))]
-        >>> found = agreement(two)
+        >>> ann = Judgment(query="q", key=("s", "1"), grade=2, time=at, rater="ann")
+        >>> bob = Judgment(query="q", key=("s", "1"), grade=3, time=at, rater="bob")
+        >>> found = agreement([ann, bob])
         >>> found.pairs, found.same, found.near
         (1, 0.0, 1.0)
     """
