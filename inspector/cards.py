@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import tzinfo
 from html import escape
 
 import streamlit as st
@@ -74,7 +75,7 @@ def error_card(what: str, advice: str) -> None:
         st.caption(advice)
 
 
-def zone() -> wording.tzinfo:
+def zone() -> tzinfo:
     """Return the viewer's time zone."""
     return wording.zone_of(st.context.timezone)
 
@@ -147,7 +148,7 @@ def _facts(context: Context) -> list[str]:
     return [
         *([wording.time(asked, zone())] if asked else []),
         f"{context.tokens:,} / {context.budget:,} tokens ({wording.share(used)})",
-        f"{len(context.passages)} of {len(final)} passages" + (f", {cut} cut" if cut else ""),
+        f"{len(context.passages)} of {len(final)} candidates in" + (f", {cut} cut" if cut else ""),
         f"{duplicates} {'duplicate' if duplicates == 1 else 'duplicates'}",
         f"{took:,.0f} ms",
         str(context.status),

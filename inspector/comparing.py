@@ -183,10 +183,10 @@ def aligned(
         text = next(iter(by_name.values()))
         cells: dict[str, Any] = {"where": where.get(key) or text.title, "text": one_line(text.text, 90)}
         for name in columns:
-            row = by_name.get(name)
-            cells[f"{name} fate"] = fate_of(row.verdict, row.reason) if row else "not offered"
-            cells[f"{name} place"] = str(row.place or "") if row else ""
-            cells[f"{name} score"] = wording.ratio(row.score) if row and row.score is not None else ""
+            own = by_name.get(name)
+            cells[f"{name} fate"] = fate_of(own.verdict, own.reason) if own else "not offered"
+            cells[f"{name} place"] = str(own.place or "") if own else ""
+            cells[f"{name} score"] = wording.ratio(own.score) if own and own.score is not None else ""
         best = min((row.place or 10**6 for row in by_name.values()), default=10**6)
         table.append((best, {"id": option_of(key), "cells": cells}))
     return [entry for _, entry in sorted(table, key=lambda item: (item[0], item[1]["id"]))]

@@ -118,7 +118,7 @@ def presets(recorded: Knobs) -> None:
     """Draw the settings to start from; one can be chosen again after a knob was turned."""
 
     def take() -> None:
-        name = st.session_state.get("preset")
+        name = str(st.session_state.get("preset"))
         if name in PRESETS:
             turn_to(PRESETS[name](recorded))
         # Empty again, so that the same one can be chosen next.

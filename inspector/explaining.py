@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspector import cards, controls, marking, state
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
-from inspector.placing import place_of
+from inspector.placing import known_by
 from inspector.state import Opened
 from inspector.tables import score_tree
 from langchain_context_engine import Context
@@ -53,7 +53,7 @@ def candidate_of(context: Context, key: Key) -> Candidate:
 
 def record_html(context: Context, row: Row) -> str:
     """Return how a candidate is known: its marker, where it is from, its source and title."""
-    place = place_of(candidate_of(context, row.key))
+    place = known_by(candidate_of(context, row.key))
     parts = [row.citation, place, row.title if row.title != place else "", row.key[0]]
     return " · ".join(escape(part) for part in parts if part)
 
@@ -64,7 +64,8 @@ def _head(context: Context, row: Row) -> str:
     reason = escape(row.sentence[:1].upper() + row.sentence[1:])
     rank = f" · rank {row.place}" if row.place else ""
     return (
-        f'<div class="ce-panel"><p class="ce-fate"><i style="background:{colour}"></i>{escape(fate)}{rank}</p>'
+        '<div class="ce-panel"><p class="ce-fate">'
+        f'<i style="background:{colour}"></i>{escape(fate)}{rank}</p>'
         f'<p class="ce-where">{record_html(context, row)}</p><p class="ce-reason">{reason}.</p></div>'
     )
 
@@ -77,7 +78,7 @@ def pair(context: Context, winner: Key, duplicate: Key) -> None:
     if not found:
         same = "the same to the letter" if kept.text == dropped.text else "no word differs"
         left = right = f"<i>{same}</i>"
-    names = [f"{place_of(one) or one.id} · {one.source}" for one in (kept, dropped)]
+    names = [f"{known_by(one)} · {one.source}" for one in (kept, dropped)]
     sides = "".join(
         f"<div><strong>{escape(label)}</strong> {escape(name)}{marking.box(html, height=_PAIR_HEIGHT)}</div>"
         for label, name, html in zip(("Stands:", "Repeats it:"), names, (left, right), strict=True)
@@ -164,18 +165,15 @@ def wanted(opened: Opened, row: Row) -> None:
 
 
 def _change(opened: Opened, number: int, change: Change) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.html(
-            f'<div class="ce-panel">In with {escape(change.sentence)}'
-            f"{' (the smallest)' if change.is_smallest else ''}.</div>"
-        )
-        # By name, and by the candidate: what is pressed is what was drawn.
-        if st.button("Try it in Tune", key=f"take-{number}-{change.setting}", type="tertiary"):
-            controls.open_in_tune(opened.name, opened.context, change.settings)
+    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+    smallest = " (the smallest that does)" if change.is_smallest else ""
+    told.html(f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>')
+    if button.button("Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary"):
+        controls.open_in_tune(opened.name, opened.context, change.settings)
 
 
 def not_offered(context: Context) -> None:
-    """Say why something that was searched is not among the candidates at all, and what narrowed the question."""
+    """Say that what was searched is no candidate at all, and what narrowed the question."""
     st.text("No candidate of this question is like that: no source offered it.")
     told = narrowing(context)
     if not told:

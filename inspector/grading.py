@@ -16,8 +16,12 @@ from langchain_context_engine.journal import Judgment
 from langchain_context_engine.values.types import Key
 
 __all__ = [
-    "all_grades", "everyone", "give", "grades_of", "own_grades", "rater", "save_again", "take_in", "unsaved",
+    "UNSAVED", "all_grades", "everyone", "give", "grades_of", "own_grades", "rater", "save_again", "take_in",
+    "unsaved",
 ]  # fmt: skip
+
+UNSAVED = "The grade is kept here, unsaved. Save it again when the journal can be written."
+"""What is said where the journal does not take a grade."""
 
 
 def rater() -> str:

@@ -16,7 +16,7 @@ from inspector import cards
 from inspector.columns import Column, GridRow
 from inspector.palette import FATE_COLOURS
 
-__all__ = ["draw"]
+__all__ = ["Column", "GridRow", "draw"]
 
 _FOLDER = Path(__file__).parent
 

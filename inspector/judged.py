@@ -113,7 +113,7 @@ def table(found: list[tuple[str, Quality, Quality]], traces: dict[str, Opened], 
 
 
 def traces_of(queries: list[str]) -> dict[str, Opened]:
-    """Return the latest trace of each question, matched exactly: of the journal, this session, the samples."""
+    """Return the latest trace of each question, matched exactly: the journal's, else the session's."""
     found: dict[str, Opened] = {}
     with opening.journal_of(state.settings()) as journal:
         for query in queries:

@@ -38,6 +38,7 @@ _NOISE, _REGRESSION = 0.005, "regression"
 
 def grade_columns(raters: Sequence[str], own: str) -> list[Column]:
     """Return the columns of `grade_rows`: the rater's own grade to pick, those of the others beside it."""
+    options = [UNJUDGED, *GRADES.values()]
     others: list[Column] = [
         {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
     ]
@@ -47,7 +48,7 @@ def grade_columns(raters: Sequence[str], own: str) -> list[Column]:
             "label": "Grade",
             "kind": "pick",
             "width": 112,
-            "options": [UNJUDGED, *GRADES.values()],
+            "options": options,
         },
         *others,
         {"name": "place", "label": "#", "kind": "number", "width": 34},

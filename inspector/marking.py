@@ -37,7 +37,7 @@ def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
 
 
 def sides(found: Sequence[Difference]) -> tuple[str, str]:
-    """Return both sides of what differs as HTML: coloured and underlined; what is equal and left out is told."""
+    """Return both sides of what differs as HTML, coloured and underlined; what is left out is told."""
     left, right = [], []
     for difference in found:
         if difference.skipped:

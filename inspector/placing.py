@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate
 
-__all__ = ["place_of"]
+__all__ = ["known_by", "place_of"]
 
 _COMMIT = 10
 
@@ -18,6 +18,19 @@ def place_of(candidate: Candidate) -> str:
         'a.py:3-9'
     """
     return getattr(candidate, "place", "") or _read(candidate)
+
+
+def known_by(candidate: Candidate) -> str:
+    """Return what a person knows a candidate by: where it stands, else its kind and day; never a hash.
+
+    Example:
+        >>> known_by(Candidate(id="9f3a", kind="memory", created_at="2026-01-12"))
+        'memory of 12 Jan 2026'
+    """
+    created = candidate.created_at
+    kind = candidate.kind or candidate.source
+    dated = f"{kind} of {created.day} {created:%b %Y}" if created else kind
+    return place_of(candidate) or dated
 
 
 def _read(candidate: Candidate) -> str:

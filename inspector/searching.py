@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspector import cards, grading, marking, state, stores
 from inspector.judging import GRADES
-from inspector.placing import place_of
+from inspector.placing import known_by
 from inspector.state import Opened
 from inspector.tables import option_of
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
@@ -23,7 +23,8 @@ _LONGEST = 400
 
 def missing(opened: Opened) -> None:
     """Draw the search for records that should have been offered, and the buttons that grade them."""
-    with st.expander("Grade what was not offered", key="not-offered", on_change="rerun") as box:
+    box = st.expander("Grade what was not offered", key="not-offered", on_change="rerun")
+    with box:
         if not box.open:
             return
         place = st.session_state.get("open-store")
@@ -69,7 +70,7 @@ def _one(opened: Opened, candidate: Candidate) -> None:
         ):
             grading.give(query, candidate.key, value)
 
-    place = place_of(candidate) or candidate.id
+    place = known_by(candidate)
     cut = len(candidate.text) > _LONGEST
     told = f" · the first {_LONGEST} of {len(candidate.text):,} characters" if cut else ""
     st.html(

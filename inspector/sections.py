@@ -137,7 +137,7 @@ def export(opened: Opened, rows: list[Row]) -> None:
             "context.md",
             "text/markdown",
         )
-        st.download_button("Text alone", lambda: context.text.encode(), "context.txt", "text/plain")
+        st.download_button("Text alone", context.text.encode, "context.txt", "text/plain")
     st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
     st.download_button(
         "Redacted bundle",

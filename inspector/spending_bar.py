@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from inspector.palette import AMBER, GREY, LEFT_OVER, RED, colours_of
-from inspector.placing import place_of
-from inspector.tables import one_line
+from inspector.palette import GREY, RED, colours_of
+from inspector.placing import known_by
 from inspector.wording import number
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.spending import (
@@ -24,7 +23,8 @@ from langchain_context_engine.values.types import Key
 
 __all__ = ["budget_bar", "group_bars"]
 
-_FRAME_COLOURS = {FRAME: GREY, RESERVED: AMBER, LEFT: LEFT_OVER, OVER: RED}
+_HATCHED = f"repeating-linear-gradient(45deg,{GREY} 0 3px,transparent 3px 7px)"
+_FRAME_COLOURS = {FRAME: GREY, RESERVED: _HATCHED, LEFT: "transparent", OVER: RED}
 _NAMED = 7
 """Groups that have a colour of their own; the others share one."""
 
@@ -48,7 +48,7 @@ def budget_bar(context: Context) -> str:
 def group_bars(context: Context) -> str:
     """Return a row a group: its bar with a segment a passage (title and tokens on hover), and its figures."""
     groups = groups_of(context)
-    titles = {c.key: place_of(c) or one_line(c.text, 60) for c in context.candidates}
+    titles = {c.key: known_by(c) for c in context.candidates}
     colours = _colours([Part(group.name, group.tokens) for group in groups])
     most = max((max(group.tokens, group.share or 0) for group in groups), default=1) or 1
     head = (

@@ -91,9 +91,8 @@ def seed(
     """
     session = st.session_state
     asked = st.query_params.get_all(key)
-    if asked != session.get(f"written-{key}", []):
-        if asked and is_known(asked[0]):
-            session[key] = read(asked[0])
+    if asked and asked != session.get(f"written-{key}") and is_known(asked[0]):
+        session[key] = read(asked[0])
     if session.get(key) is None:
         session[key] = session.get(f"kept-{key}", default)
 

@@ -9,7 +9,7 @@ from inspector import wording
 from inspector.columns import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import fate_of, stacked
-from inspector.placing import place_of
+from inspector.placing import known_by
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.spending import ROOM
@@ -55,14 +55,14 @@ TRACE_COLUMNS: Sequence[Column] = (
 
 RANKED_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
-    {"name": "score", "label": "Score", "kind": "number", "width": 54},
-    {"name": "bar", "label": "made of", "kind": "bar", "width": 84, "help": "weight × signal, stacked"},
-    {"name": "where", "label": "Place", "width": 170},
+    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126},
+    {"name": "score", "label": "Score", "kind": "number", "width": 52},
+    {"name": "bar", "label": "made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
+    {"name": "where", "label": "Place", "width": 150},
     {"name": "text", "label": "Text"},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
-    {"name": "cite", "label": "Cite", "width": 42},
-    {"name": "source", "label": "Source", "width": 88},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
+    {"name": "cite", "label": "Cite", "width": 40},
+    {"name": "source", "label": "Source", "width": 80},
 )
 
 
@@ -115,7 +115,7 @@ def options(rows: Iterable[Row]) -> dict[str, Row]:
 
 def places(candidates: Iterable[Candidate]) -> dict[Key, str]:
     """Return where each candidate is from."""
-    return {candidate.key: place_of(candidate) for candidate in candidates}
+    return {candidate.key: known_by(candidate) for candidate in candidates}
 
 
 def label_of(row: Row, place: str = "") -> str:

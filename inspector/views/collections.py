@@ -65,8 +65,8 @@ def store(place: str) -> None:
     told = stores.doubts(found)
     if not stores.is_server(place):
         told.append(
-            "This is a copy of the folder as it was when it was opened. Press Open again for what was written "
-            "since."
+            "This is a copy of the folder as it was when it was opened. Press Open again for what was "
+            "written since."
         )
     for doubt in told:
         st.text(f"! {doubt}")

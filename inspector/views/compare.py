@@ -70,8 +70,9 @@ def offered(kept: list[str]) -> dict[str, str]:
                 f"{row.kept} passages, {row.tokens:,} of {row.budget:,} tokens",
                 row.id[:8],
             )
-    for name in [*kept, st.session_state.get("trace")]:
-        if name and name not in told:
+    current = st.session_state.get("trace")
+    for name in [*kept, *([current] if current else [])]:
+        if name not in told:
             told[name] = named(name)
     return wording.unique_labels(told)
 
@@ -122,7 +123,7 @@ def _knob(part: str, recorded: tuning.Knobs) -> tuple[str, Any]:
 def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context]) -> None:
     """Draw which letter is which, with the figures of each."""
     first = next(iter(contexts.values()))
-    table = [
+    table: list[grid.GridRow] = [
         {
             "id": letter,
             "cells": {
@@ -137,7 +138,7 @@ def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context])
         }
         for (letter, context), name in zip(contexts.items(), chosen, strict=True)
     ]
-    columns = [
+    columns: list[grid.Column] = [
         {"name": "letter", "label": "", "width": 28},
         {"name": "what", "label": "What"},
         {"name": "question", "label": "Question", "width": 240},
@@ -165,7 +166,7 @@ def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
     settings = settings_table(contexts)
     if settings:
         st.subheader("Settings that differ")
-        names = [{"name": "setting", "label": "Setting", "width": 200}]
+        names: list[grid.Column] = [{"name": "setting", "label": "Setting", "width": 200}]
         names += [{"name": name, "label": name} for name in contexts]
         grid.draw(
             "settings", names, [{"id": row["setting"], "cells": row} for row in settings],

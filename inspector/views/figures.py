@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
@@ -12,20 +14,15 @@ from langchain_context_engine.journal.over_time import Day, Spread, by_day, of_s
 MOST = 20_000
 DAYS: list[grid.Column] = [
     {"name": "day", "label": "Day", "width": 110},
-    *(
-        {"name": name, "label": label, "kind": "number", "width": width}
-        for name, label, width in (
-            ("questions", "Questions", 90),
-            ("p50", "p50 ms", 74),
-            ("p95", "p95 ms", 74),
-            ("doubtful", "Doubtful", 82),
-            ("partial", "Partial", 70),
-            ("failed", "Failed", 66),
-            ("bare", "Nothing kept", 102),
-            ("unused", "Tokens unused", 116),
-            ("duplicates", "Duplicates a question", 158),
-        )
-    ),
+    {"name": "questions", "label": "Questions", "kind": "number", "width": 90},
+    {"name": "p50", "label": "p50 ms", "kind": "number", "width": 74},
+    {"name": "p95", "label": "p95 ms", "kind": "number", "width": 74},
+    {"name": "doubtful", "label": "Doubtful", "kind": "number", "width": 82},
+    {"name": "partial", "label": "Partial", "kind": "number", "width": 70},
+    {"name": "failed", "label": "Failed", "kind": "number", "width": 66},
+    {"name": "bare", "label": "Nothing kept", "kind": "number", "width": 102},
+    {"name": "unused", "label": "Tokens unused", "kind": "number", "width": 116},
+    {"name": "duplicates", "label": "Duplicates a question", "kind": "number", "width": 158},
 ]
 SPREADS: list[grid.Column] = [
     {"name": "name", "label": "What"},
@@ -57,7 +54,8 @@ def drawn(rows: list[TraceRow], total: int) -> None:
     latest = (
         f"The latest {len(rows):,} of {total:,} questions" if total > len(rows) else f"{total:,} questions"
     )
-    st.caption(f"{latest} on {len(days):,} {'day' if len(days) == 1 else 'days'}, from the journal alone.")
+    on_days = f"{len(days):,} {'day' if len(days) == 1 else 'days'}"
+    st.caption(f"{latest}{total:,} questions on {on_days}, from the journal alone.")
     if len(days) > 1:
         chart = pd.DataFrame(
             {"day": [str(one.day) for one in days], "questions": [one.questions for one in days]}
@@ -95,7 +93,7 @@ def _day(one: Day) -> grid.GridRow:
     return {"id": str(one.day), "cells": told}
 
 
-def _spreads(found: dict[str, Spread]) -> list[grid.GridRow]:
+def _spreads(found: Mapping[str, Spread]) -> list[grid.GridRow]:
     return [
         {
             "id": name,

@@ -51,7 +51,7 @@ def waiting() -> None:
 
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.text(
-            f"{count} {'grade is' if count == 1 else 'grades are'} kept here but unsaved: the journal takes none."
+            f"{count} {'grade is' if count == 1 else 'grades are'} kept here, unsaved: the journal took none."
         )
         st.button("Save again", key="save-again", on_click=again)
 
@@ -135,7 +135,7 @@ def after(shown: list[str], option: str) -> str:
 
 def give(query: str, key: Key, value: int | None) -> None:
     """Grade a candidate; what the journal does not take is kept and said to be unsaved."""
-    with cards.kept_guard("The grade is kept here, unsaved. Save it again when the journal can be written."):
+    with cards.kept_guard(grading.UNSAVED):
         grading.give(query, key, value)
 
 

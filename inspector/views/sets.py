@@ -1,4 +1,4 @@
-"""Sets: named questions that settings are tried on together: one line of figures a try, who gained and lost."""
+"""Sets: named questions that settings are tried on together, one line of figures a try."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from inspector import cards, grading, grid, judged, opening, state, wording
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.evaluation.sets import SetFigures, Tried, figures_of, try_settings
+from langchain_context_engine.values.types import Key
 
 LONGEST_NAME = 80
 COLUMNS: list[grid.Column] = [
@@ -25,7 +26,8 @@ COLUMNS: list[grid.Column] = [
 def show() -> None:
     """Draw the page."""
     cards.heading("Sets")
-    if state.settings().journal is None or not state.settings().journal.exists():
+    path = state.settings().journal
+    if path is None or not path.exists():
         st.text("Named sets of questions are kept in a journal: start with --journal FILE.")
         return
     new_set()
@@ -119,7 +121,9 @@ def opened_of(questions: dict[str, str]) -> tuple[list[Context], int]:
     return found, gone
 
 
-def tried(name: str, contexts: list[Context], changed: dict[str, object], grades: dict) -> list[Tried]:
+def tried(
+    name: str, contexts: list[Context], changed: dict[str, object], grades: dict[str, dict[Key, int]]
+) -> list[Tried]:
     """Return what some settings give of a set, worked out once in a session."""
     key = ("set", name, repr(sorted(changed.items())), repr(sorted(grades.items())), len(contexts))
     return state.remember(key, lambda: try_settings(contexts, grades, changed))

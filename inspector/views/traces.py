@@ -1,4 +1,4 @@
-"""Traces: the recorded questions, newest first; open one, compare two, follow them live, or bring a saved one."""
+"""Traces: the recorded questions; open one, compare some, follow them live, bring a saved one."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from langchain_context_engine.journal import TraceRow
 
 PAGE_SIZE = 50
 EVERY = "2s"
+# What the list can be narrowed to → conditions of the journal.
 KINDS: dict[str, dict[str, Any]] = {
     "all": {},
     "nothing kept": {"is_bare": True},
@@ -22,7 +23,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "cut": {"is_cut": True},
     "slow": {"is_slow": True},
 }
-"""What the list can be narrowed to → conditions of the journal."""
 
 NEWEST = ("time", False)
 LONGEST_SEARCH = 200

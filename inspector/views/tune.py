@@ -17,6 +17,17 @@ from langchain_context_engine.answering.settings_file import as_json, as_python,
 from langchain_context_engine.answering.traces import REQUERY_SETTINGS, Diff
 from langchain_context_engine.evaluation.quality import quality
 
+TRY_COLUMNS: list[grid.Column] = [
+    {"name": "try", "label": "Try", "width": 74},
+    {"name": "changed", "label": "Changed"},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 76},
+    {"name": "passages", "label": "Passages", "kind": "number", "width": 76},
+    {"name": "entered", "label": "Entered", "kind": "number", "width": 76},
+    {"name": "left", "label": "Left", "kind": "number", "width": 76},
+    {"name": "shared", "label": "Shared", "kind": "number", "width": 76},
+]
+VIEWS = ("Candidates, before and after", "Text, before and after")
+
 
 def show() -> None:
     """Draw the page."""
@@ -31,7 +42,7 @@ def bench(opened: Opened) -> None:
     recorded = tuning.recorded(opened.context)
     left, right = st.columns([30, 70], gap="medium")
     with left:
-        history_keys(opened, recorded)
+        keys = st.container()
         with st.container(height=620, border=False):
             controls.draw(opened.context, recorded)
             st.caption(
@@ -45,6 +56,8 @@ def bench(opened: Opened) -> None:
         before = Opened(opened.name, state.replayed(opened, {})[0])
         difference = diff(before.context, context)
         remember(before, Try(knobs, changed, context, difference), recorded)
+        with keys:
+            history_keys(opened, recorded)
         if before.context.text != opened.context.text:
             st.caption(
                 "Another version of the engine recorded this trace; before is what this version builds of it."
@@ -155,15 +168,8 @@ def history(opened: Opened) -> None:
     tries = tries_of(opened)
     if len(tries) > 1:
         with st.expander(f"{len(tries) - 1} tries", expanded=True):
-            columns = [
-                {"name": name, "label": name.capitalize(), "kind": "number", "width": 76}
-                for name in ("tokens", "passages", "entered", "left", "shared")
-            ]
-            columns = [
-                {"name": "try", "label": "Try", "width": 74}, {"name": "changed", "label": "Changed"}, *columns
-            ]  # fmt: skip
-            rows = [{"id": row["try"], "cells": row} for row in try_table(tries)]
-            grid.draw("tries", columns, rows, label="What was tried, the latest first.", height=220)
+            rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
+            grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")
 
 

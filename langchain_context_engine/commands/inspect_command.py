@@ -62,7 +62,7 @@ def app_path() -> Path:
     Raises:
         ConfigError: It is in neither place.
     """
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for path in (package / "inspector" / "app.py", package.parent / "inspector" / "app.py"):
         if path.is_file():
             return path
@@ -123,7 +123,7 @@ def inspect_environment(
     if journal is not None:
         environment[JOURNAL_VARIABLE] = str(Path(journal).absolute())
     # In a checkout that is not installed, the inspector must find this very package.
-    root = str(Path(__file__).resolve().parents[1])
+    root = str(Path(__file__).resolve().parents[2])
     known: Sequence[str] = environment.get("PYTHONPATH", "").split(os.pathsep)
     environment["PYTHONPATH"] = os.pathsep.join(dict.fromkeys((root, *filter(None, known))))
     return environment
