@@ -55,7 +55,7 @@ def record_html(context: Context, row: Row) -> str:
     """Return how a candidate is known: its marker, where it is from, its source and title."""
     place = known_by(candidate_of(context, row.key))
     parts = [row.citation, place, row.title if row.title != place else "", row.key[0]]
-    return " · ".join(escape(part) for part in parts if part)
+    return " · ".join(escape(part) for part in dict.fromkeys(parts) if part)
 
 
 def _head(context: Context, row: Row) -> str:

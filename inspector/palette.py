@@ -6,14 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from langchain_context_engine.values.types import Reason, Verdict
 
-__all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "colours_of", "fate_of", "stacked"]
+__all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "SERIES", "colours_of", "fate_of", "stacked"]
 
 GREEN, AMBER, RED, GREY, BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
 
 LEFT_OVER = "#9aa3b2"
 """What is free: budget left over, places without a value."""
 
-_SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#6b6b6b")
+SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b6b6b")
 """Eight hues that are told apart without red and green (after Okabe and Ito 2008); a ninth name is grey."""
 
 FATES: Mapping[Reason, str] = {
@@ -70,7 +70,7 @@ def colours_of(names: Iterable[str]) -> dict[str, str]:
         >>> colours_of(["relevance", "recency"])["relevance"]
         '#0072b2'
     """
-    return {name: _SERIES[min(i, len(_SERIES) - 1)] for i, name in enumerate(dict.fromkeys(names))}
+    return {name: SERIES[min(i, len(SERIES) - 1)] for i, name in enumerate(dict.fromkeys(names))}
 
 
 def stacked(

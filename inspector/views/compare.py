@@ -27,7 +27,8 @@ def show() -> None:
         name for name in state.take_from_address("compare") if opening.is_trace_name(name.partition("~")[0])
     ]
     current = st.session_state.get("trace")
-    kept = asked or st.session_state.get("compared", [current] if current else [])
+    before = st.session_state.get("compared", [current] if current else [])
+    kept = asked or st.session_state.get("compare") or before
     # A trace of any age by its address, whether it is among the latest or not.
     labels = offered(kept)
     st.session_state["compare"] = [name for name in kept if name in labels][:MOST]

@@ -6,7 +6,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine.answering.explain import explain, final_decisions
-from tests.builders import a_candidate
+from tests.builders import ListSource, a_candidate
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
 
 
@@ -116,11 +116,11 @@ def test_the_budget_has_a_bar_a_source_with_a_segment_a_passage():
 
 
 def test_thirty_sources_have_thirty_bars_and_a_key_that_says_how_many_it_leaves_out():
-    found = [
-        a_candidate(id=f"c{i}", source=f"source{i}", text=f"text {i} of its own {'x' * i}", relevance=0.5)
+    sources = [
+        ListSource([a_candidate(text=f"{chr(97 + i % 26) * 9} {7919 * i}", relevance=0.5)], name=f"source{i}")
         for i in range(30)
     ]
-    context = a_context(found, budget=5000)
+    context = a_context([], sources=sources, budget=5000)
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, section="Budget")
     bar, table = (next(html for html in htmls(at) if name in html) for name in ("ce-keys", "ce-groups"))
     assert table.count("<tr>") == 31
