@@ -8,4 +8,13 @@
     if (isSamePage) history.replaceState(state, title, address);
     else push(state, title, address);
   };
+  // U undoes wherever the focus is, on a slider or in a box for numbers too; where one writes words, it is a letter.
+  document.addEventListener('keydown', (event) => {
+    const writes = event.target.closest?.('textarea, [contenteditable=true], input:not([type=range], [type=number], [type=checkbox])');
+    if (event.key.toLowerCase() !== 'u' || event.ctrlKey || event.metaKey || event.altKey || writes) return;
+    const undo = document.querySelector('.st-key-undo button:not([disabled])');
+    if (!undo) return;
+    event.preventDefault();
+    undo.click();
+  });
 })();

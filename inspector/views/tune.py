@@ -159,7 +159,7 @@ def history_keys(opened: Opened, recorded: tuning.Knobs) -> None:
             controls.turn_to(earlier[-1].knobs)
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Undo", key="undo", on_click=undo, disabled=len(tries_of(opened)) < 2, shortcut="U")  # noqa: PLR2004
+        st.button("Undo (U)", key="undo", on_click=undo, disabled=len(tries_of(opened)) < 2)  # noqa: PLR2004
         st.button("As recorded", key="reset", on_click=controls.turn_to, args=(recorded,))
 
 

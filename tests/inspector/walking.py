@@ -141,7 +141,7 @@ def settle(page: Any, *, expects_a_card: bool = False) -> None:
 def go_to(page: Any, name: str) -> None:
     """Go to another page by its name on top."""
     page.get_by_role("link", name=name, exact=True).first.click()
-    page.wait_for_url(f"**/{name.lower()}?**")
+    page.wait_for_url(lambda url: f"/{name.lower()}" in url)
     settle(page)
 
 
