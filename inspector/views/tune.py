@@ -43,7 +43,7 @@ def bench(opened: Opened) -> None:
     left, right = st.columns([30, 70], gap="medium")
     with left:
         keys = st.container()
-        with st.container(height=620, border=False):
+        with st.container(height=620, border=False, key="tune-knobs"):
             controls.draw(opened.context, recorded)
             st.caption(
                 f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "

@@ -101,7 +101,7 @@ def test_the_demo_ends_in_the_inspector_where_its_three_questions_wait_to_be_wal
     turn(page, 0, "ArrowLeft", 1)
     page.wait_for_url("**w_relevance=**")
     page.get_by_role("button", name="More signals").click()
-    page.get_by_role("slider", name="keyword", exact=True).press("End")
+    page.get_by_role("slider", name="keyword keyword", exact=True).press("End")
     page.wait_for_url("**w_keyword=1**")
     page.keyboard.press("Escape")
     until(page, lambda: "▲" in table_of(page) and table_of(page) != before)
