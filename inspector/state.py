@@ -41,6 +41,7 @@ __all__ = [
 T = TypeVar("T")
 _REMEMBERED = 300
 _OPENED = 12
+_LOGGED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,9 @@ def seed(
     """
     session = st.session_state
     asked = st.query_params.get_all(key)
-    if asked and asked != session.get(f"written-{key}") and is_known(asked[0]):
+    # A browser that is a moment behind still has an address that we wrote: it must not turn a slider back.
+    is_theirs = bool(asked) and asked[0] not in session.get(f"log-{key}", ())
+    if is_theirs and is_known(asked[0]):
         session[key] = read(asked[0])
     if session.get(key) is None:
         session[key] = session.get(f"kept-{key}", default)
@@ -106,7 +109,7 @@ def publish(key: str, value: Any, default: Any = None) -> None:
 def forget(*keys: str) -> None:
     """Let widgets have their defaults again, or what an address says."""
     for key in keys:
-        for name in (key, f"kept-{key}", f"written-{key}"):
+        for name in (key, f"kept-{key}", f"written-{key}", f"log-{key}"):
             st.session_state.pop(name, None)
 
 
@@ -125,6 +128,9 @@ def write_to_address(key: str, values: list[str]) -> None:
     elif not values and key in st.query_params:
         del st.query_params[key]
     st.session_state[f"written-{key}"] = values
+    if values:
+        log = [*st.session_state.get(f"log-{key}", ()), values[0]]
+        st.session_state[f"log-{key}"] = log[-_LOGGED:]
 
 
 def choose(name: str) -> None:
