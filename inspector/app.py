@@ -34,18 +34,26 @@ def main() -> None:
 
     from inspector import cards, garbage, state
 
-    st.set_page_config(page_title="Context inspector", layout="wide", initial_sidebar_state="collapsed")
     pages = [
         st.Page("views/traces.py", title="Traces", url_path="traces", default=True),
         st.Page("views/explain.py", title="Explain", url_path="explain"),
         st.Page("views/tune.py", title="Tune", url_path="tune"),
         st.Page("views/compare.py", title="Compare", url_path="compare"),
         st.Page("views/judge.py", title="Judge", url_path="judge"),
+        st.Page("views/sets.py", title="Sets", url_path="sets"),
+        st.Page("views/figures.py", title="Figures", url_path="figures"),
         st.Page("views/collections.py", title="Collections", url_path="collections"),
     ]
     page = st.navigation(pages, position="top")
+    st.set_page_config(
+        page_title=f"{page.title} · Context inspector", layout="wide", initial_sidebar_state="collapsed"
+    )
+    style, script = ((FOLDER / f"app.{kind}").read_text(encoding="utf-8") for kind in ("css", "js"))
+    # Our own files alone: nothing that was recorded comes near this.
+    st.html(f"<style>{style}</style><script>{script}</script>", unsafe_allow_javascript=True)
     with cards.guard():
         state.follow_address()
+        cards.alerts()
         page.run()
     garbage.set_aside(page.url_path)
 

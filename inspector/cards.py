@@ -1,7 +1,7 @@
-"""Pieces that several pages draw: the question, figures, errors, what to do where there is nothing yet.
+"""Pieces that several pages draw: the head of a page, errors, what to do where there is nothing yet.
 
-A text that came from a record, a question or an error is drawn by `st.text`, `st.code` or a table, which
-show it as it is; Streamlit's Markdown would fetch pictures from it.
+A text that came from a record, a question or an error is drawn by `st.text`, `st.code`, the grid or
+`marking`, which show it as it is; Streamlit's Markdown would fetch pictures from it.
 """
 
 from __future__ import annotations
@@ -9,29 +9,35 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from datetime import tzinfo
+from html import escape
 
 import streamlit as st
 
-from inspector import opening, state
-from inspector.palette import FATE_COLOURS
+from inspector import opening, state, wording
 from inspector.state import Opened
-from inspector.tables import figures
+from inspector.tables import one_line
 from langchain_context_engine import Context, ContextEngineError
+from langchain_context_engine.answering.deviations import deviations
+from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.values.redact import safe_message
 
-__all__ = ["error_card", "fate_column", "guard", "needs_trace", "question", "strip", "table_height"]
+__all__ = ["alerts", "error_card", "guard", "heading", "kept_guard", "needs_trace", "trace_head", "zone"]
 
 RECORD = """\
 engine = ContextEngine(sources=[...], journal="context.db")
 engine.build("your question", scope={...})
 # then:  context-engine inspect --journal context.db"""
 
+ADVICE = "Go back, or choose another trace on the Traces page."
+_LONGEST_HEADING = 180
+_LONGEST_FACT = 60
+
 _log = logging.getLogger("langchain_context_engine.inspector")
 
 
 @contextmanager
-def guard(advice: str = "Go back, or choose another trace on the Traces page.") -> Iterator[None]:
+def guard(advice: str = ADVICE) -> Iterator[None]:
     """Draw what goes wrong inside as a card: what happened, and what to do."""
     try:
         yield
@@ -42,18 +48,52 @@ def guard(advice: str = "Go back, or choose another trace on the Traces page.") 
         error_card(safe_message(error), "This is a mistake of the inspector. " + advice)
 
 
+@contextmanager
+def kept_guard(advice: str = "Nothing was changed. Try again.") -> Iterator[None]:
+    """Keep what goes wrong inside a callback, to be drawn as a card on top of the page that comes next."""
+    try:
+        yield
+    except ContextEngineError as error:
+        st.session_state["alert"] = (str(error), advice)
+    except Exception as error:  # noqa: BLE001 - any error is told as a card, never as a stack
+        _log.exception("an action failed")
+        st.session_state["alert"] = (safe_message(error), "This is a mistake of the inspector. " + advice)
+
+
+def alerts() -> None:
+    """Draw what went wrong in the last action, once."""
+    alert = st.session_state.pop("alert", None)
+    if alert is not None:
+        error_card(*alert)
+
+
 def error_card(what: str, advice: str) -> None:
     """Draw an error: a heading, the message as plain text, and what to do."""
     with st.container(border=True):
-        st.badge("This did not work", color="red")
+        st.html('<strong class="ce-wrong" role="alert">This did not work</strong>')
         st.text(what)
         st.caption(advice)
 
 
-def needs_trace() -> Opened | None:
+def zone() -> tzinfo:
+    """Return the viewer's time zone."""
+    return wording.zone_of(st.context.timezone)
+
+
+def heading(text: str) -> None:
+    """Draw the one heading of a page."""
+    shown = one_line(text, _LONGEST_HEADING)
+    st.html(f'<h1 class="ce-h1" title="{escape(text[:2000])}">{escape(shown)}</h1>')
+    if len(" ".join(text.split())) > len(shown):
+        with st.expander(f"The whole question, {len(text):,} characters"):
+            st.code(text, language=None, wrap_lines=True)
+
+
+def needs_trace(page: str) -> Opened | None:
     """Return the trace that is looked at; where there is none, say how to get one and return None."""
     opened = state.current()
     if opened is None:
+        heading(page)
         st.subheader("No trace is open yet")
         st.text("Open one on the Traces page, or look around in a sample.")
         samples()
@@ -74,33 +114,42 @@ def samples() -> None:
         button, shows = st.columns([3, 5], vertical_alignment="center")
         if button.button(f"Load the sample: {title}", key=f"load-{name}", width="stretch"):
             state.choose(name)
-            st.switch_page("views/explain.py")
+            st.switch_page("views/explain.py", query_params={"trace": name})
         shows.caption(opening.SAMPLES.get(title, ""))
 
 
-def question(context: Context) -> None:
-    """Draw the question, and the warnings of its answer."""
-    st.code(context.request.query or "(no question: asked by vector)", language=None, wrap_lines=True)
+def trace_head(opened: Opened) -> None:
+    """Draw the question, and in one line its figures, what is not default, and the trace's id to copy."""
+    context = opened.context
+    heading(context.request.query or "(asked by vector)")
+    facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(context))
+    told = "".join(
+        f'<span class="ce-own" title="{escape(f"{name}: {value}"[:2000])}">{escape(name)}: '
+        f"{escape(one_line(value, _LONGEST_FACT))}</span>"
+        for name, value in deviations(context).items()
+    )
+    trace = f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>'
+    st.html(f'<p class="ce-facts">{facts}{told}{trace}</p>')
     if context.warnings:
-        with st.expander(f"{len(context.warnings)} warnings", expanded=len(context.warnings) < 3):  # noqa: PLR2004
+        with st.expander(
+            f"{len(context.warnings)} {'warning' if len(context.warnings) == 1 else 'warnings'}"
+        ):
             for warning in context.warnings:
                 st.text(f"! {warning}")
 
 
-def strip(context: Context) -> None:
-    """Draw the strip of figures."""
-    shown = figures(context)
-    for column, figure in zip(st.columns(len(shown), gap="small"), shown, strict=True):
-        column.metric(figure.label, figure.value, help=figure.meaning, border=True)
-
-
-def table_height(rows: int, most: int) -> int | Literal["content"]:
-    """Return the height of a table: that of its rows, where it would not be more than so many pixels."""
-    return "content" if 38 + 35 * rows <= most else most
-
-
-def fate_column(label: str, width: int = 118) -> Any:
-    """Return a table column that draws fates as coloured words."""
-    return st.column_config.MultiselectColumn(
-        label, options=list(FATE_COLOURS), color=list(FATE_COLOURS.values()), width=width
-    )
+def _facts(context: Context) -> list[str]:
+    final = final_decisions(context)
+    duplicates = sum(d.is_duplicate for d in final.values())
+    cut = sum(passage.is_truncated for passage in context.passages)
+    took = context.timings.get("total", sum(context.timings.values()))
+    used = context.tokens / context.budget if context.budget else None
+    asked = context.request.now
+    return [
+        *([wording.time(asked, zone())] if asked else []),
+        f"{context.tokens:,} / {context.budget:,} tokens ({wording.share(used)})",
+        f"{len(context.passages)} of {len(final)} candidates in" + (f", {cut} cut" if cut else ""),
+        f"{duplicates} {'duplicate' if duplicates == 1 else 'duplicates'}",
+        f"{took:,.0f} ms",
+        str(context.status),
+    ]

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
+from inspector import state
 from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget, turned_by
 from inspector.tuning import recorded as recorded_knobs
 from langchain_context_engine import Context
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
-__all__ = ["draw", "forget", "open_in_tune", "plain", "turn_to", "turned"]
+__all__ = ["draw", "open_in_tune", "plain", "turn_to", "turned"]
+
+Limits = tuple[float, float, float]
+"""Least, most, step."""
 
 
 def turned(recorded: Knobs) -> Knobs:
-    """Return the knobs as they stand; those not drawn yet are as recorded."""
+    """Return the knobs as they stand; those not drawn yet are as the address or the trace has them."""
     return {name: st.session_state.get(name, value) for name, value in recorded.items()}
 
 
@@ -26,22 +31,56 @@ def turn_to(knobs: Knobs) -> None:
     """Turn every knob to a value."""
     for name, value in knobs.items():
         st.session_state[name] = value
-
-
-def forget(knobs: Knobs) -> None:
-    """Let every knob be read from the address again, or be as recorded."""
-    for name in knobs:
-        st.session_state.pop(name, None)
+        st.session_state[f"{name}-exact"] = value
 
 
 def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:
     """Go to the Tune page of a trace with the knobs turned to some settings of a replay."""
     before = recorded_knobs(context)
     turned = turned_by(before, settings)
-    forget(before)
+    state.choose(name)
+    state.forget(*before, *(f"{knob}-exact" for knob in before))
     # By the address, where the knobs are read and validated.
     address = {knob: str(value) for knob, value in turned.items() if value != before[knob]}
     st.switch_page("views/tune.py", query_params={"trace": name, **address})
+
+
+def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
+    """Return where each knob that is a number begins and ends, and its step."""
+    most = largest_budget(context)
+    found: dict[str, Limits] = {name: (0, 1, 0.01) for name in recorded if name.startswith(WEIGHT)}
+    found |= {name: (0, max(5, recorded[name]), 0.25) for name in recorded if name.startswith(SHARE)}
+    return found | {
+        "budget": (0, most, 1),
+        "reserve": (0, most, 1),
+        "k": (0, max(50, recorded["k"]), 1),
+        "item_cap": (1, FULL, 1),
+        "source_cap": (1, FULL, 1),
+        "threshold": (min(50, recorded["threshold"]), FULL, 1),
+        "min_score": (0, 1, 0.01),
+    }
+
+
+def follow_address(context: Context, recorded: Knobs) -> None:
+    """Give every knob what the address says of it, else what was recorded. Call it before `draw`."""
+    bounds = limits(context, recorded)
+    st.session_state["knobs"] = (*recorded, *(f"{knob}-exact" for knob in recorded))
+    for name, value in recorded.items():
+        if name in bounds:
+            state.seed(name, value, _is_within(bounds[name]), read=int if isinstance(value, int) else float)
+        else:
+            state.seed(name, value, choices(name, value).__contains__)
+
+
+def _is_within(bounds: Limits) -> Callable[[str], bool]:
+    def is_known(text: str) -> bool:
+        try:
+            number = float(text)
+        except ValueError:
+            return False
+        return math.isfinite(number) and bounds[0] <= number <= bounds[1]
+
+    return is_known
 
 
 def draw(context: Context, recorded: Knobs) -> None:
@@ -51,29 +90,46 @@ def draw(context: Context, recorded: Knobs) -> None:
         context: The trace.
         recorded: The knobs as the trace has them, their defaults.
     """
+    follow_address(context, recorded)
+    bounds = limits(context, recorded)
     presets(recorded)
     with st.expander("Weights", expanded=True):
-        weights(context, recorded)
+        weights(context, recorded, bounds)
     with st.expander("Budget and caps", expanded=True):
-        budgets(context, recorded)
+        slider("budget", "Budget, tokens", recorded, bounds)
+        slider("k", "Max passages (0: as many as fit)", recorded, bounds)
+        slider("item_cap", "Max share of one passage, %", recorded, bounds)
+        slider("source_cap", "Max share of one source, %", recorded, bounds)
+        with st.popover("Shares and reserve"):
+            slider("reserve", "Kept free, tokens", recorded, bounds)
+            st.caption("Shares by weight; a group with 0 takes from what the others leave.")
+            for name in recorded:
+                if name.startswith(SHARE):
+                    slider(name, name.removeprefix(SHARE), recorded, bounds)
     with st.expander("Selection, order and form", expanded=True):
+        slider("threshold", "Duplicates from, % alike (100: equal)", recorded, bounds)
+        slider("min_score", "Min score", recorded, bounds)
         forms(recorded)
+    for name, value in recorded.items():
+        state.publish(name, st.session_state[name], value)
 
 
 def presets(recorded: Knobs) -> None:
-    """Draw the settings to start from."""
+    """Draw the settings to start from; one can be chosen again after a knob was turned."""
 
     def take() -> None:
         name = str(st.session_state.get("preset"))
         if name in PRESETS:
             turn_to(PRESETS[name](recorded))
+        # Empty again, so that the same one can be chosen next.
+        st.session_state["preset"] = None
 
     st.selectbox(
         "Start from", list(PRESETS), index=None, key="preset", on_change=take, placeholder="a preset"
     )
 
 
-def weights(context: Context, recorded: Knobs) -> None:
+def weights(context: Context, recorded: Knobs, bounds: Mapping[str, Limits]) -> None:
     """Draw one slider a signal, those without a weight folded."""
     if context.settings.get("weights") is None:
         st.caption(
@@ -81,77 +137,50 @@ def weights(context: Context, recorded: Knobs) -> None:
             "for the latest. A turned weight replaces them."
         )
     names = [name for name in recorded if name.startswith(WEIGHT)]
-    # One that the address names must be drawn to be read and validated.
-    used = [
-        name
-        for name in names
-        if recorded[name] > 0 or st.session_state.get(name, 0.0) > 0 or name in st.query_params
-    ]
+    used = [name for name in names if recorded[name] > 0 or st.session_state[name] > 0]
     for name in used:
-        slider(name, name.removeprefix(WEIGHT), recorded, 1.0, step=0.01)
+        slider(name, name.removeprefix(WEIGHT), recorded, bounds)
     more = st.popover("More signals", key="more-signals", on_change="rerun")
     if more.open:
         for name in names:
             if name not in used:
                 with more:
-                    slider(name, name.removeprefix(WEIGHT), recorded, 1.0, step=0.01)
-
-
-def budgets(context: Context, recorded: Knobs) -> None:
-    """Draw budget, reserve, caps, shares."""
-    slider("budget", "Budget, tokens", recorded, largest_budget(context))
-    slider("k", "Most passages (0: as many as fit)", recorded, max(50, recorded["k"]))
-    slider("item_cap", "One passage may take, %", recorded, FULL, least=1)
-    slider("source_cap", "One source may take, %", recorded, FULL, least=1)
-    with st.popover("Shares and reserve"):
-        slider("reserve", "Kept free, tokens", recorded, largest_budget(context))
-        st.caption("Shares by weight; a group with 0 takes from what the others leave.")
-        for name in recorded:
-            if name.startswith(SHARE):
-                most = max(5.0, recorded[name])
-                slider(name, name.removeprefix(SHARE), recorded, most, step=0.25)
+                    slider(name, name.removeprefix(WEIGHT), recorded, bounds)
 
 
 def forms(recorded: Knobs) -> None:
-    """Draw thresholds and choices."""
-    least = min(50, recorded["threshold"])
-    slider("threshold", "Duplicates from, % alike (100: equal)", recorded, FULL, least=least)
-    slider("min_score", "Least score", recorded, 1.0, step=0.01)
+    """Draw the choices."""
     for name, label in (
         ("selection", "Selection"),
         ("order", "Order in the text"),
         ("truncator", "Cutting"),
         ("template", "Template"),
     ):
-        options = choices(name, recorded[name])
-        st.selectbox(
-            label,
-            options,
-            index=options.index(recorded[name]),
-            key=name,
-            bind="query-params",
-        )
+        st.selectbox(label, choices(name, recorded[name]), key=name)
 
 
-def slider(
-    name: str,
-    label: str,
-    recorded: Knobs,
-    most: float,
-    *,
-    least: float = 0,
-    step: float = 1,
-) -> None:
-    """Draw one slider whose value stands in the address where it is not as recorded."""
+def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits]) -> None:
+    """Draw a slider, and beside it a box for the exact number; each moves the other."""
     kind: Any = float if isinstance(recorded[name], float) else int
-    st.slider(
-        plain(label),
-        kind(least),
-        kind(most),
-        recorded[name],
-        kind(step),
-        key=name,
-        bind="query-params",
+    least, most, step = (kind(bound) for bound in bounds[name])
+    exact = f"{name}-exact"
+    st.session_state[exact] = st.session_state[name]
+
+    def take() -> None:
+        if st.session_state[exact] is not None:
+            st.session_state[name] = st.session_state[exact]
+
+    left, right = st.columns([60, 40], vertical_alignment="bottom")
+    left.slider(plain(label), least, most, step=step, key=name)
+    right.number_input(
+        plain(f"{label}, exactly"),
+        least,
+        most,
+        step=step,
+        key=exact,
+        on_change=take,
+        label_visibility="collapsed",
+        format="%.2f" if kind is float else None,
     )
 
 

@@ -1,240 +1,186 @@
-"""The parts of the Explain page: one candidate, duplicates, the text, exports."""
+"""The panel of the Explain page: one candidate, why it is in or out, and what would admit it."""
 
 from __future__ import annotations
 
-import json
-from typing import Literal
+from html import escape
 
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, controls, exports, state
-from inspector.charts import score_chart
-from inspector.palette import badge_colour, fate_of
+from inspector import cards, controls, marking, state
+from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
+from inspector.placing import known_by
 from inspector.state import Opened
-from inspector.tables import label_of, near_misses, option_of, signal_table
-from inspector.texts import Group, Piece, cut_lines, duplicate_groups, mark_difference, pieces, token_view
-from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.answering.whatif import what_would_it_take
-from langchain_context_engine.values.types import Verdict
+from inspector.tables import score_tree
+from langchain_context_engine import Context
+from langchain_context_engine.answering.deviations import narrowing
+from langchain_context_engine.answering.explain import Row, explain, final_decisions
+from langchain_context_engine.answering.pieces import cut_pieces, cut_tokens
+from langchain_context_engine.answering.whatif import Change, what_would_it_take
+from langchain_context_engine.text.differences import differences
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.values.types import Candidate, Key, Verdict
 
-__all__ = ["candidate", "duplicates", "export", "missed", "not_offered", "text"]
+__all__ = ["candidate", "candidate_of", "not_offered", "pair", "record_html"]
 
-VIEWS = ("By passage", "As given", "Token by token")
-"""How the final text can be drawn."""
-
-_FOLDED = 320
-"""Height in pixels of a folded text."""
+_TEXT_HEIGHT = 210
+_PAIR_HEIGHT = 150
+_MOST_CHANGES = 4
 
 
-def candidate(opened: Opened, found: dict[str, Row], names: list[str], colours: dict[str, str]) -> None:
-    """Draw the candidate that is looked at: its fate, score, text, and what would admit it."""
-    state.seed("candidate", names[0], found.__contains__)
-    if st.session_state.get("candidate") not in found:
-        st.session_state["candidate"] = names[0]
-    walk(names)
-    name = st.selectbox(
-        "Candidate",
-        names,
-        format_func=lambda option: label_of(found[option]) if option in found else option,
-        key="candidate",
-        persist_state="session",
-        label_visibility="collapsed",
-    )
-    state.publish("candidate", name)
-    row = found[name]
-    fate = fate_of(row.verdict, row.reason)
-    st.badge(fate, color=badge_colour(fate))
-    if row.title:
-        st.text(row.title)
-    st.text(f"{row.citation} {option_of(row.key)}".strip())
-    st.text(row.sentence[:1].upper() + row.sentence[1:] + ".")
-    if row.contributions:
-        st.altair_chart(
-            score_chart(row.contributions, colours), alt=f"Score {row.score or 0:.3f}, made of its signals."
-        )
-    with st.expander("Signals, weights and what they add"):
-        st.dataframe(pd.DataFrame(signal_table(row)), hide_index=True, placeholder="–")
-    kept = next((p for p in opened.context.passages if p.key == row.key), None)
-    if kept is not None and kept.is_truncated:
-        st.caption("Kept lines begin with +, cut ones with −.")
-        st.code(cut_lines(kept), language="diff", wrap_lines=True, height=_FOLDED)
-    else:
-        st.code(row.text or "(no text)", language=None, wrap_lines=True, height=_height(row.text))
-    metadata(opened, row)
+def candidate(opened: Opened, row: Row) -> None:
+    """Draw the candidate that is looked at: its fate, its reason, its pair, what would admit it, its text."""
+    context = opened.context
+    st.html(_head(context, row))
+    changes = st.container()
+    repeats = final_decisions(context)[row.key].repeats
+    if repeats is not None:
+        pair(context, repeats, row.key)
+    text(context, row)
+    score(row)
+    decisions(opened, row)
+    metadata(context, row)
+    # Last, so that all else is there at once.
     if row.verdict is Verdict.DROPPED:
-        wanted(opened, row)
+        with changes:
+            wanted(opened, row)
 
 
-def _height(text: str) -> int | Literal["content"]:
-    return _FOLDED if len(text) > 700 or text.count("\n") > 12 else "content"  # noqa: PLR2004
+def candidate_of(context: Context, key: Key) -> Candidate:
+    """Return the candidate of a key; one that fell before ranking has its key alone."""
+    found = next((c for c in context.candidates if c.key == key), None)
+    return found or Candidate(id=key[1], source=key[0])
 
 
-def walk(names: list[str]) -> None:
-    """Draw the buttons that walk through the candidates, J down and K up."""
-    with st.container(horizontal=True):
-        st.button("Next", key="next", shortcut="J", on_click=step, args=(names, 1))
-        st.button("Previous", key="previous", shortcut="K", on_click=step, args=(names, -1))
+def record_html(context: Context, row: Row) -> str:
+    """Return how a candidate is known: its marker, where it is from, its source and title."""
+    place = known_by(candidate_of(context, row.key))
+    parts = [row.citation, place, row.title if row.title != place else "", row.key[0]]
+    return " · ".join(escape(part) for part in dict.fromkeys(parts) if part)
 
 
-def step(names: list[str], by: int) -> None:
-    """Look at the candidate so many places on."""
-    at = names.index(st.session_state["candidate"])
-    st.session_state["candidate"] = names[max(0, min(len(names) - 1, at + by))]
+def _head(context: Context, row: Row) -> str:
+    fate = fate_of(row.verdict, row.reason)
+    colour = FATE_COLOURS.get(fate, LEFT_OVER)
+    reason = escape(row.sentence[:1].upper() + row.sentence[1:])
+    rank = f" · rank {row.place}" if row.place else ""
+    return (
+        '<div class="ce-panel"><p class="ce-fate">'
+        f'<i style="background:{colour}"></i>{escape(fate)}{rank}</p>'
+        f'<p class="ce-where">{record_html(context, row)}</p><p class="ce-reason">{reason}.</p></div>'
+    )
 
 
-def metadata(opened: Opened, row: Row) -> None:
-    """Draw a record's own metadata, each value as it is."""
-    record = next((c for c in opened.context.candidates if c.key == row.key), None)
-    if record is None:
+def pair(context: Context, winner: Key, duplicate: Key) -> None:
+    """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
+    kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
+    found, is_all = differences(kept.text, dropped.text)
+    left, right = marking.sides(found) if found else ("", "")
+    if not found:
+        same = "the same to the letter" if kept.text == dropped.text else "no word differs"
+        left = right = f"<i>{same}</i>"
+    names = [f"{known_by(one)} · {one.source}" for one in (kept, dropped)]
+    sides = "".join(
+        f"<div><strong>{escape(label)}</strong> {escape(name)}{marking.box(html, height=_PAIR_HEIGHT)}</div>"
+        for label, name, html in zip(("Stands:", "Repeats it:"), names, (left, right), strict=True)
+    )
+    st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
+    if not is_all:
+        st.caption("Only the first 6,000 characters of each were compared.")
+
+
+def text(context: Context, row: Row) -> None:
+    """Draw a candidate's text, the question's words marked; of one that was cut, what stands and what not."""
+    terms = query_terms(context.request.query)
+    kept = next((p for p in context.passages if p.key == row.key), None)
+    if kept is not None and kept.is_truncated and kept.spans:
+        counted = cut_tokens(context, kept)
+        shown = f"{counted[0]:,} of {counted[1]:,} tokens" if counted else "A part"
+        st.caption(f"{shown} stand in the text; what is struck out does not.")
+        st.html(marking.box(marking.cut(cut_pieces(kept), terms), height=_TEXT_HEIGHT))
         return
-    facts = {"kind": record.kind, "created": record.created_at, "offered by": ", ".join(record.provenance)}
-    values = {**facts, **record.metadata}
-    with st.expander("Metadata"):
-        # As text: one column of mixed types is more than a table can hold.
-        st.dataframe(
-            pd.DataFrame({"field": list(values), "value": [str(v) for v in values.values()]}), hide_index=True
+    if kept is not None and kept.is_truncated:
+        st.caption("What was written in its place:")
+        st.html(marking.box(marking.asked(kept.text, terms), height=_TEXT_HEIGHT))
+        st.caption("The original:")
+    st.html(marking.box(marking.asked(row.text, terms) or "<i>no text</i>", height=_TEXT_HEIGHT))
+
+
+def score(row: Row) -> None:
+    """Draw what a score is made of, as a tree."""
+    lines = score_tree(row)
+    if lines:
+        cells = "".join(
+            f'<tr><td style="padding-left:{16 * depth}px">{"└ " if depth else ""}{escape(name)}</td>'
+            f"<td>{escape(told)}</td></tr>"
+            for depth, name, told in lines
         )
+        with st.expander(f"Score {row.score or 0:.3f}", expanded=False):
+            st.html(f'<table class="ce-tree">{cells}</table>')
+
+
+def decisions(opened: Opened, row: Row) -> None:
+    """Draw all that was decided about a candidate, in order, as `context-engine explain` prints it."""
+
+    def told() -> str:
+        return explain(opened.context, row.key)
+
+    with st.expander("All its decisions"):
+        st.code(state.remember(("told", opened.name, row.key), told), language=None, wrap_lines=True)
+
+
+def metadata(context: Context, row: Row) -> None:
+    """Draw a record's own metadata, each value as it is."""
+    record = candidate_of(context, row.key)
+    facts = {
+        "id": record.id,
+        "kind": record.kind,
+        "created": record.created_at,
+        "offered by": ", ".join(record.provenance),
+    }
+    cells = "".join(
+        f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>"
+        for name, value in {**facts, **record.metadata}.items()
+    )
+    with st.expander("Metadata"):
+        st.html(f'<table class="ce-groups">{cells}</table>')
 
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
-    st.subheader("What would it take?")
     key = ("whatif", opened.name, row.key)
-    if not st.button("Find the smallest change that admits it", key=f"whatif-{option_of(row.key)}") and (
-        key not in st.session_state.get("remembered", {})
-    ):
-        return
-    with cards.guard("Try the Tune page."), st.spinner("Replaying under other settings…"):
-        changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
+    with cards.guard("Try the Tune page."):
+        if key not in st.session_state.get("remembered", {}):
+            with st.spinner("Replaying under other settings…"):
+                changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
+        else:
+            changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
         if not changes:
-            st.text("No single change of a weight, the budget or a threshold admits it.")
-        for number, change in enumerate(changes):
-            with st.container(border=True, horizontal=True, vertical_alignment="center"):
-                st.text(change.sentence)
-                if st.button("See it in Tune", key=f"take-{number}"):
-                    controls.open_in_tune(opened.name, opened.context, change.settings)
-        if changes:
-            st.caption("Each alone is enough, and was proved by a replay of this trace.")
+            st.caption(
+                "No single change of a weight, the budget, a cap or a threshold was found to admit it."
+            )
+        for number, change in enumerate(changes[:_MOST_CHANGES]):
+            _change(opened, number, change)
+        if len(changes) > _MOST_CHANGES:
+            st.caption(f"And {len(changes) - _MOST_CHANGES} other single changes.")
 
 
-def not_offered(opened: Opened) -> None:
-    """Say why something that was searched is not among the candidates at all."""
-    request = opened.context.request
+def _change(opened: Opened, number: int, change: Change) -> None:
+    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+    smallest = " (the smallest that does)" if change.is_smallest else ""
+    told.html(f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>')
+    if button.button("Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary"):
+        controls.open_in_tune(opened.name, opened.context, change.settings)
+
+
+def not_offered(context: Context) -> None:
+    """Say that what was searched is no candidate at all, and what narrowed the question."""
     st.text("No candidate of this question is like that: no source offered it.")
-    narrowing = {
-        "limit": request.limit,
-        "scope": dict(request.scope) or None,
-        "where": dict(request.where) or None,
-        "kinds": request.kinds,
-        "sources": request.sources,
-        "since": request.since,
-        "until": request.until,
-        "min_confidence": request.min_confidence,
-    }
-    told = {name: str(value) for name, value in narrowing.items() if value is not None}
-    st.caption("What narrowed the question. Widening one of these needs a new question.")
-    st.dataframe(pd.DataFrame({"field": list(told), "value": list(told.values())}), hide_index=True)
-
-
-def duplicates(opened: Opened) -> None:
-    """Draw each survivor with the texts it stands for, side by side."""
-    groups = duplicate_groups(opened.context)
-    threshold = opened.context.settings.get("dedupe_threshold")
-    alike = "only equal texts are" if threshold is None else f"texts at least {threshold:g} % alike are"
-    st.caption(f"Of repeated texts the best ranked stays; {alike} one.")
-    if not groups:
-        st.text("No candidate repeats another.")
-    for number, group in enumerate(groups, start=1):
-        with st.expander(f"Group {number}: {len(group.duplicates) + 1} texts", expanded=number <= 3):  # noqa: PLR2004
-            side_by_side(group)
-
-
-def side_by_side(group: Group) -> None:
-    """Draw a survivor beside its duplicates; words that the other lacks stand in brackets."""
-    for duplicate in group.duplicates:
-        kept, dropped = mark_difference(group.text, duplicate.text)
-        left, right = st.columns(2)
-        fate = f"Kept: {group.citation}" if group.is_kept else "Ranked better, but left out too:"
-        left.text(f"{fate} {option_of(group.key)}")
-        left.code(kept, language=None, wrap_lines=True)
-        how = f"{duplicate.similarity:.0f} % alike" if duplicate.similarity is not None else duplicate.rule
-        right.text(f"Dropped: {option_of(duplicate.key)}" + (f" · {how}" if how else ""))
-        right.code(dropped, language=None, wrap_lines=True)
-
-
-def text(opened: Opened) -> None:
-    """Draw the final text: its passages beside what leads to their candidates, as one, or token by token."""
-    context = opened.context
-    shown = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key="textview")
-    if shown == VIEWS[0] and context.text:
-        for number, piece in enumerate(pieces(context)):
-            passage(number, piece)
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
-    elif shown == VIEWS[2]:
-        with cards.guard("The text is shown as given instead."):
-            st.code(token_view(context), language=None, wrap_lines=True)
-            st.caption(f"{context.tokens:,} tokens; a bar stands at each beginning.")
-    else:
-        st.code(context.text or "(empty)", language=None, wrap_lines=True)
-        st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
-
-
-def passage(number: int, piece: Piece) -> None:
-    """Draw a piece of the text, beside the button that leads to where it comes from."""
-    if not piece.text.strip():
+    told = narrowing(context)
+    if not told:
+        st.caption("Nothing narrowed the question: no scope, filter, date or threshold.")
         return
-    left, right = st.columns([1, 11])
-    if piece.key is not None:
-        left.button(
-            controls.plain(piece.citation or "source"),
-            key=f"cite-{number}",
-            on_click=look_at,
-            args=(option_of(piece.key),),
-            help=controls.plain(option_of(piece.key)),
-            width="stretch",
-        )
-    right.code(piece.text.strip("\n"), language=None, wrap_lines=True)
-
-
-def look_at(name: str) -> None:
-    """Go to a candidate's explanation."""
-    st.session_state["candidate"] = name
-    st.session_state["section"] = "Candidates"
-
-
-def export(opened: Opened, rows: list[Row]) -> None:
-    """Draw what can be taken away."""
-    context = opened.context
-    table = exports.rows_for_export(rows)
-    st.text("The whole trace, its table, or an account to paste into an issue.")
-    with st.container(horizontal=True):
-        st.download_button("Candidates as CSV", lambda: exports.as_csv(table), "candidates.csv", "text/csv")
-        st.download_button(
-            "Trace as JSON",
-            lambda: json.dumps(context.to_dict(), ensure_ascii=False).encode(),
-            "trace.json",
-            "application/json",
-        )
-        st.download_button(
-            "Account as Markdown",
-            lambda: exports.as_markdown(context, rows).encode(),
-            "context.md",
-            "text/markdown",
-        )
-    st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
-    st.download_button(
-        "Redacted bundle",
-        lambda: exports.redacted_bundle(context, rows),
-        "redacted.json",
-        "application/json",
+    st.caption("What narrowed the question. Widening one of these needs a new question.")
+    cells = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
     )
-
-
-def missed(rows: list[Row]) -> None:
-    """Draw the best ranked candidates that only lacked room."""
-    misses = near_misses(rows)
-    if misses:
-        st.subheader("Nearest to getting in")
-    for row in misses:
-        st.text(f"{label_of(row)} — {row.sentence}")
+    st.html(f'<table class="ce-groups">{cells}</table>')

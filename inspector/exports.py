@@ -19,11 +19,12 @@ __all__ = ["as_csv", "as_markdown", "redacted_bundle", "rows_for_export"]
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def rows_for_export(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return candidates with their fates and scores, one flat row each."""
+def rows_for_export(rows: Iterable[Row], where: Mapping[Key, str]) -> list[dict[str, Any]]:
+    """Return candidates with their fates and scores, one flat row each; `where` says where each is from."""
     return [
         {
-            "place": row.place,
+            "rank": row.place,
+            "place": where.get(row.key, ""),
             "source": row.key[0],
             "id": row.key[1],
             "verdict": str(row.verdict),
@@ -60,7 +61,7 @@ def _cell(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_DANGEROUS) else text
 
 
-def as_markdown(context: Context, rows: Sequence[Row]) -> str:
+def as_markdown(context: Context, rows: Sequence[Row], where: Mapping[Key, str]) -> str:
     """Return an account of a context for an issue or a message: figures, fates, and the text in a fence."""
     fence = "`" * max(3, _longest_run(context.text) + 1)
     lines = [
@@ -71,12 +72,13 @@ def as_markdown(context: Context, rows: Sequence[Row]) -> str:
             f"{len(rows)} candidates, {context.status}."
         ),
         "",
-        "| # | source | id | score | fate |",
+        "| # | source | place | score | fate |",
         "| --: | --- | --- | --: | --- |",
     ]
     for row in rows:
         score = "" if row.score is None else f"{row.score:.3f}"
-        cells = (row.place or "", _plain(row.key[0]), _plain(row.key[1]), score, _plain(row.sentence))
+        name = where.get(row.key) or row.key[1]
+        cells = (row.place or "", _plain(row.key[0]), _plain(name), score, _plain(row.sentence))
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     warnings = [f"- {_plain(warning)}" for warning in context.warnings]
     return "\n".join([*lines, "", *warnings, "", f"{fence}text", context.text, fence, ""])

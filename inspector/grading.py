@@ -1,53 +1,105 @@
-"""People's grades: kept in the journal where there is one, else in this session."""
+"""People's grades: kept in the journal where there is one, else in this session. Each rater has their own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import streamlit as st
 
 from inspector import opening, state
+from langchain_context_engine import ContextEngineError
+from langchain_context_engine.evaluation.agreement import agreed_grades
+from langchain_context_engine.evaluation.exchange import Given
+from langchain_context_engine.journal import Judgment
 from langchain_context_engine.values.types import Key
 
-__all__ = ["all_grades", "give", "grades_of", "take_in"]
+__all__ = [
+    "UNSAVED", "all_grades", "everyone", "give", "grades_of", "own_grades", "rater", "save_again", "take_in",
+    "unsaved",
+]  # fmt: skip
+
+UNSAVED = "The grade is kept here, unsaved. Save it again when the journal can be written."
+"""What is said where the journal does not take a grade."""
+
+
+def rater() -> str:
+    """Return the name of who grades in this session; "" where nobody said."""
+    return str(st.session_state.get("kept-rater") or "")
+
+
+def everyone(query: str | None = None) -> list[Judgment]:
+    """Return every judgment of everyone, or those of exactly one question, unsaved ones included."""
+    with opening.journal_of(state.settings()) as journal:
+        kept = journal.judgments(query) if journal is not None else []
+    found = {(j.query, j.key, j.rater): j for j in kept}
+    for (asked, key, who), grade in _own().items():
+        if query is not None and asked != query:
+            continue
+        if grade is None:
+            found.pop((asked, key, who), None)
+        else:
+            at = datetime.fromtimestamp(time.time(), tz=UTC)
+            found[asked, key, who] = Judgment(query=asked, key=key, grade=grade, time=at, rater=who)
+    return [found[name] for name in sorted(found)]
 
 
 def all_grades() -> dict[str, dict[Key, int]]:
-    """Return question → candidate → grade, for every judged question."""
-    with opening.journal_of(state.settings()) as journal:
-        if journal is None:
-            own: dict[str, dict[Key, int]] = st.session_state.get("grades", {})
-            return {query: dict(grades) for query, grades in own.items() if grades}
-        found: dict[str, dict[Key, int]] = {}
-        for judgment in journal.judgments():
-            found.setdefault(judgment.query, {})[judgment.key] = judgment.grade
-        return found
+    """Return question → candidate → grade, for every judged question; of several raters, the median."""
+    return agreed_grades(everyone())
 
 
 def grades_of(query: str) -> dict[Key, int]:
-    """Return candidate → grade of one question."""
-    with opening.journal_of(state.settings()) as journal:
-        if journal is None:
-            return dict(st.session_state.get("grades", {}).get(query, {}))
-        return {judgment.key: judgment.grade for judgment in journal.judgments(query)}
+    """Return candidate → grade of exactly one question; of several raters, the median."""
+    return agreed_grades(everyone(query)).get(query, {})
 
 
-def give(query: str, key: Key, grade: int | None) -> None:
-    """Grade a candidate; None takes a grade back."""
-    take_in({query: {key: grade}})
+def own_grades(query: str) -> dict[Key, int]:
+    """Return candidate → grade that this session's rater gave for exactly one question."""
+    return {j.key: j.grade for j in everyone(query) if j.rater == rater()}
 
 
-def take_in(judgments: Mapping[str, Mapping[Key, int | None]]) -> int:
-    """Keep judgments over earlier ones; return how many."""
-    given = [(query, key, grade) for query, grades in judgments.items() for key, grade in grades.items()]
+def give(query: str, key: Key, grade: int | None, who: str | None = None) -> None:
+    """Grade a candidate; None takes a grade back.
+
+    A grade that the journal does not take is kept in the session.
+
+    Raises:
+        ContextEngineError: The journal did not take it.
+    """
+    name = (query, key, rater() if who is None else who)
+    # First here: whatever becomes of the journal, the grade is not lost.
+    _own()[name] = grade
     with opening.journal_of(state.settings(), read_only=False) as journal:
-        for query, key, grade in given:
-            if journal is not None:
-                journal.judge(query, key, grade)
-                continue
-            own = st.session_state.setdefault("grades", {}).setdefault(query, {})
-            if grade is None:
-                own.pop(key, None)
-            else:
-                own[key] = grade
+        if journal is not None:
+            journal.judge(query, key, grade, rater=name[2])
+            del _own()[name]
+        elif state.settings().journal is not None:
+            raise ContextEngineError(f"there is no journal {state.settings().journal}")
+        elif grade is None:
+            del _own()[name]
+
+
+def take_in(judgments: Iterable[Given]) -> int:
+    """Keep judgments over earlier ones; return how many."""
+    given = list(judgments)
+    for query, key, who, grade in given:
+        give(query, key, grade, who or rater())
     return len(given)
+
+
+def unsaved() -> int:
+    """Return how many grades wait for a journal that did not take them."""
+    return len(_own()) if state.settings().journal is not None else 0
+
+
+def save_again() -> None:
+    """Try again to write what waits."""
+    for (query, key, who), grade in list(_own().items()):
+        give(query, key, grade, who)
+
+
+def _own() -> dict[tuple[str, Key, str], int | None]:
+    grades: dict[tuple[str, Key, str], int | None] = st.session_state.setdefault("grades", {})
+    return grades

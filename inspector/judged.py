@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
+from html import escape
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, grading, opening, state
-from inspector.judging import (
-    Quality,
-    judgments_as_lines,
-    means,
-    quality,
-    quality_table,
-    read_judgments,
-    tally,
-)
+from inspector import cards, grading, grid, opening, state, wording
+from inspector.judging import QUALITY_COLUMNS, quality_rows, tally
 from inspector.state import Opened
 from inspector.suggesting import suggestion
-from inspector.tables import Figure
-from inspector.tuning import as_json
 from langchain_context_engine import ConfigError
+from langchain_context_engine.answering.settings_file import as_json
+from langchain_context_engine.evaluation.agreement import agreement
+from langchain_context_engine.evaluation.exchange import judgments_as_lines, read_judgments
+from langchain_context_engine.evaluation.quality import Quality, means, quality
+from langchain_context_engine.journal import Judgment
 
-__all__ = ["exchange", "over_all", "told"]
+__all__ = ["agreement_told", "exchange", "figures_line", "over_all", "traces_of"]
 
 _MOST = 200
 _MEANINGS = {
@@ -32,22 +27,35 @@ _MEANINGS = {
     "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
     "recall": ("Evidence", "Share of the well-answering texts that stands in the context."),
     "utilisation": ("Budget used", "Share of the budget that is used."),
+    "coverage": ("First ten judged", "How far the other figures can be trusted."),
 }
-_UNJUDGED = {"utilisation"}
 
 
-def told(figures: Quality) -> list[Figure]:
-    """Return each figure; one that rests on judgments says how many of the first ten are judged."""
-    judged = f" · {figures.coverage:.0%} judged"
-    return [
-        Figure(f"{label}{'' if name in _UNJUDGED else judged}", shown(getattr(figures, name)), meaning)
-        for name, (label, meaning) in _MEANINGS.items()
-    ]
+def figures_line(now: Quality, before: Quality | None = None, *more: str) -> None:
+    """Draw the figures in one line, each with its meaning on hover, and by how much it changed."""
+    told = [f"<span>{escape(one)}</span>" for one in more]
+    for name, (label, meaning) in _MEANINGS.items():
+        value = getattr(now, name)
+        shown = wording.ratio(value) if name in {"ndcg", "precision"} else wording.share(value)
+        change = getattr(now, name) - getattr(before, name) if before is not None else math.nan
+        changed = wording.signed(round(change, 3)) if not math.isnan(change) else ""
+        told.append(
+            f'<span title="{escape(meaning)}">{label} <strong>{shown}</strong>'
+            f"{f' ({changed})' if changed else ''}</span>"
+        )
+    st.html(f'<p class="ce-facts ce-figures">{"".join(told)}</p>')
 
 
-def shown(value: float) -> str:
-    """Return a figure with two decimals, or that it is unknown."""
-    return "–" if math.isnan(value) else f"{value:.2f}"
+def agreement_told(judgments: list[Judgment]) -> str:
+    """Return how far the raters agree, in words; "" where nobody graded what another did."""
+    found = agreement(judgments)
+    if not found.pairs:
+        return ""
+    kappa = "" if math.isnan(found.kappa) else f", kappa {found.kappa:.2f}"
+    return (
+        f"Raters agree on {wording.share(found.same)} of {found.pairs} grades that two gave, "
+        f"within one on {wording.share(found.near)}{kappa}."
+    )
 
 
 def over_all() -> None:
@@ -74,64 +82,44 @@ def over_all() -> None:
     if missing:
         st.caption(f"{missing} judged questions have no trace here any more; ask them again to see them.")
     if found:
-        strip(means(q for _, q, _ in found), means(q for _, _, q in found), len(found), is_tried=bool(tried))
-        table(quality_table(found), traces, is_tried=bool(tried))
+        before, after = means(q for _, q, _ in found), means(q for _, _, q in found)
+        figures_line(after, before if tried else None, f"{len(found)} judged questions")
+        told = agreement_told(grading.everyone())
+        if told:
+            st.caption(told)
+        table(found, traces, is_tried=bool(tried))
     suggestion(traces, judgments)
 
 
-def strip(before: Quality, after: Quality, count: int, *, is_tried: bool) -> None:
-    """Draw the means, and by how much what is tried changes them."""
-    columns = st.columns(1 + len(_MEANINGS), gap="small")
-    columns[0].metric("Judged questions", count, border=True, height="stretch")
-    for column, name, figure in zip(columns[1:], _MEANINGS, told(after), strict=True):
-        change = getattr(after, name) - getattr(before, name)
-        difference = None if not is_tried or math.isnan(change) else round(change, 3) or None
-        column.metric(
-            figure.label, figure.value, difference, help=figure.meaning, border=True, height="stretch"
-        )
-
-
-def table(rows: list[dict[str, Any]], traces: dict[str, Opened], *, is_tried: bool) -> None:
+def table(found: list[tuple[str, Quality, Quality]], traces: dict[str, Opened], *, is_tried: bool) -> None:
     """Draw one row a question, the worst first; choosing one opens it to be graded."""
 
-    def take() -> None:
-        chosen = st.session_state["judged"]["selection"]["rows"]
-        if chosen and chosen[0] < len(rows):
-            state.choose(traces[rows[chosen[0]]["asked"]].name)
-            st.session_state["judging"] = "Grade this question"
+    def take(query: str) -> None:
+        state.choose(traces[query].name)
+        st.session_state["judging"] = "Grade this question"
 
-    st.text(f"{tally(rows)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first.")
+    st.text(f"{tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first.")
     st.caption("Choose a row to see and grade its candidates.")
-    column = st.column_config
-    hidden = {"asked"} if is_tried else {"asked", "change", "verdict"}
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        key="judged",
-        on_select=take,
-        selection_mode="single-row",
-        column_order=[name for name in rows[0] if name not in hidden],
-        column_config={
-            "question": column.TextColumn("question", width=300),
-            **{
-                name: column.ProgressColumn(name, format="%.2f", min_value=0, max_value=1, width=118)
-                for name in ("nDCG@10", "precision", "evidence", "budget used", "judged")
-            },
-            "change": column.NumberColumn("change", format="%+.3f"),
-        },
-        alt="Figures of every judged question, the worst first.",
+    columns = [c for c in QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}]
+    grid.draw(
+        "judged",
+        columns,
+        quality_rows(found),
+        label="Figures of every judged question, the worst first.",
+        height=480,
+        on_choose=take,
+        opens=True,
     )
 
 
 def traces_of(queries: list[str]) -> dict[str, Opened]:
-    """Return the latest trace of each question that has one: of this session, the samples, the journal."""
+    """Return the latest trace of each question, matched exactly: the journal's, else the session's."""
     found: dict[str, Opened] = {}
-    wanted = set(queries)
     with opening.journal_of(state.settings()) as journal:
         for query in queries:
-            for trace in journal.traces(5, search=query) if journal is not None else ():
-                if trace.query == query and query not in found:
-                    found[query] = Opened(trace.id, state.open_named(trace.id))
+            for trace in journal.traces(1, query=query) if journal is not None else ():
+                found[query] = Opened(trace.id, state.open_named(trace.id))
+    wanted = set(queries)
     for name in state.known_names():
         query = state.open_named(name).request.query
         if query in wanted:
@@ -147,20 +135,23 @@ def last_tried() -> dict[str, Any]:
 
 def exchange() -> None:
     """Draw the ways in and out for judgments."""
-    judgments = grading.all_grades()
-    count = sum(len(grades) for grades in judgments.values())
+    judgments = grading.everyone()
+    questions = len({judgment.query for judgment in judgments})
     where = "in the journal" if state.settings().journal is not None else "in this session alone"
-    st.text(f"{count} judgments of {len(judgments)} questions, kept {where}.")
+    st.text(f"{len(judgments)} judgments of {questions} questions, kept {where}.")
+    given = [(j.query, j.key, j.rater, j.grade) for j in judgments]
     st.download_button(
         "Export as JSON Lines",
-        lambda: judgments_as_lines(judgments),
+        lambda: judgments_as_lines(given),
         "judgments.jsonl",
         "application/jsonl",
-        disabled=not count,
+        disabled=not judgments,
     )
-    file = st.file_uploader('Import JSON Lines: {"query", "source", "id", "grade"}', type=["jsonl", "json"])
+    file = st.file_uploader(
+        'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]
+    )
     if file is not None and st.button("Take these judgments in", key="take-in"):
-        with cards.guard("Nothing was taken in. Correct the line and try again."):
+        with cards.guard("What was not taken in is kept here and said to be unsaved."):
             taken = grading.take_in(read_judgments(file.getvalue()))
             if not taken:
                 raise ConfigError("the file holds no judgment")

@@ -1,26 +1,19 @@
-"""How good contexts are by people's grades: figures for a question, and over all judged ones. Pure."""
+"""Grades as the tables of the pages. Pure."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from inspector import wording
+from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
-from inspector.tables import one_line, option_of
-from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.answering.explain import Row, final_decisions
-from langchain_context_engine.evaluation.metrics import (
-    Evidence,
-    judged_share,
-    ndcg,
-    precision_at,
-    score_evidence,
-)
-from langchain_context_engine.journal.values import check_grade
+from inspector.tables import label_of, one_line, option_of
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.evaluation.quality import Quality
+from langchain_context_engine.journal import Judgment
 from langchain_context_engine.values.types import Key
 
 if TYPE_CHECKING:
@@ -28,131 +21,135 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GRADES",
-    "Grades",
-    "Quality",
-    "grade_table",
-    "judgments_as_lines",
-    "means",
-    "quality",
-    "quality_table",
-    "read_judgments",
+    "QUALITY_COLUMNS",
+    "grade_columns",
+    "grade_rows",
+    "quality_rows",
     "tally",
     "weights_table",
 ]
 
-Grades = Mapping[Key, int]
-"""Candidate → how well it answers the question, 0–3."""
-
 GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
 
-K = 10
-RELEVANT_FROM = 2
+UNJUDGED = "unjudged"
+_NOISE, _REGRESSION = 0.005, "regression"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
-    """How good one context is, each figure 0–1; NaN where nothing judged could tell.
-
-    Attributes:
-        ndcg: Of the ranking's first ten.
-        precision: Share of the first ten that answer well (grade 2 and more).
-        recall: Share of the well-answering texts that stands in the context.
-        utilisation: Share of the budget that is used.
-        coverage: Share of the first ten that were judged at all.
-    """
-
-    ndcg: float
-    precision: float
-    recall: float
-    utilisation: float
-    coverage: float
-
-
-def quality(context: Context, rows: Sequence[Row], grades: Grades) -> Quality:
-    """Return a context's figures. A survivor has the best grade of the duplicates it stands for.
-
-    Args:
-        context: What was built.
-        rows: Its candidates, best first.
-        grades: What people said of them.
-    """
-    standing = _by_survivor(context, grades)
-    first = [standing.get(row.key) for row in rows if row.place is not None][:K]
-    known = [grade or 0 for grade in first]
-    texts = {c.key: c.text for c in context.candidates}
-    golds = [[texts[key]] for key, grade in grades.items() if grade >= RELEVANT_FROM and texts.get(key)]
-    recall = score_evidence(context.text, Evidence.of(golds)).recall if golds else math.nan
-    return Quality(
-        ndcg=ndcg(known, standing.values(), K) if any(standing.values()) else math.nan,
-        precision=precision_at(known, K, RELEVANT_FROM) if standing else math.nan,
-        recall=recall,
-        utilisation=context.tokens / context.budget if context.budget else math.nan,
-        coverage=judged_share(first, K),
-    )
-
-
-def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
-    standing: dict[Key, int] = {}
-    final = final_decisions(context)
-    for key, grade in grades.items():
-        decision = final.get(key)
-        stands = (decision.repeats if decision else None) or key
-        standing[stands] = max(grade, standing.get(stands, 0))
-    return standing
-
-
-def grade_table(rows: Iterable[Row], grades: Grades, *, only_unjudged: bool = False) -> list[dict[str, Any]]:
-    """Return the candidates of a question to be graded, best ranked first."""
+def grade_columns(raters: Sequence[str], own: str) -> list[Column]:
+    """Return the columns of `grade_rows`: the rater's own grade to pick, those of the others beside it."""
+    options = [UNJUDGED, *GRADES.values()]
+    others: list[Column] = [
+        {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
+    ]
     return [
         {
-            "option": option_of(row.key),
-            "grade": GRADES.get(grades[row.key]) if row.key in grades else None,
-            "#": row.place,
-            "fate": [fate_of(row.verdict, row.reason)],
-            "source": row.key[0],
-            "candidate": one_line(f"{row.title} — {row.text}" if row.title else row.text, 400),
-        }
-        for row in rows
-        if not (only_unjudged and row.key in grades)
+            "name": "grade",
+            "label": "Grade",
+            "kind": "pick",
+            "width": 112,
+            "options": options,
+        },
+        *others,
+        {"name": "place", "label": "#", "kind": "number", "width": 34},
+        {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
+        {"name": "where", "label": "Place", "width": 150},
+        {"name": "text", "label": "Text"},
+        {"name": "source", "label": "Source", "width": 88},
     ]
 
 
-def quality_table(judged: Iterable[tuple[str, Quality, Quality]]) -> list[dict[str, Any]]:
+def grade_rows(
+    rows: Iterable[Row],
+    judgments: Sequence[Judgment],
+    own: str,
+    where: Mapping[Key, str],
+    *,
+    only_unjudged: bool = False,
+) -> list[GridRow]:
+    """Return the candidates of a question to be graded, best ranked first.
+
+    Args:
+        rows: The candidates.
+        judgments: Everyone's, of this question.
+        own: The rater whose grades are picked.
+        where: Where each candidate is from.
+        only_unjudged: Leave out what the rater graded.
+    """
+    by_key: dict[Key, dict[str, int]] = {}
+    for judgment in judgments:
+        by_key.setdefault(judgment.key, {})[judgment.rater] = judgment.grade
+    table: list[GridRow] = []
+    for row in rows:
+        grades = by_key.get(row.key, {})
+        if only_unjudged and own in grades:
+            continue
+        table.append(
+            {
+                "id": option_of(row.key),
+                "label": label_of(row, where.get(row.key, "")),
+                "cells": {
+                    "grade": GRADES[grades[own]] if own in grades else UNJUDGED,
+                    **{f"by {name}": str(grade) for name, grade in grades.items()},
+                    "place": str(row.place or ""),
+                    "fate": fate_of(row.verdict, row.reason),
+                    "where": where.get(row.key) or row.title,
+                    "text": one_line(row.text, 300),
+                    "source": row.key[0],
+                },
+            }
+        )
+    return table
+
+
+QUALITY_COLUMNS: Sequence[Column] = (
+    {"name": "question", "label": "Question"},
+    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
+    {"name": "change", "label": "Change", "kind": "number", "width": 76},
+    {"name": "precision", "label": "Precision@10", "kind": "number", "width": 100},
+    {"name": "recall", "label": "Evidence", "kind": "number", "width": 76},
+    {"name": "used", "label": "Budget used", "kind": "number", "width": 96},
+    {"name": "judged", "label": "Judged", "kind": "number", "width": 70},
+    {"name": "verdict", "label": "Verdict", "width": 92},
+)
+
+
+def quality_rows(judged: Iterable[tuple[str, Quality, Quality]]) -> list[GridRow]:
     """Return one row a question: the figures as recorded and as tried: regressions, then the worst first.
 
     Args:
         judged: Question, figures of the baseline, figures of what is tried.
     """
-    table = [
+    return [
         {
-            "asked": query,
-            "question": one_line(query),
-            "nDCG@10": after.ndcg,
-            "change": after.ndcg - before.ndcg,
-            "precision": after.precision,
-            "evidence": after.recall,
-            "budget used": after.utilisation,
-            "judged": after.coverage,
-            "verdict": _verdict(before, after),
+            "id": query,
+            "label": one_line(query, 60),
+            "cells": {
+                "question": one_line(query),
+                "ndcg": wording.ratio(after.ndcg),
+                "change": wording.signed(round(after.ndcg - before.ndcg, 3)),
+                "precision": wording.ratio(after.precision),
+                "recall": wording.share(after.recall),
+                "used": wording.share(after.utilisation),
+                "judged": wording.share(after.coverage),
+                "verdict": _verdict(before, after),
+            },
         }
-        for query, before, after in judged
+        for query, before, after in sorted(judged, key=_badness)
     ]
-    return sorted(table, key=_badness)
 
 
-def _badness(row: Mapping[str, Any]) -> tuple[bool, float]:
-    return row["verdict"] != _REGRESSION, math.inf if math.isnan(row["nDCG@10"]) else row["nDCG@10"]
+def _badness(entry: tuple[str, Quality, Quality]) -> tuple[bool, float, str]:
+    query, before, after = entry
+    known = math.inf if math.isnan(after.ndcg) else after.ndcg
+    return _verdict(before, after) != _REGRESSION, known, query
 
 
-def tally(table: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many questions of a `quality_table` became better or worse, in words."""
-    count = Counter(row["verdict"] for row in table)
+def tally(judged: Iterable[tuple[str, Quality, Quality]]) -> str:
+    """Return how many questions became better or worse, in words."""
+    count = Counter(_verdict(before, after) for _, before, after in judged)
     told = {"better": "better", _REGRESSION: "worse", "unchanged": "unchanged"}
     return ", ".join(f"{count[verdict]} {words}" for verdict, words in told.items())
-
-
-_NOISE, _REGRESSION = 0.005, "regression"
 
 
 def _verdict(before: Quality, after: Quality) -> str:
@@ -174,46 +171,3 @@ def weights_table(learned: Tuning) -> list[dict[str, Any]]:
         }
         for name in names
     ]
-
-
-def means(qualities: Iterable[Quality]) -> Quality:
-    """Return the mean of each figure over the questions that have it."""
-    every = list(qualities)
-
-    def mean(name: str) -> float:
-        numbers = [value for q in every if not math.isnan(value := getattr(q, name))]
-        return math.fsum(numbers) / len(numbers) if numbers else math.nan
-
-    return Quality(**{name: mean(name) for name in Quality.__dataclass_fields__})
-
-
-def judgments_as_lines(judgments: Mapping[str, Grades]) -> bytes:
-    """Return judgments as JSON Lines, one a line, in the order of questions and candidates."""
-    lines = [
-        json.dumps({"query": query, "source": key[0], "id": key[1], "grade": grade}, ensure_ascii=False)
-        for query, grades in sorted(judgments.items())
-        for key, grade in sorted(grades.items())
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def read_judgments(data: bytes) -> dict[str, dict[Key, int]]:
-    """Return the judgments that `judgments_as_lines` gave.
-
-    Raises:
-        ConfigError: A line is no judgment; the message names it.
-    """
-    found: dict[str, dict[Key, int]] = {}
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            item = json.loads(line)
-            query, key = item["query"], (item["source"], item["id"])
-            found.setdefault(str(query), {})[str(key[0]), str(key[1])] = check_grade(item["grade"])
-        except (ValueError, TypeError, KeyError) as error:
-            raise ConfigError(
-                f"line {number} is no judgment ({error});"
-                ' one is {"query": …, "source": …, "id": …, "grade": 0 to 3}'
-            ) from error
-    return found

@@ -6,13 +6,13 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from inspector import opening
+from inspector import opening, stores
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.answering.explain import Row, rows
@@ -23,7 +23,9 @@ __all__ = [
     "Opened",
     "add",
     "choose",
+    "client",
     "current",
+    "forget",
     "known_names",
     "open_named",
     "publish",
@@ -39,6 +41,7 @@ __all__ = [
 T = TypeVar("T")
 _REMEMBERED = 300
 _OPENED = 12
+_LOGGED = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,7 @@ def follow_address() -> None:
     session = st.session_state
     asked = st.query_params.get("trace")
     if asked and asked != session.get("written"):
-        session["trace"] = asked
+        look_at(asked)
     if "trace" not in session and settings().trace is not None:
         session["trace"] = opening.FILE
     name = session.get("trace")
@@ -75,29 +78,47 @@ def follow_address() -> None:
 def seed(
     key: str, default: Any, is_known: Callable[[str], bool], *, read: Callable[[str], Any] = str
 ) -> None:
-    """Give a widget the value that a person's address has for it, else leave it, else the default.
+    """Give a widget the value that a person's address has for it, else what it had, else the default.
 
-    Call it before the widget, and `publish` after. Streamlit's own binding would put labels, and so texts
-    of records, into the address, and would not let a button change the page.
+    The one way from the address to what is drawn. Call it before the widget, and `publish` after. Streamlit's
+    own binding would put labels, and so texts of records, into the address, and would not let a button
+    change the page.
+
+    Args:
+        key: Of the widget, and in the address.
+        default: Where neither the address nor this session says anything.
+        is_known: Whether a value of the address can be; any other is dropped.
+        read: From the address to the widget's value.
     """
+    session = st.session_state
     asked = st.query_params.get_all(key)
-    if asked and asked != st.session_state.get(f"written-{key}") and is_known(asked[0]):
-        st.session_state[key] = read(asked[0])
-    if st.session_state.get(key) is None:
-        st.session_state[key] = default
+    # A browser that is a moment behind still has an address that we wrote: it must not turn a slider back.
+    is_theirs = bool(asked) and asked[0] not in session.get(f"log-{key}", ())
+    if is_theirs and is_known(asked[0]):
+        session[key] = read(asked[0])
+    if session.get(key) is None:
+        session[key] = session.get(f"kept-{key}", default)
 
 
 def publish(key: str, value: Any, default: Any = None) -> None:
-    """Write a widget's value into the address; a default is left out."""
+    """Write a widget's value into the address, and keep it for the page's return; a default is left out."""
+    st.session_state[f"kept-{key}"] = value
     write_to_address(key, [] if value is None or value == default else [str(value)])
 
 
-def take_from_address(key: str, options: Collection[str]) -> list[str]:
-    """Return what a person's address says for a key, of what can be chosen; nothing where we wrote it."""
+def forget(*keys: str) -> None:
+    """Let widgets have their defaults again, or what an address says."""
+    for key in keys:
+        for name in (key, f"kept-{key}", f"written-{key}", f"log-{key}"):
+            st.session_state.pop(name, None)
+
+
+def take_from_address(key: str) -> list[str]:
+    """Return what a person's address says for a key, each value once; nothing where we wrote it."""
     asked = st.query_params.get_all(key)
     if not asked or asked == st.session_state.get(f"written-{key}"):
         return []
-    return [name for name in dict.fromkeys(asked) if name in options]
+    return list(dict.fromkeys(asked))
 
 
 def write_to_address(key: str, values: list[str]) -> None:
@@ -107,12 +128,22 @@ def write_to_address(key: str, values: list[str]) -> None:
     elif not values and key in st.query_params:
         del st.query_params[key]
     st.session_state[f"written-{key}"] = values
+    if values:
+        log = [*st.session_state.get(f"log-{key}", ()), values[0]]
+        st.session_state[f"log-{key}"] = log[-_LOGGED:]
 
 
 def choose(name: str) -> None:
     """Look at another trace from now on."""
-    st.session_state["trace"] = name
-    st.session_state.pop("candidate", None)
+    look_at(name)
+    st.session_state["written"] = name
+
+
+def look_at(name: str) -> None:
+    """Look at a trace; what was chosen and searched in another is forgotten."""
+    if st.session_state.get("trace") != name:
+        forget("candidate", "find", "reading", *st.session_state.pop("knobs", ()))
+        st.session_state["trace"] = name
 
 
 def add(name: str, context: Context) -> None:
@@ -186,6 +217,18 @@ def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row
         return context, rows(context, ranked)
 
     return remember(("replay", opened.name, repr(sorted(changed.items()))), compute)
+
+
+def client(place: str) -> Any:
+    """Return this session's client of a store; a copy of a folder is taken once.
+
+    Raises:
+        ConfigError: There is none, or a server does not answer in time.
+    """
+    clients: dict[str, Any] = st.session_state.setdefault("clients", {})
+    if place not in clients:
+        clients[place] = stores.open_client(place)
+    return clients[place]
 
 
 def remember(key: Hashable, compute: Callable[[], T]) -> T:

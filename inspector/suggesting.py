@@ -9,8 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from inspector import cards, controls
-from inspector.judging import Grades, weights_table
+from inspector.judging import weights_table
 from inspector.state import Opened
+from langchain_context_engine.evaluation.quality import Grades
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.tune import Tuning

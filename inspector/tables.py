@@ -2,163 +2,126 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from datetime import tzinfo
 
-from inspector.palette import BUDGET_LINE, FATES, fate_of, stacked_bar
+from inspector import wording
+from inspector.columns import Column, GridRow
+from inspector.marking import pieces
+from inspector.palette import fate_of, stacked
+from inspector.placing import known_by
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import Row, final_decisions
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.spending import ROOM
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.values.types import Decision, Key, Reason, Verdict
+from langchain_context_engine.values.types import Candidate, Key, Verdict
 
 __all__ = [
-    "ROOM",
-    "Figure",
-    "Step",
-    "figures",
+    "RANKED_COLUMNS",
+    "SHOWN",
+    "TRACE_COLUMNS",
     "filter_rows",
-    "funnel",
     "label_of",
     "near_misses",
     "one_line",
     "option_of",
     "options",
-    "ranked_table",
+    "places",
+    "ranked_rows",
+    "score_tree",
     "searched",
-    "signal_table",
-    "trace_table",
+    "trace_rows",
 ]
-
-ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
-"""Reasons that are a lack of room."""
 
 SHOWN = ("All", "In the context", "Near misses", "Left out")
 """How the ranked table can be narrowed."""
 
 _SNIPPET = 160
 
+TRACE_COLUMNS: Sequence[Column] = (
+    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66},
+    {"name": "time", "label": "Asked", "width": 158, "sorts": True},
+    {"name": "question", "label": "Question", "sorts": True},
+    {"name": "status", "label": "Status", "width": 72, "sorts": True},
+    {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
+    {"name": "candidates", "label": "of", "kind": "number", "width": 48, "sorts": True},
+    {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
+    {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
+    {"name": "used", "label": "of budget", "kind": "share", "width": 112, "sorts": True},
+    {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
+    {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
+)
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One number of a context: its label, its value in words, and what it means."""
-
-    label: str
-    value: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """How many candidates a stage left, and what fell at it, reason in words → how many."""
-
-    stage: str
-    count: int
-    fell: Mapping[str, int]
-
-    @property
-    def told(self) -> str:
-        """What fell, in words; "" where nothing did."""
-        return ", ".join(f"{n} {reason.removeprefix('out · ')}" for reason, n in self.fell.items())
+RANKED_COLUMNS: Sequence[Column] = (
+    {"name": "place", "label": "#", "kind": "number", "width": 34},
+    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126},
+    {"name": "score", "label": "Score", "kind": "number", "width": 52},
+    {"name": "bar", "label": "made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
+    {"name": "where", "label": "Place", "width": 150},
+    {"name": "text", "label": "Text"},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
+    {"name": "cite", "label": "Cite", "width": 40},
+    {"name": "source", "label": "Source", "width": 80},
+)
 
 
-def trace_table(traces: Iterable[TraceRow]) -> list[dict[str, Any]]:
-    """Return one row for each recorded question, in the order given."""
+def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
+    """Return one row for each recorded question, in the order given, times where the viewer is."""
     return [
         {
-            "time": trace.time,
-            "question": one_line(trace.query),
-            "sources": ", ".join(trace.sources),
-            "candidates": trace.candidates,
-            "kept": trace.kept,
-            "tokens": trace.tokens,
-            "budget": trace.budget,
-            "used": 100 * trace.tokens / trace.budget if trace.budget else 0.0,
-            "duplicates": trace.duplicates,
-            "ms": round(trace.milliseconds, 1),
-            "warnings": trace.warnings,
-            "status": str(trace.status),
+            "id": trace.id,
+            "label": one_line(trace.query, 60),
+            "cells": {
+                "time": wording.time(trace.time, zone),
+                "question": one_line(trace.query) or "(asked by vector)",
+                "status": str(trace.status),
+                "kept": wording.number(trace.kept),
+                "candidates": wording.number(trace.candidates),
+                "cut": wording.number(trace.cut) if trace.cut else "",
+                "duplicates": wording.number(trace.duplicates) if trace.duplicates else "",
+                "tokens": wording.number(trace.tokens),
+                "used": _used(trace),
+                "milliseconds": wording.number(trace.milliseconds),
+                "warnings": wording.number(trace.warnings) if trace.warnings else "",
+            },
         }
         for trace in traces
     ]
 
 
-def figures(context: Context) -> list[Figure]:
-    """Return the strip of figures above an explanation."""
-    final = final_decisions(context)
-    duplicates = sum(d.is_duplicate for d in final.values())
-    cut = sum(passage.is_truncated for passage in context.passages)
-    used = context.tokens / context.budget if context.budget else 0.0
-    milliseconds = context.timings.get("total", sum(context.timings.values()))
-    return [
-        Figure("Tokens", f"{context.tokens:,} / {context.budget:,}", f"{used:.0%} of the budget is used."),
-        Figure("Passages", f"{len(context.passages)}", f"{cut} of them in part, by sentences or cut."),
-        Figure("Candidates", f"{len(final)}", "Everything that the sources offered for the question."),
-        Figure(
-            "Duplicates",
-            f"{duplicates}",
-            "They repeat a better ranked one, also where that fell itself.",
-        ),
-        Figure("Time", f"{milliseconds:,.0f} ms", _timings(context.timings)),
-        Figure("Status", str(context.status), "ok; partial: a source failed; empty: nothing was found."),
-    ]
-
-
-def _timings(timings: Mapping[str, float]) -> str:
-    return ", ".join(f"{stage} {milliseconds:.1f} ms" for stage, milliseconds in timings.items()) or "untimed"
-
-
-def funnel(context: Context) -> list[Step]:
-    """Return the way from what was collected to what was packed, with what fell on it."""
-    final = final_decisions(context)
-    added = {d.key for d in context.decisions if d.stage == "expand" and d.reason is Reason.EXPANDED}
-    fell: dict[str, list[Decision]] = {"expand": [], "dedupe": [], "pack": []}
-    for decision in final.values():
-        if decision.verdict is Verdict.DROPPED:
-            fell[_stage_of(decision)].append(decision)
-    count = len(final)
-    steps = [Step("collected", count - len(added), {})]
-    for name, stage in (("expanded", "expand"), ("unique", "dedupe"), ("packed", "pack")):
-        count -= len(fell[stage])
-        steps.append(Step(name, count, _counted(fell[stage])))
-    return steps
-
-
-def _stage_of(decision: Decision) -> str:
-    if decision.is_duplicate or decision.stage in {"rank", "dedupe"}:
-        return "dedupe"
-    return "pack" if decision.stage == "pack" else "expand"
-
-
-def _counted(decisions: Sequence[Decision]) -> dict[str, int]:
-    return dict(
-        Counter(
-            FATES[Reason.DUPLICATE] if d.is_duplicate else fate_of(d.verdict, d.reason) for d in decisions
-        ).most_common()
-    )
+def _used(trace: TraceRow) -> tuple[float, str] | None:
+    if not trace.budget:
+        return None
+    used = trace.tokens / trace.budget
+    return min(1.0, used), wording.share(used)
 
 
 def option_of(key: Key) -> str:
-    """Return what stands for a candidate in an address and a list: source/id."""
-    return f"{key[0]}/{key[1]}"
+    """Return what stands for a candidate in an address and a list: source/id, no two alike.
+
+    Example:
+        >>> option_of(("notes", "a/b")), option_of(("notes/a", "b"))
+        ('notes/a/b', 'notes%2Fa/b')
+    """
+    source = key[0].replace("%", "%25").replace("/", "%2F")
+    return f"{source}/{key[1]}"
 
 
-def options(rows: Sequence[Row]) -> dict[str, Row]:
-    """Return the rows by what stands for them; where two are alike, the later one is numbered."""
-    found: dict[str, Row] = {}
-    for row in rows:
-        name, number = option_of(row.key), 2
-        while name in found:
-            name, number = f"{option_of(row.key)} ({number})", number + 1
-        found[name] = row
-    return found
+def options(rows: Iterable[Row]) -> dict[str, Row]:
+    """Return the rows by what stands for them."""
+    return {option_of(row.key): row for row in rows}
 
 
-def label_of(row: Row) -> str:
-    """Return a candidate in one line: place, source, what it begins with."""
-    place = f"{row.place}." if row.place else "–"
-    return f"{place} {row.key[0]} · {one_line(row.title or row.text, 60)}"
+def places(candidates: Iterable[Candidate]) -> dict[Key, str]:
+    """Return where each candidate is from."""
+    return {candidate.key: known_by(candidate) for candidate in candidates}
+
+
+def label_of(row: Row, place: str = "") -> str:
+    """Return a candidate in one line: its rank, where it is from, what it begins with."""
+    rank = f"{row.place}." if row.place else "–"
+    return f"{rank} {place or row.key[0]} · {one_line(row.title or row.text, 60)}"
 
 
 def one_line(text: str, length: int = _SNIPPET) -> str:
@@ -172,24 +135,27 @@ def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
     return [row for row in rows if row.reason in ROOM][:count]
 
 
-def filter_rows(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
+def filter_rows(
+    rows: Sequence[Row], shown: str = "All", search: str = "", where: Mapping[Key, str] | None = None
+) -> list[Row]:
     """Return the rows of one kind of `SHOWN` that contain every word searched, whatever its case."""
     words = search.casefold().split()
-    return [row for row in rows if _is_shown(row, shown) and _contains(row, words)]
+    return [row for row in rows if _is_shown(row, shown) and _contains(row, words, where or {})]
 
 
-def searched(found: Mapping[str, Row], search: str) -> str | None:
-    """Return what a person means who asks why something is not here: the best ranked that was left out.
+def searched(found: Mapping[str, Row], search: str, where: Mapping[Key, str] | None = None) -> str | None:
+    """Return what a person means who asks why something is missing: the best ranked that was left out.
 
     Where all that is like it stands in the context, the best ranked of that; None where nothing is like it
     or nothing is searched.
 
     Args:
         found: From `options`, best ranked first.
-        search: Words of the text, the id or the source.
+        search: Words of the text, the place, the id or the source.
+        where: Where each is from.
     """
     words = search.casefold().split()
-    like = [name for name, row in found.items() if words and _contains(row, words)]
+    like = [name for name, row in found.items() if words and _contains(row, words, where or {})]
     return next((name for name in like if found[name].verdict is Verdict.DROPPED), like[0] if like else None)
 
 
@@ -201,41 +167,55 @@ def _is_shown(row: Row, shown: str) -> bool:
     return shown != "Left out" or row.verdict is Verdict.DROPPED
 
 
-def _contains(row: Row, words: Sequence[str]) -> bool:
-    text = f"{row.key[0]} {row.key[1]} {row.title} {row.text}".casefold()
+def _contains(row: Row, words: Sequence[str], where: Mapping[Key, str]) -> bool:
+    text = f"{row.key[0]} {row.key[1]} {where.get(row.key, '')} {row.title} {row.text}".casefold()
     return all(word in text for word in words)
 
 
-def ranked_table(context: Context, rows: Sequence[Row], colours: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return one row for each candidate, and one for the line where the budget cut.
+def ranked_rows(
+    context: Context,
+    rows: Sequence[Row],
+    colours: Mapping[str, str],
+    terms: Sequence[str],
+    *,
+    everyone: Sequence[Row] | None = None,
+) -> list[GridRow]:
+    """Return one row for each candidate, and a line where the budget cut, drawn from all rows or not at all.
 
     Args:
         context: What was built.
         rows: From `explain.rows`, best first, perhaps filtered.
         colours: Signal → colour.
+        terms: What the question asks for, marked in every text.
+        everyone: All rows, where `rows` are filtered.
     """
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
-    scores = {row.place: row.score for row in rows if row.place is not None}
-    line = _budget_line(rows)
-    table: list[dict[str, Any]] = []
+    where = places(context.candidates)
+    table: list[GridRow] = []
+    line = _budget_line(rows) if everyone is None or len(everyone) == len(rows) else None
     for index, row in enumerate(rows):
-        above = scores.get(row.place - 1) if row.place else None
         table.append(
             {
-                "option": option_of(row.key),
-                "#": row.place,
-                "fate": [fate_of(row.verdict, row.reason)],
-                "score": row.score,
-                "made of": stacked_bar(row.contributions, colours, full=full) if row.contributions else None,
-                "Δ above": row.score - above if row.score is not None and above is not None else None,
-                "tokens": row.tokens or row.details.get("needed") or None,
-                "cite": row.citation,
-                "source": row.key[0],
-                "candidate": one_line(f"{row.title} — {row.text}" if row.title else row.text),
+                "id": option_of(row.key),
+                "label": label_of(row, where.get(row.key, "")),
+                "cells": {
+                    "place": str(row.place or ""),
+                    "fate": fate_of(row.verdict, row.reason),
+                    "score": wording.ratio(row.score) if row.score is not None else "",
+                    "bar": stacked(row.contributions, colours, full=full) or None,
+                    "where": where.get(row.key) or row.title,
+                    "text": pieces(one_line(row.text), terms),
+                    "tokens": wording.number(row.tokens or row.details.get("needed") or None)
+                    if row.tokens or row.details.get("needed")
+                    else "",
+                    "cite": row.citation,
+                    "source": row.key[0],
+                },
             }
         )
         if index == line:
-            table.append(_line_row(context))
+            used = f"{context.tokens:,} of {context.budget:,} tokens are used"
+            table.append({"line": f"Nothing below this line got in: {used}"})
     return table
 
 
@@ -246,26 +226,18 @@ def _budget_line(rows: Sequence[Row]) -> int | None:
     return kept if kept >= 0 and has_misses else None
 
 
-def _line_row(context: Context) -> dict[str, Any]:
-    told = f"Nothing below fitted: {context.tokens:,} of {context.budget:,} tokens are used"
-    blank = dict.fromkeys(("#", "score", "made of", "Δ above", "tokens"))
-    return {"option": "", **blank, "fate": [BUDGET_LINE], "cite": "", "source": "", "candidate": told}
+def score_tree(row: Row) -> list[tuple[int, str, str]]:
+    """Return what a score is made of, as lines: how deep, what, its numbers; a signal's parts under it.
 
-
-def signal_table(row: Row) -> list[dict[str, Any]]:
-    """Return what a candidate's score is made of, the largest part first; uncounted signals after."""
-    weighed = [
-        {
-            "signal": name,
-            "value": row.signals.get(name),
-            "weight": value / row.signals[name] if row.signals.get(name) else None,
-            "adds": value,
-        }
-        for name, value in sorted(row.contributions.items(), key=lambda item: -item[1])
-    ]
-    others = [
-        {"signal": name, "value": value, "weight": None, "adds": None}
-        for name, value in row.signals.items()
-        if name not in row.contributions
-    ]
-    return [*weighed, *others]
+    Signals without a weight come last, at the top level.
+    """
+    lines = []
+    parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
+    for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
+        value = row.signals.get(name)
+        weight = f" × {adds / value:.2f} (weight)" if value else ""
+        lines.append((0, name, f"{wording.ratio(value)}{weight} = {wording.ratio(adds)}"))
+        if name == "relevance":
+            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
+            parts = {}
+    return [*lines, *((0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items())]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from inspector.tuning import Knobs, as_json
+from inspector import wording
+from inspector.tuning import Knobs
 from langchain_context_engine import Context, Diff
+from langchain_context_engine.answering.settings_file import as_json
 
 __all__ = ["Try", "added", "try_table", "undone"]
 
@@ -23,12 +25,14 @@ class Try:
         changed: The settings for a replay.
         context: What they gave.
         difference: From what was recorded to that, worked out once.
+        number: Its own, for as long as the session lasts; 0 is what was recorded.
     """
 
     knobs: Knobs
     changed: Mapping[str, Any]
     context: Context
     difference: Diff
+    number: int = 0
 
     @property
     def told(self) -> str:
@@ -44,10 +48,16 @@ def _short(value: Any) -> str:
 
 
 def added(tries: Sequence[Try], one: Try) -> tuple[Try, ...]:
-    """Return the tries with one more, unless it is what was tried last; the oldest makes way."""
+    """Return the tries with one more, unless it is what was tried last.
+
+    It gets the next number. The oldest makes way; the recorded one, the first, stays.
+    """
     if tries and as_json(tries[-1].changed) == as_json(one.changed):
         return tuple(tries)
-    return (*tries, one)[-_KEPT:]
+    if not tries:
+        return (one,)
+    later = [*tries[1:], replace(one, number=max(t.number for t in tries) + 1)]
+    return (tries[0], *later[-(_KEPT - 1) :])
 
 
 def undone(tries: Sequence[Try]) -> tuple[Try, ...]:
@@ -57,17 +67,15 @@ def undone(tries: Sequence[Try]) -> tuple[Try, ...]:
 
 def try_table(tries: Sequence[Try]) -> list[dict[str, Any]]:
     """Return one row a try, the latest first, each compared with what was recorded."""
-    table = []
-    for number, one in reversed(list(enumerate(tries))):
-        table.append(
-            {
-                "try": number,
-                "changed": one.told,
-                "tokens": one.context.tokens,
-                "passages": len(one.context.passages),
-                "entered": len(one.difference.entered),
-                "left": len(one.difference.left),
-                "shared": one.difference.overlap,
-            }
-        )
-    return table
+    return [
+        {
+            "try": "recorded" if not one.number else str(one.number),
+            "changed": one.told,
+            "tokens": wording.number(one.context.tokens),
+            "passages": str(len(one.context.passages)),
+            "entered": str(len(one.difference.entered)),
+            "left": str(len(one.difference.left)),
+            "shared": wording.share(one.difference.overlap),
+        }
+        for one in reversed(tries)
+    ]

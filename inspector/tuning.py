@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from inspector.budgets import group_of
 from langchain_context_engine import Budget, Context
+from langchain_context_engine.answering.spending import group_of
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.stages.select import SELECTIONS
 from langchain_context_engine.text.truncate import TRUNCATORS
@@ -19,8 +18,6 @@ from langchain_context_engine.writing.templates import TEMPLATES
 __all__ = [
     "PRESETS",
     "Knobs",
-    "as_json",
-    "as_python",
     "changes",
     "choices",
     "largest_budget",
@@ -90,8 +87,11 @@ def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:
         most = max(1.0, *weights.values())
         turned |= {name: 0.0 for name in knobs if name.startswith(WEIGHT)}
         turned |= {f"{WEIGHT}{name}": round(weight / most, 2) for name, weight in weights.items()}
-    if isinstance(settings.get("budget"), int):
-        turned["budget"] = settings["budget"]
+    budget = settings.get("budget")
+    if isinstance(budget, int):
+        turned["budget"] = budget
+    elif isinstance(budget, Budget):
+        turned |= _turned_by_budget(knobs, budget)
     if "k" in settings:
         turned["k"] = settings["k"] or UNLIMITED_K
     if "dedupe_threshold" in settings:
@@ -100,6 +100,16 @@ def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:
     if "min_score" in settings:
         turned["min_score"] = math.floor(100 * (settings["min_score"] or 0.0)) / 100
     return turned
+
+
+def _turned_by_budget(knobs: Knobs, budget: Budget) -> Knobs:
+    caps = {name: round(FULL * (getattr(budget, name) or 1.0)) for name in ("item_cap", "source_cap")}
+    shares = {
+        name: float(budget.shares.get(name.removeprefix(SHARE), 0.0))
+        for name in knobs
+        if name.startswith(SHARE)
+    }
+    return {"budget": budget.tokens, "reserve": budget.reserve, **caps, **shares}
 
 
 def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,33 +196,3 @@ PRESETS: Mapping[str, Callable[[Knobs], Knobs]] = {
     "Only equal texts are duplicates": lambda knobs: {**knobs, "threshold": ONLY_EQUAL},
 }
 """Settings to start from: name → the knobs, from those recorded."""
-
-
-def as_python(changed: Mapping[str, Any]) -> str:
-    """Return the changed settings as the Python that makes an engine with them.
-
-    Example:
-        >>> print(as_python({"budget": 900}))
-        engine = engine.with_settings(
-            budget=900,
-        )
-    """
-    if not changed:
-        return "# nothing is changed"
-    settings = {name: value for name, value in changed.items() if name != "k"}
-    lines = [f"    {name}={value!r}," for name, value in settings.items()]
-    code = ["engine = engine.with_settings(", *lines, ")"] if lines else []
-    if "k" in changed:
-        code.append(f"context = engine.build(question, k={changed['k']!r})")
-    return "\n".join(code)
-
-
-def as_json(changed: Mapping[str, Any]) -> str:
-    """Return the changed settings as JSON."""
-    return json.dumps(changed, default=_plain, indent=2, ensure_ascii=False, sort_keys=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Budget):
-        return {name: getattr(value, name) for name in Budget.__dataclass_fields__}
-    return str(value)

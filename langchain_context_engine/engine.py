@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,10 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.nothing import all_failed, finds_nothing, nothing_asked
 from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.answering.settings_file import read_settings
+from langchain_context_engine.journal.opening import open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
@@ -23,7 +28,7 @@ from langchain_context_engine.stages.expand import expand
 from langchain_context_engine.stages.rerank import Reranking, rerank
 from langchain_context_engine.stages.turnstile import after, aturn, turn
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.errors import AllSourcesFailedError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Ranked, Status
 
@@ -31,10 +36,6 @@ if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
     from langchain_context_engine.langchain.retriever import ContextRetriever
     from langchain_context_engine.langchain.runnable import ContextRunnable
-
-
-LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
-"""Candidates that a source may offer, where one source is asked and where several are."""
 
 
 class ContextEngine:
@@ -78,10 +79,21 @@ class ContextEngine:
         self.config = EngineConfig(**settings)
         self._asking = Asking.of(sources, self.config)
         self._parts = self.config.parts()
-        self.journal = _open_journal(journal)
+        self.journal = open_journal(journal)
         self.cache = cache
         self._cache_name = uuid.uuid4().hex
         self._reranking = None if rerank is None else reranking_of(rerank, rerank_best, rerank_seconds)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], sources: Sequence[Any], **given: Any) -> ContextEngine:
+        """Return an engine with the settings of a TOML or JSON file; `given` ones go before those.
+
+        What the file says of the question (its table `request`) is for `build`: see `read_settings`.
+
+        Raises:
+            ConfigError: The file cannot be read, or a setting is wrong.
+        """
+        return cls(sources, **{**read_settings(path).settings, **given})
 
     @property
     def sources(self) -> tuple[Any, ...]:
@@ -105,7 +117,7 @@ class ContextEngine:
             return ready
         with turn() as mine:
             start, deadline = self._clock()
-            with stage_span("collect"):
+            with stage_span("collect"), self._failure_recorded(request, start):
                 found = collect(self._asking.sources_for(request), request, deadline)
             return self._remembered(key, self._answer(request, after(mine, found), start, deadline))
 
@@ -116,7 +128,7 @@ class ContextEngine:
             return ready
         async with aturn() as mine:
             start, deadline = self._clock()
-            with stage_span("collect"):
+            with stage_span("collect"), self._failure_recorded(request, start):
                 found = await acollect(self._asking.sources_for(request), request, deadline)
             rest = (request, after(mine, found), start, deadline)
             return self._remembered(key, await asyncio.to_thread(self._answer, *rest))
@@ -127,7 +139,7 @@ class ContextEngine:
         Takes and raises what `build` does.
         """
         request = self._request(query, fields)
-        if self._finds_nothing(request):
+        if finds_nothing(request):
             return ()
         with turn():
             _, deadline = self._clock()
@@ -137,7 +149,7 @@ class ContextEngine:
     async def asearch(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return the same as `search`, from a running event loop."""
         request = self._request(query, fields)
-        if self._finds_nothing(request):
+        if finds_nothing(request):
             return ()
         async with aturn():
             _, deadline = self._clock()
@@ -179,8 +191,8 @@ class ContextEngine:
     ) -> tuple[ContextRequest, str | None, Context | None]:
         """Return the request, the cache's key for it, and the answer where nobody need be asked."""
         request = self._request(query, fields)
-        if request.budget == 0 or self._finds_nothing(request):
-            return request, None, self._finish(_nothing(request), Collected(), 0.0)
+        if request.budget == 0 or finds_nothing(request):
+            return request, None, self._finish(nothing_asked(request), Collected(), 0.0)
         key = self._key(request, query, fields)
         return request, key, self._recalled(key)
 
@@ -200,21 +212,9 @@ class ContextEngine:
         return replace(
             request,
             now=request.now or datetime.now(UTC),
-            limit=self._limit(request) if request.limit is None else request.limit,
+            limit=self._asking.limit_of(request, self.config.limit),
             budget=self.config.budget.tokens if request.budget is None else request.budget,
         )
-
-    def _limit(self, request: ContextRequest) -> int:
-        """Return how many candidates a source may offer where the request does not say: at least `k`."""
-        usual = self.config.limit
-        if usual is None:
-            usual = LIMIT_OF_ONE if len(self._asking.sources_for(request)) == 1 else LIMIT_OF_MANY
-        return max(usual, request.k or 0)
-
-    @staticmethod
-    def _finds_nothing(request: ContextRequest) -> bool:
-        """Return whether the request asks for nothing, so that nobody need be asked."""
-        return request.k == 0 or request.limit == 0 or request.kinds == () or request.sources == ()
 
     def _expanded(self, request: ContextRequest, found: Collected, deadline: float) -> Collected:
         with stage_span("expand"):
@@ -233,12 +233,7 @@ class ContextEngine:
         with stage_span("rerank"):
             ranked = order(found.candidates, request, self._parts).items
             told = rerank(found.candidates, ranked, request.query, reranking)
-        return replace(
-            found,
-            candidates=told.candidates,
-            decisions=(*found.decisions, *told.decisions),
-            warnings=(*found.warnings, *told.warnings),
-        )
+        return told.joined(found)
 
     def _ranked(self, request: ContextRequest, found: Collected, deadline: float) -> tuple[Ranked, ...]:
         candidates = self._expanded(request, found, deadline).candidates
@@ -261,6 +256,16 @@ class ContextEngine:
             settings=self.config.described(),
         )
         return self._recorded(context)
+
+    @contextmanager
+    def _failure_recorded(self, request: ContextRequest, start: float) -> Iterator[None]:
+        """Record a question that no source answered; the error is raised all the same."""
+        try:
+            yield
+        except AllSourcesFailedError as error:
+            took = (time.monotonic() - start) * 1000
+            self._recorded(all_failed(request, error, took, self.config.described()))
+            raise
 
     def _recorded(self, context: Context) -> Context:
         record_context(context)
@@ -291,19 +296,3 @@ class ContextEngine:
         if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
             self.cache.set(key, context)
         return context
-
-
-def _nothing(request: ContextRequest) -> Context:
-    return Context(
-        budget=request.budget or 0, request=request, status=Status.EMPTY, is_truncated=request.budget == 0
-    )
-
-
-def _open_journal(journal: Any) -> Any:
-    if journal is None or hasattr(journal, "record"):
-        return journal
-    if not isinstance(journal, (str, bytes)) and not hasattr(journal, "__fspath__"):
-        raise ConfigError(f"journal must be a path or a Journal, got {type(journal).__name__}")
-    from langchain_context_engine.journal import Journal
-
-    return Journal(journal)

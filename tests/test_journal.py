@@ -232,7 +232,8 @@ def test_a_page_of_a_hundred_thousand_traces_comes_at_once(journal, path):
     with sqlite3.connect(path) as connection:
         connection.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
-            "INSERT INTO traces SELECT NULL, 'id' || i, i, 'question ' || i, 'question ' || i, '[]', "
+            "INSERT INTO traces (number, id, at, query, search, sources, candidates, kept, tokens, budget, "
+            "duplicates, milliseconds, warnings, status, scope) SELECT NULL, 'id' || i, i, 'question ' || i, 'question ' || i, '[]', "
             "100, 10, 900, 1000, 3, 12.5, 0, 'ok', '' FROM n"
         )
     calls = {

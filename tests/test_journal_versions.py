@@ -51,3 +51,36 @@ def test_an_empty_file_has_nothing_to_read_and_says_how_to_record(path):
     path.touch()
     with pytest.raises(ConfigError, match="empty"):
         Journal(path, read_only=True)
+
+
+def a_file_of_version_1(path):
+    """Write what version 1 wrote: its tables, a trace's row and a grade."""
+    with sqlite3.connect(path) as old:
+        for statement in schema._MIGRATIONS[0]:
+            old.execute(statement)
+        old.execute(f"PRAGMA application_id = {schema._APPLICATION_ID}")
+        old.execute("PRAGMA user_version = 1")
+        old.execute(
+            "INSERT INTO traces VALUES (1, 'one', 5.0, 'Why?', 'why?', '[]', 3, 2, 9, 10, 0, 7.5, 0, 'ok', '')"
+        )
+        old.execute("INSERT INTO judgments VALUES ('Why?', 'notes', 'a', 2, 5.0)")
+
+
+def test_a_file_of_the_first_version_is_read_as_it_is(path):
+    a_file_of_version_1(path)
+    with Journal(path, read_only=True) as journal:
+        (row,) = journal.traces()
+        assert (row.id, row.cut, row.timings, row.offered) == ("one", 0, {}, {})
+        assert [(j.grade, j.rater) for j in journal.judgments()] == [(2, "")]
+        assert journal.sets() == {}
+
+
+def test_a_file_of_the_first_version_keeps_all_it_has_when_it_is_written_to(path):
+    a_file_of_version_1(path)
+    with Journal(path) as journal:
+        journal.record(a_context())
+        journal.judge("Why?", ("notes", "a"), 0, rater="ann")
+        assert [row.query for row in journal.traces()] == ["what about billing?", "Why?"]
+        assert [(j.grade, j.rater) for j in journal.judgments("Why?")] == [(2, ""), (0, "ann")]
+    with sqlite3.connect(path) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)

@@ -7,15 +7,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from inspector import cards, state, stores
-from langchain_context_engine import ChromaSource, ConfigError, ContextEngine, LocalEmbeddings
+from inspector import asking, cards, state, stores
+from langchain_context_engine import ConfigError
 
 MOST_TOKENS = 100_000
 
 
 def show() -> None:
     """Draw the page."""
-    st.title("Collections")
+    cards.heading("Collections")
     opened = state.current()
     if opened is not None:
         st.subheader("What the sources of this trace offered")
@@ -29,8 +29,8 @@ def show() -> None:
         )
     st.subheader("Open a store")
     st.caption(
-        "A Chroma server's address, or a folder. Traces never need this; only a new question does. "
-        "A folder that another process writes to is read as it was when it was opened: use the server there."
+        "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
+        "never need this; only a new question does. A folder is copied first, so that nothing writes to it."
     )
     with st.form("store"):
         where, go = st.columns([5, 1], vertical_alignment="bottom")
@@ -38,6 +38,8 @@ def show() -> None:
         is_asked = go.form_submit_button("Open", width="stretch")
     if is_asked:
         st.session_state["open-store"] = (st.session_state["where"] or "").strip()
+        # Opened anew: what was written since is in the new copy.
+        st.session_state.setdefault("clients", {}).pop(st.session_state["open-store"], None)
     place = st.session_state.get("open-store")
     if place:
         with cards.guard("Check the address, and that the server runs."):
@@ -46,7 +48,7 @@ def show() -> None:
 
 def store(place: str) -> None:
     """Draw what a store holds, and the form that asks it."""
-    client = stores.open_client(place)
+    client = state.client(place)
     found = stores.sheets(client)
     if not found:
         st.text("The store holds no collection.")
@@ -63,8 +65,8 @@ def store(place: str) -> None:
     told = stores.doubts(found)
     if not stores.is_server(place):
         told.append(
-            "A folder is read directly: what another process wrote since may not be found by a search. "
-            "Press Open again after restarting, or run a Chroma server."
+            "This is a copy of the folder as it was when it was opened. Press Open again for what was "
+            "written since."
         )
     for doubt in told:
         st.text(f"! {doubt}")
@@ -85,26 +87,18 @@ def ask(client: Any, names: list[str]) -> None:
         )
     st.caption("Embedded by the local model; for collections of another embedder, ask in your application.")
     if is_asked:
-        with cards.guard("Correct the form and ask again."):
-            asked(client, stores.read_scope(scope or ""))
-
-
-def asked(client: Any, scope: dict[str, Any]) -> None:
-    """Ask once, and go to the explanation."""
-    session = st.session_state
-    question = (session["new-question"] or "").strip()
-    if not question or not session["asked-collections"]:
-        raise ConfigError("give a question and choose a collection")
-    embeddings = LocalEmbeddings()
-    sources = [
-        ChromaSource(client.get_collection(name, embedding_function=None), embeddings=embeddings)
-        for name in session["asked-collections"]
-    ]
-    engine = ContextEngine(sources=sources, timeout_seconds=30)
-    context = engine.build(question, budget=int(session["asked-budget"]), scope=scope)
-    number = session["asked"] = session.get("asked", 0) + 1
-    state.add(f"asked-{number}", context)
-    st.switch_page("views/explain.py")
+        with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
+            question = (st.session_state["new-question"] or "").strip()
+            if not question:
+                raise ConfigError("give a question and choose a collection")
+            asking.ask(
+                client,
+                st.session_state["asked-collections"],
+                question,
+                {},
+                budget=int(st.session_state["asked-budget"]),
+                scope=stores.read_scope(scope or ""),
+            )
 
 
 show()

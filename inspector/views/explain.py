@@ -2,168 +2,156 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from html import escape
+
 import streamlit as st
 
-from inspector import cards, explaining, state
-from inspector.budgets import budget_parts, group_table, shared_tokens
-from inspector.charts import budget_chart, funnel_chart, legend_chart
+from inspector import cards, explaining, grid, sections, state
 from inspector.palette import colours_of
 from inspector.state import Opened
-from inspector.tables import SHOWN, filter_rows, funnel, options, ranked_table, searched
+from inspector.tables import RANKED_COLUMNS, SHOWN, filter_rows, options, places, ranked_rows, searched
+from langchain_context_engine.answering.deviations import narrowing
 from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.text.words import query_terms
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
-ACCENT = "#4c7be0"
-CANDIDATE_WIDTH = 235
 LONGEST_SEARCH = 200
+MISSING = "Why is X missing?"
 
 
 def show() -> None:
     """Draw the page."""
-    opened = cards.needs_trace()
+    opened = cards.needs_trace("Explain")
     if opened is None:
         return
-    context, rows = opened.context, state.rows_of(opened)
-    cards.question(context)
-    cards.strip(context)
+    rows = state.rows_of(opened)
+    cards.trace_head(opened)
     if state.ranked_of(opened) is None:
         st.caption(
             "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
             "left out are not known here, and Tune cannot replay it."
         )
+    st.fragment(body)(opened, rows)
+
+
+def body(opened: Opened, rows: list[Row]) -> None:
+    """Draw the sections' names and the section that is looked at; a choice in it draws this alone again."""
+    left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
     state.seed("section", SECTIONS[0], SECTIONS.__contains__)
-    section = st.segmented_control(
-        "Section",
-        SECTIONS,
-        required=True,
-        key="section",
-        persist_state="session",
+    with left:
+        section = st.segmented_control(
+            "Section", SECTIONS, required=True, key="section", label_visibility="collapsed"
+        )
+    state.publish("section", section, SECTIONS[0])
+    if section == "Candidates":
+        with middle:
+            state.seed("shown", SHOWN[0], SHOWN.__contains__)
+            st.segmented_control("Show", SHOWN, required=True, key="shown", label_visibility="collapsed")
+            state.publish("shown", st.session_state["shown"], SHOWN[0])
+        with right:
+            search(opened, rows)
+        candidates(opened, rows)
+    elif section == "Budget":
+        sections.budget(opened, rows)
+    elif section == "Duplicates":
+        sections.duplicates(opened)
+    elif section == "Text":
+        sections.text(opened)
+    else:
+        sections.export(opened, rows)
+
+
+def search(opened: Opened, rows: list[Row]) -> None:
+    """Draw where one asks why something is missing."""
+    found, where = options(rows), places(opened.context.candidates)
+
+    def look() -> None:
+        # The best ranked that was left out, else the best ranked.
+        name = searched(found, st.session_state["find"] or "", where)
+        if name is not None:
+            st.session_state["candidate"] = name
+
+    state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
+    st.text_input(
+        MISSING,
+        key="find",
+        max_chars=LONGEST_SEARCH,
+        placeholder=f"{MISSING} Its words, place or source",
+        live="300ms",
+        on_change=look,
         label_visibility="collapsed",
     )
-    state.publish("section", section, SECTIONS[0])
-    if section == "Budget":
-        budget(opened, rows)
-    elif section == "Duplicates":
-        explaining.duplicates(opened)
-    elif section == "Text":
-        explaining.text(opened)
-    elif section == "Export":
-        explaining.export(opened, rows)
-    else:
-        candidates(opened, rows)
+    state.publish("find", st.session_state["find"], "")
 
 
 def candidates(opened: Opened, rows: list[Row]) -> None:
     """Draw the ranked table beside the candidate that is looked at."""
-    found = options(rows)
-    names = list(found)
-    if not names:
-        st.text("No source offered a candidate for this question.")
-        return
-    colours = colours_of(name for row in rows for name in row.contributions)
-    overview(opened)
-    left, right = st.columns([66, 34], gap="medium")
-    with left:
-        narrow, search = st.columns([3, 2], vertical_alignment="bottom")
-        state.seed("shown", SHOWN[0], SHOWN.__contains__)
-        state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
-        narrow.segmented_control("Show", SHOWN, required=True, key="shown", persist_state="session")
-        search.text_input(
-            "Why is this not here?",
-            key="find",
-            max_chars=LONGEST_SEARCH,
-            placeholder="words of it, its id or source",
-            live="300ms",
-            on_change=look_for,
-            args=(found,),
-        )
-        state.publish("shown", st.session_state["shown"], SHOWN[0])
-        state.publish("find", st.session_state["find"], "")
-        ranked(opened, filter_rows(rows, st.session_state["shown"], st.session_state["find"] or ""), colours)
-    with right:
-        explaining.candidate(opened, found, names, colours)
-
-
-def look_for(found: dict[str, Row]) -> None:
-    """Look at what is searched: the best ranked that was left out, else the best ranked."""
-    name = searched(found, st.session_state["find"] or "")
-    if name is not None:
-        st.session_state["candidate"] = name
-
-
-def overview(opened: Opened) -> None:
-    """Draw in two pictures where the candidates and where the tokens went."""
-    context = opened.context
-    left, right = st.columns(2, gap="medium")
-    left.altair_chart(funnel_chart(funnel(context), ACCENT), alt="From collected to packed.")
-    right.altair_chart(
-        budget_chart(budget_parts(context), context.budget), alt="The budget: groups, frame, what is left."
-    )
-
-
-def ranked(opened: Opened, rows: list[Row], colours: dict[str, str]) -> None:
-    """Draw the ranked table; choosing a row looks at its candidate."""
     if not rows:
-        explaining.not_offered(opened)
+        nothing(opened)
         return
-    table = ranked_table(opened.context, rows, colours)
-    if colours:
-        st.altair_chart(legend_chart(colours), alt="Which colour is which signal.")
-    column = st.column_config
-    st.dataframe(
-        pd.DataFrame(table),
-        hide_index=True,
-        key="ranked",
-        on_select=lambda: take_row([row["option"] for row in table]),
-        selection_mode="single-row",
-        height=cards.table_height(len(table), 640),
-        column_order=["#", "fate", "made of", "score", "candidate", "tokens", "cite", "source", "Δ above"],
-        column_config={
-            "#": column.NumberColumn("#", width=38),
-            "fate": cards.fate_column("fate"),
-            "made of": column.ImageColumn("made of", width=136, help="weight × signal, stacked"),
-            "score": column.NumberColumn("score", format="%.3f", width=58),
-            "Δ above": column.NumberColumn("Δ above", format="%.3f", width=66),
-            "tokens": column.NumberColumn("tokens", width=58),
-            "cite": column.TextColumn("cite", width=46),
-            "source": column.TextColumn("source", width=90),
-            "candidate": column.TextColumn("candidate", width=CANDIDATE_WIDTH),
-        },
-        placeholder="",
-        alt="Every candidate, best first, with its fate, score and cost.",
+    where = places(opened.context.candidates)
+    shown = filter_rows(rows, st.session_state["shown"], st.session_state["find"] or "", where)
+    if not shown:
+        # Nothing like it: no table, and no panel that would speak of something else.
+        if (st.session_state["find"] or "").strip():
+            explaining.not_offered(opened.context)
+        else:
+            st.text("No candidate is like that.")
+        return
+    found = options(shown)
+    names = list(found)
+    state.seed("candidate", names[0], found.__contains__)
+    if st.session_state["candidate"] not in found:
+        st.session_state["candidate"] = names[0]
+    name = st.session_state["candidate"]
+    state.publish("candidate", name, names[0])
+    left, right = st.columns([64, 36], gap="small")
+    with left:
+        ranked(opened, rows, shown, name)
+    with right:
+        explaining.candidate(opened, found[name])
+
+
+def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None:
+    """Draw the ranked table; a click, Enter, J and K choose a candidate."""
+    colours = colours_of(signal for row in rows for signal in row.contributions)
+    terms = query_terms(opened.context.request.query)
+
+    def choose(option: str) -> None:
+        st.session_state["candidate"] = option
+
+    grid.draw(
+        "ranked",
+        RANKED_COLUMNS,
+        ranked_rows(opened.context, shown, colours, terms, everyone=rows),
+        label="Every candidate, best first, with its fate, score and cost. J and K walk.",
+        chosen=name,
+        on_choose=choose,
+        walks=True,
     )
+    if len(colours) > 1:
+        keys = "".join(
+            f'<span><b style="background:{colour}"></b>{escape(signal)}</span>'
+            for signal, colour in colours.items()
+        )
+        st.html(f'<div class="ce-keys">{keys}<span>J next, K previous</span></div>')
 
 
-def take_row(names: list[str]) -> None:
-    """Look at the candidate of the row that was chosen in the table."""
-    chosen = st.session_state["ranked"]["selection"]["rows"]
-    if chosen and chosen[0] < len(names) and names[chosen[0]]:
-        st.session_state["candidate"] = names[chosen[0]]
-
-
-def budget(opened: Opened, rows: list[Row]) -> None:
-    """Draw where the budget went."""
-    context = opened.context
-    overview(opened)
-    st.caption("Frame is what the template adds around the passages; left over is room that nothing fitted.")
-    if shared := shared_tokens(context):
-        st.caption(f"Joined, the passages take {shared} tokens less than counted one by one, as here.")
-    column = st.column_config
-    groups = group_table(context)
-    top = max((group["tokens"] for group in groups), default=1) or 1
-    st.dataframe(
-        pd.DataFrame(groups),
-        hide_index=True,
-        column_config={
-            "tokens": column.ProgressColumn("tokens", format="localized", min_value=0, max_value=top),
-            "share": column.NumberColumn("promised share", format="localized"),
-            "no room": column.NumberColumn("left out for room"),
-        },
-        placeholder="–",
-        alt="What each group offered, got and was promised.",
-    )
-    explaining.missed(rows)
+def nothing(opened: Opened) -> None:
+    """Say that nothing was offered, and at once what narrowed the question."""
+    if str(opened.context.status) == "failed":
+        st.text("Every source failed, so there is no answer. The warnings say how.")
+    else:
+        st.text("No source offered a candidate for this question.")
+    told = narrowing(opened.context)
+    if told:
+        st.caption("What narrowed the question:")
+        cells = "".join(
+            f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
+        )
+        st.html(f'<table class="ce-groups">{cells}</table>')
+    else:
+        st.caption("Nothing narrowed it: no scope, filter, date or threshold.")
 
 
 show()

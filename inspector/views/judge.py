@@ -2,137 +2,163 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, grading, judged, state
-from inspector.judging import GRADES, grade_table, quality
+from inspector import cards, explaining, grading, grid, judged, marking, searching, state
+from inspector.judging import GRADES, UNJUDGED, grade_columns, grade_rows
 from inspector.palette import fate_of
 from inspector.state import Opened
-from inspector.tables import label_of, options
+from inspector.tables import options, places
 from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.evaluation.quality import quality
+from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Key
 
 SECTIONS = ("Grade this question", "All judged questions", "Import and export")
+LONGEST_NAME = 60
 
 
 def show() -> None:
     """Draw the page."""
     state.seed("judging", SECTIONS[0], SECTIONS.__contains__)
     section = st.segmented_control(
-        "Section",
-        SECTIONS,
-        required=True,
-        key="judging",
-        persist_state="session",
-        label_visibility="collapsed",
+        "Section", SECTIONS, required=True, key="judging", label_visibility="collapsed"
     )
     state.publish("judging", section, SECTIONS[0])
+    waiting()
+    if section != SECTIONS[0]:
+        cards.heading("Judge")
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:
         judged.exchange()
     else:
-        opened = cards.needs_trace()
+        opened = cards.needs_trace("Judge")
         if opened is not None:
-            grade(opened)
+            cards.trace_head(opened)
+            st.fragment(grade)(opened)
+
+
+def waiting() -> None:
+    """Say which grades are not saved, and offer to try again."""
+    count = grading.unsaved()
+    if not count:
+        return
+
+    def again() -> None:
+        with cards.kept_guard("The grades are still kept here, unsaved."):
+            grading.save_again()
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.text(
+            f"{count} {'grade is' if count == 1 else 'grades are'} kept here, unsaved: the journal took none."
+        )
+        st.button("Save again", key="save-again", on_click=again)
+
+
+def ask_name() -> None:
+    """Ask once who grades; the grades of two people stand beside each other."""
+    state.seed("rater", "", lambda text: len(text) <= LONGEST_NAME)
+    st.text_input(
+        "Your name", key="rater", max_chars=LONGEST_NAME, placeholder="your name, kept beside your grades",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    st.session_state["kept-rater"] = (st.session_state["rater"] or "").strip()
 
 
 def grade(opened: Opened) -> None:
     """Draw the candidates to grade, and the one that is read."""
     context, rows = opened.context, state.rows_of(opened)
-    cards.question(context)
-    grades = grading.grades_of(context.request.query)
+    query = context.request.query
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
+        searching.missing(opened)
         return
-    figures(opened, rows, grades)
-    left, right = st.columns([62, 38], gap="medium")
+    who, only = st.columns([3, 2], vertical_alignment="center")
+    with who:
+        ask_name()
+    everyone = grading.everyone(query)
+    own = grading.own_grades(query)
+    agreed = grading.grades_of(query)
+    judged.figures_line(quality(context, rows, agreed), None, f"Judged: {len(own)} of {len(rows)}")
+    if told := judged.agreement_told(everyone):
+        st.caption(told)
+    is_only = only.toggle("Only what I have not judged", key="unjudged")
+    table = grade_rows(rows, everyone, grading.rater(), places(context.candidates), only_unjudged=is_only)
+    if not table:
+        st.text("You judged every candidate of this question.")
+        searching.missing(opened)
+        return
+    found = options(rows)
+    shown = [row["id"] for row in table]
+    if st.session_state.get("reading") not in shown:
+        st.session_state["reading"] = shown[0]
+    left, right = st.columns([62, 38], gap="small")
     with left:
-        table(opened, rows, grades)
+        draw_table(opened, table, found, sorted({j.rater for j in everyone}))
     with right:
-        read(opened, rows, grades)
+        read(opened, found[st.session_state["reading"]], own, shown)
+    searching.missing(opened)
 
 
-def figures(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
-    """Draw how good this context is, and how much of it was judged."""
-    now = quality(opened.context, rows, grades)
-    figures = judged.told(now)
-    columns = st.columns(1 + len(figures), gap="small")
-    columns[0].metric("Judged", f"{len(grades)} of {len(rows)}", border=True)
-    for column, figure in zip(columns[1:], figures, strict=True):
-        column.metric(figure.label, figure.value, help=figure.meaning, border=True)
+def draw_table(opened: Opened, table: list[grid.GridRow], found: dict[str, Row], raters: list[str]) -> None:
+    """Draw the table in which grades are picked and candidates chosen; 0 to 3 grade what is on the screen."""
+    query, shown = opened.context.request.query, [row["id"] for row in table]
+    names = {words: value for value, words in GRADES.items()}
 
+    def press(option: str, value: int) -> None:
+        give(query, found[option].key, value)
+        st.session_state["reading"] = after(shown, option)
 
-def table(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
-    """Draw the table in which grades are chosen."""
-    only = st.toggle("Only the unjudged", key="unjudged", persist_state="session")
-    shown = grade_table(rows, grades, only_unjudged=only)
-    if not shown:
-        st.text("Every candidate of this question is judged.")
-        return
-    # A new editor after each grade: its own memory of edits is by row, and rows come and go.
-    version = st.session_state.setdefault("editions", 0)
-    column = st.column_config
-    names = {value: grade for grade, value in GRADES.items()}
-    by_option = options(rows)
+    def pick(option: str, words: str) -> None:
+        give(query, found[option].key, None if words == UNJUDGED else names[words])
 
-    def take() -> None:
-        for index, edit in st.session_state[f"grades-{version}"]["edited_rows"].items():
-            row = by_option[shown[int(index)]["option"]]
-            grading.give(opened.context.request.query, row.key, names.get(edit.get("grade")))
-        st.session_state["editions"] = version + 1
-
-    st.data_editor(
-        pd.DataFrame(shown),
-        key=f"grades-{version}",
-        hide_index=True,
-        on_change=take,
-        disabled=["#", "fate", "source", "candidate"],
-        height=cards.table_height(len(shown), 620),
-        column_order=["grade", "#", "fate", "candidate", "source"],
-        column_config={
-            "grade": column.SelectboxColumn("grade", options=list(GRADES.values()), width=108),
-            "#": column.NumberColumn("#", width=38),
-            "fate": cards.fate_column("fate"),
-            "candidate": column.TextColumn("candidate", width=310),
-            "source": column.TextColumn("source", width=90),
-        },
-        placeholder="unjudged",
+    grid.draw(
+        "grading",
+        grade_columns(raters, grading.rater()),
+        table,
+        label="The candidates to grade. 0 to 3 grade the chosen one, J and K walk.",
+        chosen=st.session_state["reading"],
+        on_choose=lambda option: st.session_state.update(reading=option),
+        on_grade=press,
+        on_pick=pick,
+        walks=True,
+        height=560,
     )
 
 
-def read(opened: Opened, rows: list[Row], grades: dict[Key, int]) -> None:
-    """Draw one candidate in full, to be graded by a key: 0 to 3, J and K to walk."""
-    found = options(rows)
-    names = list(found)
-    if st.session_state.get("reading") not in found:
-        st.session_state["reading"] = names[0]
-    row = found[st.session_state["reading"]]
-    query = opened.context.request.query
+def after(shown: list[str], option: str) -> str:
+    """Return the one after another, of those that are shown; the last stays."""
+    at = shown.index(option) if option in shown else -1
+    return shown[min(len(shown) - 1, at + 1)]
 
-    def give(value: int | None) -> None:
-        grading.give(query, row.key, value)
-        walk(1)
 
-    def walk(by: int) -> None:
-        at = names.index(st.session_state["reading"])
-        st.session_state["reading"] = names[max(0, min(len(names) - 1, at + by))]
+def give(query: str, key: Key, value: int | None) -> None:
+    """Grade a candidate; what the journal does not take is kept and said to be unsaved."""
+    with cards.kept_guard(grading.UNSAVED):
+        grading.give(query, key, value)
 
-    with st.container(horizontal=True):
-        st.button("Next", key="jnext", shortcut="J", on_click=walk, args=(1,))
-        st.button("Previous", key="jprevious", shortcut="K", on_click=walk, args=(-1,))
-    st.text(label_of(row))
-    st.text(f"{fate_of(row.verdict, row.reason)} · {GRADES.get(grades.get(row.key, -1), 'unjudged')}")
-    st.code(row.text or "(no text)", language=None, wrap_lines=True)
-    with st.container(horizontal=True):
+
+def read(opened: Opened, row: Row, own: dict[Key, int], shown: list[str]) -> None:
+    """Draw one candidate in full, with the buttons that grade it."""
+    context = opened.context
+    query, option = context.request.query, st.session_state["reading"]
+
+    def press(value: int | None) -> None:
+        # Of this run, for this candidate: what is pressed is what was drawn.
+        give(query, row.key, value)
+        st.session_state["reading"] = after(shown, option)
+
+    graded = GRADES.get(own.get(row.key, -1), UNJUDGED)
+    st.html(
+        f'<div class="ce-panel"><p class="ce-where">{explaining.record_html(context, row)}</p>'
+        f"<p>{fate_of(row.verdict, row.reason)} · {graded}</p></div>"
+    )
+    with st.container(horizontal=True, gap="small"):
         for value, name in GRADES.items():
-            words = name.partition(" · ")[2]
-            st.button(words, key=f"grade{value}", shortcut=str(value), on_click=give, args=(value,))
-    with st.container(horizontal=True):
-        st.button("Useful", key="up", on_click=give, args=(max(GRADES),), help="The same as grade 3.")
-        st.button("Not useful", key="down", on_click=give, args=(0,), help="The same as grade 0.")
-        st.button("Take the grade back", key="ungrade", on_click=give, args=(None,))
+            st.button(name, key=f"grade{value}-{option}", on_click=press, args=(value,))
+        st.button("Take back", key=f"ungrade-{option}", on_click=press, args=(None,))
+    st.html(marking.box(marking.asked(row.text, query_terms(query)) or "<i>no text</i>", height=400))
 
 
 show()

@@ -1,26 +1,37 @@
-"""Traces: the recorded questions, newest first; open one, follow them live, or bring a saved trace."""
+"""Traces: the recorded questions; open one, compare some, follow them live, bring a saved one."""
 
 from __future__ import annotations
 
+from datetime import date, datetime, time
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, opening, state
-from inspector.tables import trace_table
+from inspector import cards, grid, opening, state
+from inspector.tables import TRACE_COLUMNS, trace_rows
 from langchain_context_engine.journal import TraceRow
 
 PAGE_SIZE = 50
 EVERY = "2s"
-ANY = "any"
-STATUSES = (ANY, "ok", "partial", "empty")
+# What the list can be narrowed to → conditions of the journal.
+KINDS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "nothing kept": {"is_bare": True},
+    "doubtful": {"status": "doubtful"},
+    "partial": {"status": "partial"},
+    "failed": {"status": "failed"},
+    "cut": {"is_cut": True},
+    "slow": {"is_slow": True},
+}
+
+NEWEST = ("time", False)
 LONGEST_SEARCH = 200
+MOST_COMPARED = 6
 
 
 def show() -> None:
     """Draw the page."""
-    st.title("Traces")
+    cards.heading("Traces")
     settings = state.settings()
     with opening.journal_of(settings) as journal:
         total = journal.count() if journal is not None else 0
@@ -35,76 +46,134 @@ def show() -> None:
 
 def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
-    search, status, live = st.columns([5, 3, 2], vertical_alignment="bottom")
+    search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
     state.seed("q", "", lambda text: len(text) <= LONGEST_SEARCH)
-    state.seed("status", ANY, STATUSES.__contains__)
+    state.seed("only", "all", KINDS.__contains__)
     search.text_input(
         "Search",
         key="q",
         max_chars=LONGEST_SEARCH,
-        placeholder="a word of the question, or a source",
+        placeholder="words of the question, in any order, or a source",
         live="300ms",
+        on_change=first_page,
     )
-    status.segmented_control("Status", STATUSES, key="status", required=True)
-    state.publish("q", st.session_state["q"], "")
-    state.publish("status", st.session_state["status"], ANY)
+    for column, key, label in ((first, "since", "From"), (last, "until", "To")):
+        state.seed(key, None, _is_day, read=date.fromisoformat)
+        column.date_input(label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page)
+        state.publish(key, st.session_state[key])
+    state.seed("live", False, {"True"}.__contains__, read=lambda _: True)
     live.toggle("Live tail", key="live", help=f"Looks for new questions every {EVERY}.")
+    st.segmented_control(
+        "Only", list(KINDS), key="only", required=True, on_change=first_page, label_visibility="collapsed"
+    )
+    state.publish("q", st.session_state["q"], "")
+    state.publish("only", st.session_state["only"], "all")
+    state.publish("live", st.session_state["live"], False)
     st.fragment(listing, run_every=EVERY if st.session_state["live"] else None)(total)
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def first_page() -> None:
+    """Look at the first page: what is searched anew is another list."""
+    st.session_state["page"] = 1
+
+
+def conditions() -> dict[str, Any]:
+    """Return what the journal is asked for."""
+    session, zone = st.session_state, cards.zone()
+    since, until = session.get("since"), session.get("until")
+    column, ascending = session.setdefault("sorted", NEWEST)
+    return {
+        **KINDS[session["only"]],
+        "search": session["q"] or "",
+        "since": datetime.combine(since, time.min, zone) if since else None,
+        "until": datetime.combine(until, time.max, zone) if until else None,
+        "sort": column,
+        "ascending": ascending,
+    }
 
 
 def listing(total: int) -> None:
     """Draw one page of the table; choosing a row opens it."""
-    status = st.session_state["status"]
-    wanted = None if status == ANY else status
-    conditions: dict[str, Any] = {"search": st.session_state["q"] or "", "status": wanted}
+    columns = {column["name"] for column in TRACE_COLUMNS if column.get("sorts")}
+    state.seed("sorted", NEWEST, lambda text: text.lstrip("-") in columns, read=_read_sort)
+    sort = st.session_state["sorted"]
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
             return
-        found = journal.count(**conditions)
+        found = journal.count(**conditions())
         pages = max(1, -(-found // PAGE_SIZE))
         state.seed("page", 1, str.isdecimal, read=int)
         page = st.session_state["page"] = max(1, min(st.session_state["page"], pages))
-        traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **conditions)
-    st.caption(f"{found:,} of {total:,} questions. Choose a row to see why its context is as it is.")
-    if not traces:
-        st.text("No recorded question is like that. Clear the search or the status.")
-        return
-    table(traces)
-    if pages > 1:
-        st.pagination(pages, key="page")
+        traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **conditions())
         state.publish("page", page, 1)
+        state.write_to_address("sorted", [] if sort == NEWEST else [f"{'-' if sort[1] else ''}{sort[0]}"])
+        st.session_state["kept-sorted"] = sort
+        head(found, total)
+        if not traces:
+            st.text("No recorded question is like that. Clear the search, the days or the filter.")
+            return
+        table(traces, sort)
+        if pages > 1:
+            st.pagination(pages, key="page")
 
 
-def table(traces: list[TraceRow]) -> None:
+def _read_sort(text: str) -> tuple[str, bool]:
+    return text.lstrip("-"), text.startswith("-")
+
+
+def head(found: int, total: int) -> None:
+    """Draw how many there are, and what can be done with the ticked ones."""
+    ticked: list[str] = st.session_state.get("ticked", [])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"{found:,} of {total:,} questions. Choose one to see why its context is as it is.")
+        if len(ticked) > 1:
+            if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
+                state.forget("compare")
+                st.switch_page("views/compare.py", query_params={"compare": ticked[:MOST_COMPARED]})
+            if st.button("Make a set of them", key="set-of-ticked"):
+                st.switch_page("views/sets.py")
+        elif ticked:
+            st.caption("Tick another to compare the two.")
+
+
+def table(traces: list[TraceRow], sort: tuple[str, bool]) -> None:
     """Draw the rows, and open the chosen one."""
-    column = st.column_config
-    event = st.dataframe(
-        pd.DataFrame(trace_table(traces)),
-        hide_index=True,
-        key="traces",
-        on_select="rerun",
-        selection_mode="single-row",
-        height=cards.table_height(len(traces), 620),
-        column_order=[
-            *("time", "question", "kept", "candidates", "used", "tokens", "budget", "duplicates", "ms"),
-            *("status", "warnings", "sources"),
-        ],
-        column_config={
-            "time": column.DatetimeColumn("time (UTC)", format="D MMM, HH:mm:ss", width=125),
-            "question": column.TextColumn("question", width=320),
-            "used": column.ProgressColumn(
-                "budget used", format="%.0f %%", min_value=0, max_value=100, width=110
-            ),
-            "tokens": column.NumberColumn("tokens", format="localized", width=70),
-            "budget": column.NumberColumn("budget", format="localized", width=70),
-            "ms": column.NumberColumn("ms", format="%.0f", width=60),
-        },
-        alt="The recorded questions, newest first.",
+
+    def tick(names: list[str]) -> None:
+        # Those ticked on other pages of the list stay.
+        shown = {trace.id for trace in traces}
+        others = [name for name in st.session_state.get("ticked", []) if name not in shown]
+        st.session_state["ticked"] = [*others, *names]
+
+    def sort_by(column: str, ascending: bool) -> None:
+        st.session_state["sorted"] = (column, ascending)
+        first_page()
+
+    grid.draw(
+        "traces",
+        TRACE_COLUMNS,
+        trace_rows(traces, cards.zone()),
+        label="The recorded questions. A click or Enter opens one.",
+        height=620,
+        on_choose=lambda name: st.session_state.update(opens=name),
+        ticks=st.session_state.get("ticked", []),
+        on_tick=tick,
+        sort=sort,
+        on_sort=sort_by,
+        opens=True,
     )
-    chosen = event["selection"]["rows"]
-    if chosen and chosen[0] < len(traces):
-        state.choose(traces[chosen[0]].id)
-        st.switch_page("views/explain.py")
+    name = st.session_state.pop("opens", None)
+    if name is not None:
+        state.choose(name)
+        st.switch_page("views/explain.py", query_params={"trace": name})
 
 
 def bring(*, has_journal: bool) -> None:
@@ -134,7 +203,7 @@ def files() -> None:
             with cards.guard("Save one with json.dump(context.to_dict(), file) and drop that file here."):
                 state.add(name, opening.read_trace(data))
                 st.session_state["uploaded"] = name
-                st.switch_page("views/explain.py")
+                st.switch_page("views/explain.py", query_params={"trace": name})
 
 
 show()

@@ -2,39 +2,53 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, controls, grading, state, tuning
-from inspector.comparing import CHANGE_COLOURS, moves, told
-from inspector.judging import quality
+from inspector import asking, cards, controls, grading, grid, state, tuning, wording
+from inspector.comparing import MOVE_COLUMNS, moves, told_moves
+from inspector.sections import funnel_told
+from inspector.spending_bar import budget_bar
 from inspector.state import Opened
+from inspector.tables import places
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
 from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.settings_file import as_json, as_python, as_toml
 from langchain_context_engine.answering.traces import REQUERY_SETTINGS, Diff
+from langchain_context_engine.evaluation.quality import quality
 
-SHARED = st.column_config.ProgressColumn("shared", format="percent", min_value=0, max_value=1)
+TRY_COLUMNS: list[grid.Column] = [
+    {"name": "try", "label": "Try", "width": 74},
+    {"name": "changed", "label": "Changed"},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 76},
+    {"name": "passages", "label": "Passages", "kind": "number", "width": 76},
+    {"name": "entered", "label": "Entered", "kind": "number", "width": 76},
+    {"name": "left", "label": "Left", "kind": "number", "width": 76},
+    {"name": "shared", "label": "Shared", "kind": "number", "width": 76},
+]
+VIEWS = ("Candidates, before and after", "Text, before and after")
 
 
 def show() -> None:
     """Draw the page."""
-    opened = cards.needs_trace()
+    opened = cards.needs_trace("Tune")
     if opened is not None:
-        cards.question(opened.context)
+        cards.trace_head(opened)
         st.fragment(bench)(opened)
 
 
 def bench(opened: Opened) -> None:
     """Draw the knobs and what they give; turning one draws this alone again."""
     recorded = tuning.recorded(opened.context)
-    left, right = st.columns([28, 72], gap="large")
+    left, right = st.columns([30, 70], gap="medium")
     with left:
-        controls.draw(opened.context, recorded)
-        st.caption(
-            f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
-            "filters. They need a new question (Collections page)."
-        )
+        keys = st.container()
+        with st.container(height=620, border=False, key="tune-knobs"):
+            controls.draw(opened.context, recorded)
+            st.caption(
+                f"Not here, since they act while asking: {', '.join(sorted(REQUERY_SETTINGS))}, scope and "
+                "filters. They need a new question."
+            )
     with right, cards.guard("Turn the last knob back, or start from “As recorded”."):
         knobs = controls.turned(recorded)
         changed = tuning.changes(opened.context, knobs)
@@ -42,13 +56,16 @@ def bench(opened: Opened) -> None:
         before = Opened(opened.name, state.replayed(opened, {})[0])
         difference = diff(before.context, context)
         remember(before, Try(knobs, changed, context, difference), recorded)
+        with keys:
+            history_keys(opened, recorded)
         if before.context.text != opened.context.text:
             st.caption(
                 "Another version of the engine recorded this trace; before is what this version builds of it."
             )
         result(before, context, rows, difference)
-        history(opened, recorded)
+        history(opened)
         copy(changed)
+        asking.again(opened, changed)
 
 
 def remember(opened: Opened, one: Try, recorded: tuning.Knobs) -> None:
@@ -65,17 +82,20 @@ def tries_of(opened: Opened) -> tuple[Try, ...]:
 
 
 def result(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
-    """Draw before and after: figures, ranks, texts."""
+    """Draw before and after: figures, the budget, ranks, texts."""
     before = state.replayed(opened, {})[1]
+    where = places(context.candidates)
+    st.text(told_moves(difference, [*rows, *before], where))
     figures(opened, context, rows, difference)
-    st.text(told(difference))
+    st.html(budget_bar(context))
+    st.caption(funnel_told(Opened(opened.name, context)))
     # Only what is looked at is drawn, so that a turned knob is answered at once.
     ranks, texts = st.tabs(
         ["Candidates, before and after", "Text, before and after"], key="view", on_change="rerun"
     )
     if ranks.open:
         with ranks:
-            table(before, rows, difference)
+            table(before, rows, difference, context)
     if texts.open:
         with texts:
             both_texts(opened.context, context, difference)
@@ -92,116 +112,79 @@ def both_texts(old: Context, new: Context, difference: Diff) -> None:
 
 
 def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff) -> None:
-    """Draw what changed as numbers."""
+    """Draw what changed as numbers, in one line."""
     old = opened.context
-    grades = grading.grades_of(old.request.query)
-    columns = st.columns(5, gap="small")
-    columns[0].metric(
-        "Tokens",
-        f"{context.tokens:,}",
-        difference.tokens or None,
-        "off",
-        border=True,
-        height="stretch",
-        help=f"Of a budget of {context.budget:,}.",
-    )
     gained = len(context.passages) - len(old.passages)
-    columns[1].metric("Passages", len(context.passages), gained or None, "off", border=True, height="stretch")
-    columns[2].metric(
-        "Shared", f"{difference.overlap:.0%}", border=True, height="stretch", help="Passages in both, of all."
-    )
-    columns[3].metric(
-        "Prefix kept",
-        f"{difference.kept_prefix:.0%}",
-        border=True,
-        height="stretch",
-        help="Of the text: what a cache saves.",
-    )
+    told = [
+        f"{context.tokens:,} of {context.budget:,} tokens {_changed(difference.tokens)}",
+        f"{len(context.passages)} passages {_changed(gained)}",
+        f"{wording.share(difference.overlap)} shared",
+        f"{wording.share(difference.kept_prefix)} of the text's beginning kept (what a cache saves)",
+    ]
+    grades = grading.grades_of(old.request.query)
     if grades:
         was = quality(old, state.replayed(opened, {})[1], grades)
         now = quality(context, rows, grades)
-        judged = f"{now.coverage:.0%} judged"
-        columns[4].metric(
-            "nDCG@10",
-            f"{now.ndcg:.3f}",
-            round(now.ndcg - was.ndcg, 3) or None,
-            border=True,
-            height="stretch",
-            help=f"Of the first ten {judged}.",
-            delta_description=judged,
+        told.append(
+            f"nDCG@10 {wording.ratio(now.ndcg)} {_changed(now.ndcg - was.ndcg)} "
+            f"({wording.share(now.coverage)} judged)"
         )
-    else:
-        columns[4].metric(
-            "nDCG@10",
-            "–",
-            border=True,
-            height="stretch",
-            help="Unjudged: grade candidates on the Judge page.",
-        )
+    st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
 
 
-def table(before: list[Row], after: list[Row], difference: Diff) -> None:
+def _changed(by: float) -> str:
+    told = wording.signed(round(by, 3))
+    return f"({told})" if told else ""
+
+
+def table(before: list[Row], after: list[Row], difference: Diff, context: Context) -> None:
     """Draw every candidate with its place before and after."""
-    column = st.column_config
-    rows = moves(before, after, difference)
-    st.dataframe(
-        pd.DataFrame(rows),
-        hide_index=True,
-        height=cards.table_height(len(rows), 560),
-        column_config={
-            "#": column.NumberColumn("#", width=38),
-            "was": column.NumberColumn("was", width=42),
-            "moved": column.TextColumn("moved", width=60),
-            "change": column.MultiselectColumn(
-                "change", options=list(CHANGE_COLOURS), color=list(CHANGE_COLOURS.values()), width=76
-            ),
-            "fate": cards.fate_column("fate"),
-            "fate before": cards.fate_column("was before"),
-            "score": column.NumberColumn("score", format="%.3f", width=58),
-            "tokens": column.NumberColumn("tokens", width=56),
-            "source": column.TextColumn("source", width=90),
-            "candidate": column.TextColumn("candidate", width=250),
-        },
-        column_order=[
-            *("#", "moved", "change", "fate", "fate before", "candidate", "tokens", "score", "source", "was"),
-        ],
-        placeholder="",
-        alt="Every candidate with its place and fate before and after.",
-    )
+    state.seed("changed-only", False, {"True"}.__contains__, read=lambda _: True)
+    only = st.toggle("Changed only", key="changed-only")
+    state.publish("changed-only", only, False)
+    rows = moves(before, after, difference, places(context.candidates), only=only)
+    if not rows:
+        st.text("No candidate moved, entered, left or was cut otherwise.")
+        return
+    grid.draw("moves", MOVE_COLUMNS, rows, label="Every candidate, before and after.", height=460)
 
 
-def history(opened: Opened, recorded: tuning.Knobs) -> None:
-    """Draw what was tried, and the way back."""
-    tries = tries_of(opened)
+def history_keys(opened: Opened, recorded: tuning.Knobs) -> None:
+    """Draw the way back; U undoes wherever the focus is."""
 
     def undo() -> None:
-        earlier = undone(tries)
-        st.session_state["tries"][opened.name] = earlier
-        controls.turn_to(earlier[-1].knobs)
-
-    def reset() -> None:
-        controls.turn_to(recorded)
+        earlier = undone(tries_of(opened))
+        if earlier:
+            st.session_state["tries"][opened.name] = earlier
+            controls.turn_to(earlier[-1].knobs)
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Undo", key="undo", on_click=undo, disabled=len(tries) < 2, shortcut="U")  # noqa: PLR2004
-        st.button("As recorded", key="reset", on_click=reset)
-        st.caption("The address holds these settings: copy it to share them.")
+        st.button("Undo (U)", key="undo", on_click=undo, disabled=len(tries_of(opened)) < 2)  # noqa: PLR2004
+        st.button("As recorded", key="reset", on_click=controls.turn_to, args=(recorded,))
+
+
+def history(opened: Opened) -> None:
+    """Draw what was tried."""
+    tries = tries_of(opened)
     if len(tries) > 1:
-        st.dataframe(
-            pd.DataFrame(try_table(tries)),
-            hide_index=True,
-            column_config={"changed": st.column_config.TextColumn("changed", width=330), "shared": SHARED},
-            alt="What was tried, the latest first.",
-        )
+        with st.expander(f"{len(tries) - 1} tries", expanded=True):
+            rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
+            grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
+    st.caption("The address holds these settings: copy it to share them.")
 
 
 def copy(changed: dict[str, object]) -> None:
     """Draw the settings to take away."""
     settings = st.expander("Copy these settings", key="copy", on_change="rerun")
     if settings.open:
-        python, data = settings.columns(2)
-        python.code(tuning.as_python(changed), language="python")
-        data.code(tuning.as_json(changed), language="json")
+        python, toml, data = settings.columns(3)
+        python.caption("Python")
+        python.code(as_python(changed), language="python", wrap_lines=True)
+        toml.caption("TOML, for --settings and ContextEngine.from_file")
+        with toml, cards.guard("Copy the JSON instead."):
+            st.code(as_toml(changed), language="toml", wrap_lines=True)
+        data.caption("JSON")
+        data.code(as_json(changed), language="json", wrap_lines=True)
 
 
 show()

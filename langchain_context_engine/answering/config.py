@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -33,7 +33,7 @@ from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import copy_mapping
-from langchain_context_engine.values.registry import Registry
+from langchain_context_engine.values.registry import Registry, part_named, with_own
 from langchain_context_engine.values.settings import as_config_error
 from langchain_context_engine.writing.citations import CITATION_STYLES
 from langchain_context_engine.writing.compact import resolve_compactor
@@ -185,14 +185,14 @@ class EngineConfig(BaseModel):
         for name, signal in self.signals.items():
             if not callable(signal):
                 raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
-        return _with_own("signal", SIGNALS, self.signals)
+        return with_own("signal", SIGNALS, self.signals)
 
     def registry_of_templates(self) -> Registry[Template]:
         """Return the built-in templates and this engine's own."""
         for name, template in self.templates.items():
             if not isinstance(template, Template):
                 raise ConfigError(f"templates: {name!r} must be a Template, got {template!r}")
-        return _with_own("template", TEMPLATES, self.templates)
+        return with_own("template", TEMPLATES, self.templates)
 
     def template_of(self, template: Any = None) -> Template:
         """Return the template that a request names, or the engine's.
@@ -211,12 +211,12 @@ class EngineConfig(BaseModel):
         """
         counter = self._counter or resolve_tokenizer(self.tokenizer)
         signals = self.registry_of_signals()
-        truncator = _part("truncator", TRUNCATORS, self.truncator)
+        truncator = part_named("truncator", TRUNCATORS, self.truncator)
         compactor = None if self.compactor is None else resolve_compactor(self.compactor)
         layout = Layout(
             template=self.template_of(),
-            arrange=_part("order", ORDERS, self.order),
-            markers=_part("citation style", CITATION_STYLES, self.citations),
+            arrange=part_named("order", ORDERS, self.order),
+            markers=part_named("citation style", CITATION_STYLES, self.citations),
             group_by=self.group_by,
             titles=self.titles,
             empty_section=self.empty_section,
@@ -245,7 +245,7 @@ class EngineConfig(BaseModel):
             min_score=self.min_score,
             thresholds=self.thresholds,
             dedupe_threshold=ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
-            dedupe_rules=[_part("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
+            dedupe_rules=[part_named("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
             dedupe_key=self.dedupe_key,
             packing=packing,
             doubtful_below=self.doubtful_below,
@@ -285,7 +285,7 @@ class EngineConfig(BaseModel):
         """
         unknown = set(settings) - set(type(self).model_fields)
         if unknown:
-            _with_own("setting", dict.fromkeys(type(self).model_fields), {})[min(unknown)]
+            with_own("setting", dict.fromkeys(type(self).model_fields), {})[min(unknown)]
         own = {name: getattr(self, name) for name in type(self).model_fields}
         if "budget" in settings and isinstance(settings["budget"], int):
             own_budget: Budget = self.budget
@@ -295,18 +295,3 @@ class EngineConfig(BaseModel):
 
 def _with_tokens(budget: Budget, tokens: int) -> Budget:
     return replace(budget, tokens=tokens)
-
-
-def _with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:
-    registry: Registry[Any] = Registry(kind, built_in)
-    for name, part in own.items():
-        registry.register(name, part)
-    return registry
-
-
-def _part(kind: str, known: Mapping[str, Any], given: Any) -> Callable[..., Any]:
-    """Return the part of a name, or the callable that was given."""
-    if callable(given):
-        return given  # type: ignore[no-any-return]
-    found: Callable[..., Any] = Registry(kind, known)[given]
-    return found

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from langchain_context_engine.answering.settings_file import read_settings as read_file
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
     CollectionsOption,
     EmbeddingsOption,
     ScopeOption,
+    SettingsFileOption,
     SettingsOption,
     StoreOption,
     WeightsOption,
@@ -47,6 +49,7 @@ def ask(
     collections: CollectionsOption = None,
     weights: WeightsOption = None,
     settings: SettingsOption = None,
+    settings_file: SettingsFileOption = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
     near: Annotated[int, typer.Option("--near", min=0, help="How many near-missed candidates to show.")] = 5,
     as_json: Annotated[
@@ -63,6 +66,7 @@ def ask(
     if not question.strip():
         raise ConfigError("the question is empty; write one in quotes")
     home = Store(store)
+    file = None if settings_file is None else read_file(settings_file)
     request = {
         "scope": read_pairs("--scope", scope),
         "where": _read_where(where),
@@ -72,12 +76,16 @@ def ask(
         "template": template,
         "depth": depth,
     }
+    # What an option says goes before what the file says.
+    request |= {
+        name: value for name, value in (file.request if file else {}).items() if not request.get(name)
+    }
     with ExitStack() as stack:
         engine = home.engine(
             names=collections,
             embeddings=embeddings,
             journal=str(home.journal_path) if records else None,
-            **read_settings(settings, weights),
+            **read_settings(settings, weights, file),
         )
         if engine.journal is not None:
             stack.callback(engine.journal.close)

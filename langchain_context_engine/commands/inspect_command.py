@@ -43,7 +43,7 @@ _THEME: Mapping[str, str | Sequence[str]] = {
     "theme.metricValueFontSize": "1.35rem",
     "theme.baseFontSize": "15",
     "theme.paddingTop": "1rem",
-    "theme.light.primaryColor": "#3f6bd8",
+    "theme.light.primaryColor": "#2f58c0",
     "theme.light.backgroundColor": "#fbfcfe",
     "theme.light.secondaryBackgroundColor": "#eef2f8",
     "theme.light.textColor": "#1b2433",

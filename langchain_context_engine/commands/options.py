@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from langchain_context_engine.answering.settings_file import SettingsFile
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ConfigError
@@ -61,6 +62,11 @@ SettingsOption = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
 ]
 
+SettingsFileOption = Annotated[
+    Path | None,
+    typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON."),
+]
+
 
 def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
     """Return NAME=VALUE options as a dictionary; a value that is JSON is read as JSON, else as a string.
@@ -101,13 +107,15 @@ def read_size(option: str, size: str) -> int:
     return int(float(found["number"]) * step ** " kmg".index(found["unit"].lower() or " "))
 
 
-def read_settings(settings: Iterable[str] | None, weights: Iterable[str] | None) -> dict[str, Any]:
-    """Return the engine's settings that `--set` and `--weight` name.
+def read_settings(
+    settings: Iterable[str] | None, weights: Iterable[str] | None, file: SettingsFile | None = None
+) -> dict[str, Any]:
+    """Return the engine's settings that a file, and over it `--set` and `--weight` name.
 
     Raises:
         ConfigError: One is not NAME=VALUE.
     """
-    given = read_pairs("--set", settings)
+    given = {**(file.settings if file else {}), **read_pairs("--set", settings)}
     weighed = read_pairs("--weight", weights)
     return {**given, "weights": weighed} if weighed else given
 

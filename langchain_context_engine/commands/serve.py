@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from langchain_context_engine.answering.settings_file import read_settings as read_file
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.inspect import require_free
@@ -16,6 +17,7 @@ from langchain_context_engine.commands.options import (
     CollectionsOption,
     EmbeddingsOption,
     ScopeOption,
+    SettingsFileOption,
     SettingsOption,
     StoreOption,
     WeightsOption,
@@ -23,7 +25,7 @@ from langchain_context_engine.commands.options import (
     read_settings,
 )
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.values.errors import UnknownNameError
+from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from langchain_context_engine.designs.prime.service import PrimeContextService
@@ -43,6 +45,7 @@ def serve(
     collections: CollectionsOption = None,
     weights: WeightsOption = None,
     settings: SettingsOption = None,
+    settings_file: SettingsFileOption = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
     design: Annotated[
         str, typer.Option("--design", metavar="NAME", help="What answers: engine, or the design prime.")
@@ -71,7 +74,10 @@ def serve(
 
     allowed = read_pairs("--scope", scope)
     home = Store(store)
-    given = {"journal": str(home.journal_path) if records else None, **read_settings(settings, weights)}
+    file = None if settings_file is None else read_file(settings_file)
+    if file is not None and file.request:
+        raise ConfigError(f"{settings_file}: the table 'request' is the caller's to send; leave it out here")
+    given = {"journal": str(home.journal_path) if records else None, **read_settings(settings, weights, file)}
     if design == ENGINE:
         service = _over_engine(home, collections, embeddings, given)
     elif design == PRIME:

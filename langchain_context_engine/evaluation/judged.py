@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from langchain_context_engine.answering.assemble import Parts, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.evaluation.agreement import agreed_grades
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.stages.rank import rank
@@ -150,19 +151,17 @@ class JudgedTrace:
 
 
 def by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
-    """Return judgments by question, whichever way they were given.
+    """Return judgments by question, whichever way they were given; of several raters, the median.
 
     Raises:
         ConfigError: A grade is no whole number from 0 to 3.
     """
-    if isinstance(judgments, Mapping):
-        given = ((query, key, grade) for query, grades in judgments.items() for key, grade in grades.items())
-    else:
-        given = ((judgment.query, judgment.key, judgment.grade) for judgment in judgments)
-    found: dict[str, dict[Key, int]] = {}
-    for query, key, grade in given:
-        found.setdefault(query, {})[key] = check_grade(grade)
-    return found
+    if not isinstance(judgments, Mapping):
+        return agreed_grades(judgments)
+    return {
+        query: {key: check_grade(grade) for key, grade in grades.items()}
+        for query, grades in judgments.items()
+    }
 
 
 def judged_traces(

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.journal import tables, traces
+from langchain_context_engine.journal import sets, tables, traces
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.uses import count_uses
@@ -130,21 +130,22 @@ class Journal:
         self._file.close()
 
     def traces(self, limit: int = 50, offset: int = 0, search: str = "", **conditions: Any) -> list[TraceRow]:
-        """Return a page of traces, newest first, without their texts.
+        """Return a page of traces, newest first unless sorted otherwise, without their texts.
 
         Args:
             limit: Rows at most.
             offset: Rows to skip.
-            search: Text that the question or a source's name contains, whatever its case.
-            **conditions: `status`, `scope` (a digest), `since`, `until`, `after` (a row's number).
+            search: Words that the question or a source's name contains, in any order, whatever their case.
+            **conditions: Fields of `TraceFilter`: `status`, `query` (exactly), `since`, `until`, `scope` (a
+                digest), `after` (a row's number), `is_bare`, `is_cut`, `is_slow`, `sort`, `ascending`.
         """
         with self._after_flush() as connection:
-            return traces.rows(connection, _filter(search, conditions), limit, offset)
+            return traces.rows(connection, TraceFilter.of(search, conditions), limit, offset)
 
     def count(self, search: str = "", **conditions: Any) -> int:
         """Return how many traces there are, or of them fulfil the conditions of `traces`."""
         with self._after_flush() as connection:
-            return traces.count(connection, _filter(search, conditions))
+            return traces.count(connection, TraceFilter.of(search, conditions))
 
     def scope_digest(self, scope: Mapping[str, Any]) -> str:
         """Return the digest by which `traces` knows a scope; "" of none."""
@@ -199,8 +200,8 @@ class Journal:
             if uses[key] or opinions[key] != Feedback()
         }
 
-    def judge(self, query: str, key: Key, grade: int | None) -> None:
-        """Say how well a candidate answers a question, over an earlier grade; None takes it back.
+    def judge(self, query: str, key: Key, grade: int | None, *, rater: str = "") -> None:
+        """Say how well a candidate answers a question, over the rater's earlier grade; None takes it back.
 
         Raises:
             ConfigError: The grade is no whole number from 0 to 3.
@@ -208,14 +209,24 @@ class Journal:
         checked = None if grade is None else check_grade(grade)
         with self._writing() as connection:
             if checked is None:
-                tables.remove_judgment(connection, query, key)
+                tables.remove_judgment(connection, query, key, rater)
             else:
-                tables.add_judgment(connection, query, key, checked, time.time())
+                tables.add_judgment(connection, query, key, checked, at=time.time(), rater=rater)
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
-        """Return all judgments, or those of one question, by question, source and id."""
+        """Return all judgments, or those of one question, by question, source, id and rater."""
         with self._reading() as connection:
             return tables.judgments_of(connection, query)
+
+    def keep_set(self, name: str, questions: Mapping[str, str]) -> None:
+        """Keep a named set (question → trace id) over an earlier one; an empty one is removed."""
+        with self._writing() as connection:
+            sets.keep(connection, name, questions, time.time())
+
+    def sets(self) -> Mapping[str, Mapping[str, str]]:
+        """Return every named set of questions: name → question → trace id."""
+        with self._reading() as connection:
+            return sets.every(connection)
 
     def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
         """Remember that a user viewed a record, or with `kind="edit"` edited it.
@@ -285,13 +296,3 @@ class Journal:
         self.flush()
         with self._reading() as connection:
             yield connection
-
-
-def _filter(search: str, conditions: Mapping[str, Any]) -> TraceFilter:
-    known = {"status", "scope", "since", "until", "after"}
-    unknown = sorted(set(conditions) - known)
-    if unknown:
-        msg = f"traces are not filtered by {', '.join(unknown)}; known are search, {', '.join(sorted(known))}"
-        raise ConfigError(msg)
-    times = {name: read_instant(conditions.get(name)) for name in ("since", "until")}
-    return TraceFilter(search=search, **{**conditions, **times})

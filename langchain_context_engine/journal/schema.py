@@ -14,7 +14,7 @@ from pathlib import Path
 
 from langchain_context_engine.values.errors import ConfigError
 
-__all__ = ["VERSION", "open_reader", "open_writer"]
+__all__ = ["VERSION", "has_column", "open_reader", "open_writer"]
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
 _BUSY_SECONDS = 5.0
@@ -65,7 +65,30 @@ _FIRST = (
     "INSERT INTO secrets VALUES ('scope', randomblob(32))",
 )
 
-_MIGRATIONS = (_FIRST,)
+_SECOND = (
+    # What the list filters by and what the figures over time are made of, without reading a body.
+    "ALTER TABLE traces ADD COLUMN cut INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE traces ADD COLUMN timings TEXT NOT NULL DEFAULT '{}'",
+    "ALTER TABLE traces ADD COLUMN offered TEXT NOT NULL DEFAULT '{}'",
+    "CREATE INDEX traces_by_milliseconds ON traces (milliseconds)",
+    "CREATE INDEX traces_by_query ON traces (query, number)",
+    "ALTER TABLE judgments RENAME TO judgments_of_one",
+    """CREATE TABLE judgments (
+        query TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, rater TEXT NOT NULL DEFAULT '',
+        grade INTEGER NOT NULL, at REAL NOT NULL,
+        PRIMARY KEY (query, source, id, rater)
+    ) WITHOUT ROWID""",
+    """INSERT INTO judgments (query, source, id, grade, at)
+        SELECT query, source, id, grade, at FROM judgments_of_one""",
+    "DROP TABLE judgments_of_one",
+    """CREATE TABLE sets (
+        name TEXT NOT NULL, query TEXT NOT NULL, trace TEXT NOT NULL, at REAL NOT NULL,
+        PRIMARY KEY (name, query)
+    ) WITHOUT ROWID""",
+)
+"""Raters, named sets of questions, and what each stage took."""
+
+_MIGRATIONS = (_FIRST, _SECOND)
 """Statements that lead from each version to the next; the file's version is how many were run."""
 
 VERSION = len(_MIGRATIONS)
@@ -171,6 +194,12 @@ def _prepare(connection: sqlite3.Connection) -> None:
         with contextlib.suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+
+
+def has_column(connection: sqlite3.Connection, table: str, column: str) -> bool:
+    """Return whether a table has a column: a file of an earlier version is read as it is."""
+    found = connection.execute("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", (table, column))
+    return found.fetchone() is not None
 
 
 def _retry(connection: sqlite3.Connection, statement: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from langchain_context_engine.journal.file import JournalFile
+from langchain_context_engine.journal.schema import has_column
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Key
@@ -77,31 +78,38 @@ def feedback_of(connection: sqlite3.Connection, keys: Iterable[Key]) -> dict[Key
     return opinions
 
 
-def add_judgment(connection: sqlite3.Connection, query: str, key: Key, grade: int, at: float) -> None:
-    """Write a grade, over an earlier one of the same question and key."""
+def add_judgment(
+    connection: sqlite3.Connection, query: str, key: Key, grade: int, *, at: float, rater: str = ""
+) -> None:
+    """Write a grade, over an earlier one of the same question, key and rater."""
     connection.execute(
-        "INSERT OR REPLACE INTO judgments VALUES (?, ?, ?, ?, ?)",
-        (clean_text(query), *_clean(key), grade, at),
+        "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at) VALUES (?, ?, ?, ?, ?, ?)",
+        (clean_text(query), *_clean(key), clean_text(rater), grade, at),
     )
 
 
-def remove_judgment(connection: sqlite3.Connection, query: str, key: Key) -> None:
-    """Take a grade back; where there is none, nothing happens."""
+def remove_judgment(connection: sqlite3.Connection, query: str, key: Key, rater: str = "") -> None:
+    """Take a rater's grade back; where there is none, nothing happens."""
     connection.execute(
-        "DELETE FROM judgments WHERE query = ? AND source = ? AND id = ?", (clean_text(query), *_clean(key))
+        "DELETE FROM judgments WHERE query = ? AND source = ? AND id = ? AND rater = ?",
+        (clean_text(query), *_clean(key), clean_text(rater)),
     )
 
 
 def judgments_of(connection: sqlite3.Connection, query: str | None) -> list[Judgment]:
-    """Return all judgments, or one question's, by question, source and id."""
+    """Return all judgments, or one question's, by question, source, id and rater."""
     where, values = ("", []) if query is None else (" WHERE query = ?", [clean_text(query)])
+    rater = "rater" if has_column(connection, "judgments", "rater") else "'' AS rater"
     cursor = connection.execute(
-        f"SELECT query, source, id, grade, at FROM judgments{where} ORDER BY query, source, id",  # noqa: S608
+        f"SELECT query, source, id, {rater}, grade, at FROM judgments{where} "  # noqa: S608 - constants only
+        "ORDER BY query, source, id, rater",
         values,
     )
     return [
-        Judgment(query=asked, key=(source, item), grade=grade, time=datetime.fromtimestamp(at, tz=UTC))
-        for asked, source, item, grade, at in cursor
+        Judgment(
+            query=asked, key=(source, item), rater=who, grade=grade, time=datetime.fromtimestamp(at, tz=UTC)
+        )
+        for asked, source, item, who, grade, at in cursor
     ]
 
 

@@ -7,14 +7,17 @@ import json
 import math
 import sqlite3
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.wire import context_from_dict, context_to_dict
+from langchain_context_engine.journal.schema import has_column
 from langchain_context_engine.journal.values import TraceRow
+from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Verdict
@@ -23,9 +26,23 @@ __all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope
 
 _COLUMNS = (
     "id, at, query, search, sources, candidates, kept, tokens, budget, duplicates, milliseconds, "
-    "warnings, status, scope"
+    "warnings, status, scope, cut, timings, offered"
 )
 _LISTED = _COLUMNS.replace(" search,", "")
+_SINCE_SECOND = {", cut, timings, offered": ", 0 AS cut, '{}' AS timings, '{}' AS offered"}
+_SORTED = {
+    "time": "number",
+    "question": "search",
+    **{name: name for name in ("candidates", "kept", "tokens", "budget", "duplicates", "milliseconds")},
+    **{name: name for name in ("warnings", "status", "cut")},
+    "used": "1.0 * tokens / max(budget, 1)",
+}
+"""What a list can be sorted by."""
+
+_SLOW = """milliseconds >= (
+    SELECT milliseconds FROM traces ORDER BY milliseconds DESC
+    LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces)
+)"""
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
 _TRIM_TO = 0.9
 
@@ -35,12 +52,18 @@ class TraceFilter:
     """Which traces: each given condition must hold.
 
     Attributes:
-        search: Text that the question or a source's name contains, whatever its case.
-        status: ok, partial or empty.
+        search: Words that the question or a source's name contains, in any order, whatever their case.
+        status: ok, partial, empty or failed.
         scope: A digest as in `TraceRow.scope`.
         since: Recorded at this instant or later.
         until: Recorded at this instant or earlier.
         after: Only numbers above this one: what is new for a live tail.
+        query: Exactly this question.
+        is_bare: Nothing was kept.
+        is_cut: A passage stands in the text in part.
+        is_slow: Among the slowest twentieth of the journal.
+        sort: What the list is sorted by; by default the time.
+        ascending: Smallest first; by default the largest, or latest.
     """
 
     search: str = ""
@@ -49,12 +72,47 @@ class TraceFilter:
     since: datetime | None = None
     until: datetime | None = None
     after: int | None = None
+    query: str | None = None
+    is_bare: bool = False
+    is_cut: bool = False
+    is_slow: bool = False
+    sort: str = "time"
+    ascending: bool = False
+
+    @classmethod
+    def of(cls, search: str, conditions: Mapping[str, Any]) -> TraceFilter:
+        """Return the filter of what `Journal.traces` was given.
+
+        Raises:
+            ConfigError: A condition is unknown.
+        """
+        known = {field.name for field in fields(cls)} - {"search"}
+        unknown = sorted(set(conditions) - known)
+        if unknown:
+            names = ", ".join(sorted(known))
+            msg = f"traces are not filtered by {', '.join(unknown)}; known are search, {names}"
+            raise ConfigError(msg)
+        times = {name: read_instant(conditions.get(name)) for name in ("since", "until")}
+        return cls(search=search, **{**conditions, **times})
+
+    def order(self) -> str:
+        """Return the order in SQL; equals come latest first.
+
+        Raises:
+            ConfigError: Traces are not sorted by that.
+        """
+        if self.sort not in _SORTED:
+            msg = f"traces are sorted by {', '.join(_SORTED)}, not by {self.sort!r}"
+            raise ConfigError(msg)
+        direction = "ASC" if self.ascending else "DESC"
+        return f" ORDER BY {_SORTED[self.sort]} {direction}, number DESC"
 
     def where(self) -> tuple[str, list[Any]]:
         """Return the condition in SQL, with its values."""
         terms: list[tuple[str, Any]] = []
-        if self.search.strip():
-            terms.append(("instr(search, ?) > 0", _folded(self.search.strip())))
+        terms += [("instr(search, ?) > 0", word) for word in _folded(self.search).split()]
+        if self.query is not None:
+            terms.append(("query = ?", clean_text(self.query)))
         if self.status is not None:
             terms.append(("status = ?", str(self.status)))
         if self.scope is not None:
@@ -65,7 +123,9 @@ class TraceFilter:
             terms.append(("at <= ?", self.until.timestamp()))
         if self.after is not None:
             terms.append(("number > ?", self.after))
-        condition = " AND ".join(term for term, _ in terms)
+        plain = {"kept = 0": self.is_bare, "cut > 0": self.is_cut, _SLOW: self.is_slow}
+        asked = [*(term for term, _ in terms), *(term for term, is_on in plain.items() if is_on)]
+        condition = " AND ".join(asked)
         return (f" WHERE {condition}" if condition else ""), [value for _, value in terms]
 
 
@@ -94,6 +154,9 @@ def encode(
         len(context.warnings),
         str(context.status),
         scope_digest(request.scope, key),
+        sum(passage.is_truncated for passage in context.passages),
+        json.dumps({stage: round(float(took), 3) for stage, took in context.timings.items()}),
+        json.dumps(Counter(clean_text(str(c.origin)) for c in context.candidates), ensure_ascii=False),
     )
     text = json.dumps(context_to_dict(context), ensure_ascii=False, separators=(",", ":"))
     body = zlib.compress(text.encode(), _LEVEL)
@@ -131,8 +194,13 @@ def insert(connection: sqlite3.Connection, encoded: Sequence[tuple[tuple[Any, ..
 def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset: int) -> list[TraceRow]:
     """Return a page of traces, newest first."""
     where, values = chosen.where()
+    listed = _LISTED
+    if not has_column(connection, "traces", "cut"):
+        # A file of an earlier version, which this process only reads.
+        for present, earlier in _SINCE_SECOND.items():
+            listed = listed.replace(present, earlier)
     cursor = connection.execute(
-        f"SELECT number, {_LISTED} FROM traces{where} ORDER BY number DESC LIMIT ? OFFSET ?",  # noqa: S608
+        f"SELECT number, {listed} FROM traces{where}{chosen.order()} LIMIT ? OFFSET ?",  # noqa: S608
         [*values, limit, offset],
     )
     return [_row(values) for values in cursor]
@@ -201,7 +269,7 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 def _row(values: tuple[Any, ...]) -> TraceRow:
     number, trace_id, at, query, sources, *figures = values
     names = ("candidates", "kept", "tokens", "budget", "duplicates", "milliseconds", "warnings")
-    status, scope = figures[-2:]
+    status, scope, cut, timings, offered = figures[-5:]
     return TraceRow(
         number=number,
         id=trace_id,
@@ -210,6 +278,9 @@ def _row(values: tuple[Any, ...]) -> TraceRow:
         sources=tuple(json.loads(sources)),
         status=status,
         scope=scope,
+        cut=cut,
+        timings=json.loads(timings),
+        offered=json.loads(offered),
         **dict(zip(names, figures, strict=False)),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from langchain_context_engine.values.errors import ConfigError
@@ -30,9 +31,12 @@ class TraceRow:
         duplicates: How many candidates repeat another, also one that fell itself.
         milliseconds: How long the answer took.
         warnings: How many warnings it has.
-        status: ok, partial or empty.
+        status: ok, partial, empty or failed.
         scope: A keyed digest of the request's scope, equal for equal scopes of one journal; ""
             without a scope. It tells no value.
+        cut: How many passages stand in the text in part; 0 in a file of an earlier version.
+        timings: Stage → milliseconds; empty in a file of an earlier version.
+        offered: Source → candidates; empty in a file of an earlier version.
     """
 
     number: int
@@ -49,16 +53,23 @@ class TraceRow:
     warnings: int
     status: str
     scope: str
+    cut: int = 0
+    timings: Mapping[str, float] = field(default_factory=dict)
+    offered: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """How well a candidate answers a question: 0 not at all, 1 a little, 2 well, 3 perfectly."""
+    """How well a candidate answers a question: 0 not at all, 1 a little, 2 well, 3 perfectly.
+
+    `rater` is who says so, "" where nobody was named.
+    """
 
     query: str
     key: Key
     grade: int
     time: datetime
+    rater: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
 from langchain_context_engine.langchain.plain import NOT_ASKED
-from langchain_context_engine.serving.shown import shown_within, unknown_kinds
+from langchain_context_engine.serving.shown import counter_of, shown_within, unknown_kinds
 from langchain_context_engine.serving.strict_tools import own_version, refuse_unknown_arguments
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest

@@ -16,6 +16,9 @@ from langchain_context_engine.values.errors import ConfigError, ScopeError, Unkn
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
+LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
+"""Candidates that a source may offer, where one source is asked and where several are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
@@ -69,6 +72,14 @@ class Asking:
         for name in request.sources or ():
             if name not in known:
                 raise UnknownNameError("source", name, known)
+
+    def limit_of(self, request: ContextRequest, usual: int | None) -> int:
+        """Return how many candidates a source may offer; where the request does not say, at least `k`."""
+        if request.limit is not None:
+            return request.limit
+        if usual is None:
+            usual = LIMIT_OF_ONE if len(self.sources_for(request)) == 1 else LIMIT_OF_MANY
+        return max(usual, request.k or 0)
 
     def sources_for(self, request: ContextRequest) -> tuple[Any, ...]:
         """Return the sources that a request asks, in order; before them what it pins, if anything."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.running import LateError, run_all
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
@@ -52,6 +53,15 @@ class Reranked:
     candidates: tuple[Candidate, ...]
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def joined(self, found: Collected) -> Collected:
+        """Return what was collected with what the reranker says of it."""
+        return replace(
+            found,
+            candidates=self.candidates,
+            decisions=(*found.decisions, *self.decisions),
+            warnings=(*found.warnings, *self.warnings),
+        )
 
 
 def rerank(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from langchain_context_engine.text.words import terms
 
-__all__ = ["MARKS", "mark_matches"]
+__all__ = ["MARKS", "mark_matches", "match_spans"]
 
 MARKS = ("<<<", ">>>")
 """What stands before and after a match."""
@@ -29,13 +29,26 @@ def mark_matches(text: str, wanted: Iterable[str], marks: tuple[str, str] = MARK
         >>> mark_matches("We bill monthly; billing is done.", ["bill"])
         'We <<<bill>>> monthly; <<<billing>>> is done.'
     """
-    asked = frozenset(wanted)
     pieces: list[str] = []
     end = 0
-    for start, stop in _joined(sorted(_matches(text, asked))):
+    for start, stop in match_spans(text, wanted):
         pieces += (text[end:start], marks[0], text[start:stop], marks[1])
         end = stop
     return "".join((*pieces, text[end:]))
+
+
+def match_spans(text: str, wanted: Iterable[str]) -> list[tuple[int, int]]:
+    """Return where the words stand that have one of the terms, as (start, stop) in order.
+
+    Args:
+        text: Any text.
+        wanted: Terms, as `query_terms` gives them.
+
+    Example:
+        >>> match_spans("We bill monthly.", ["bill"])
+        [(3, 7)]
+    """
+    return _joined(sorted(_matches(text, frozenset(wanted))))
 
 
 def _matches(text: str, asked: frozenset[str]) -> Iterator[tuple[int, int]]:

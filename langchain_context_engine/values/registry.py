@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 
@@ -60,3 +60,19 @@ class Registry(Mapping[str, T]):
         if name in self._reserved:
             raise ConfigError(f"{name!r} is a built-in {self.kind}; choose another name")
         self._items[name] = item
+
+
+def with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:
+    """Return the built-in parts and one's own by name."""
+    registry: Registry[Any] = Registry(kind, built_in)
+    for name, part in own.items():
+        registry.register(name, part)
+    return registry
+
+
+def part_named(kind: str, known: Mapping[str, Any], given: Any) -> Callable[..., Any]:
+    """Return the part of a name, or the callable that was given."""
+    if callable(given):
+        return given  # type: ignore[no-any-return]
+    found: Callable[..., Any] = Registry(kind, known)[given]
+    return found

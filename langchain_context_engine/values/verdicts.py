@@ -52,11 +52,12 @@ class Reason(StrEnum):
 class Status(StrEnum):
     """How an answer went.
 
-    `partial` is a failed source, `empty` an honest nothing, `doubtful` something that may not hold the
-    question.
+    `partial` is a failed source, `failed` all of them, `empty` an honest nothing, `doubtful` something that
+    may not hold the question. No caller gets a failed context: the error is raised, and the journal keeps it.
     """
 
     OK = "ok"
     PARTIAL = "partial"
     DOUBTFUL = "doubtful"
     EMPTY = "empty"
+    FAILED = "failed"

@@ -39,24 +39,19 @@ WORDS = (
     "berth",
 )
 
-# The table is drawn on a canvas, so a new order is a text that is drawn where another one stood. (What stands
-# in the canvas for screen readers follows a fifth of a second later, on purpose.)
+# The first frame in which the table of candidates has other rows than when the key was pressed.
 WATCH = """() => {
-    if (!window.places) {
-        window.places = new Map();
-        const draw = CanvasRenderingContext2D.prototype.fillText;
-        CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
-            const place = [Math.round(x), Math.round(y)].join();
-            if (window.start && !window.turned && window.places.get(place) !== text) {
-                window.turned = performance.now() - window.start;
-            }
-            window.places.set(place, text);
-            return draw.call(this, text, x, y, ...rest);
-        };
-    }
+    const rows = () => document.querySelector('.ce-grid tbody')?.textContent;
     window.start = window.turned = null;
-    window.addEventListener('keydown', () => { window.start = performance.now(); },
-        {once: true, capture: true});
+    window.addEventListener('keydown', () => {
+        const before = rows();
+        window.start = performance.now();
+        const look = () => {
+            if (rows() !== before) window.turned = performance.now() - window.start;
+            else requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+    }, {once: true, capture: true});
 }"""
 
 

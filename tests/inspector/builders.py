@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from html import unescape
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
@@ -71,6 +74,37 @@ def a_page(name, *, trace=None, journal=None, monkeypatch=None, opened=None, **a
 
 
 def said(at):
-    """Return every text that a page shows as plain text, code or caption."""
-    shown = [*at.text, *at.code, *at.caption, *at.subheader, *at.title, *at.markdown, *at.metric]
-    return "\n".join(f"{getattr(e, 'label', '')} {e.value}" for e in shown)
+    """Return every text that a page shows: plain text, code, captions, our own HTML without its tags, tables."""
+    shown = [*at.text, *at.code, *at.caption, *at.subheader, *at.title, *at.markdown]
+    told = [f"{getattr(e, 'label', '')} {e.value}" for e in shown]
+    told += [unescape(re.sub(r"<[^>]*>", " ", html)) for html in htmls(at)]
+    return "\n".join([*told, *(json.dumps(data["rows"], ensure_ascii=False) for data in grids(at).values())])
+
+
+def htmls(at):
+    """Return the HTML that a page draws, but for its style and script."""
+    return [e.proto.body for e in elements(at, "html") if not e.proto.body.startswith("<style>")]
+
+
+def grids(at):
+    """Return the tables of a page: key → what is drawn of it."""
+    found = elements(at, "bidi_component")
+    return {e.proto.id.rpartition("-")[2]: json.loads(e.proto.json) for e in found}
+
+
+def cells(at, key, name):
+    """Return one column of a table, lines left out."""
+    return [row["cells"][name] for row in grids(at)[key]["rows"] if "cells" in row]
+
+
+def elements(at, kind):
+    """Return the elements of a kind, in the order of the page."""
+
+    def walk(block):
+        for child in block.children.values():
+            if hasattr(child, "children"):
+                yield from walk(child)
+            elif child.type == kind:
+                yield child
+
+    return list(walk(at.main))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
@@ -18,11 +17,11 @@ from tests.inspector.walking import (
     a_free_port,
     choose_row,
     go_to,
+    running,
     settle,
     table_of,
     turn,
     visits,
-    wait_until_it_answers,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -61,15 +60,10 @@ def _many(count):
 @pytest.fixture(scope="module")
 def address(journal):
     port = a_free_port()
-    command = inspect_command(app_path(), port=port, opens_browser=False)
-    server = subprocess.Popen(command, env=inspect_environment(journal), stdout=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
-    try:
-        wait_until_it_answers(url, server)
+    command = inspect_command(app_path(), port=port, opens_browser=False)
+    with running(command, url, env=inspect_environment(journal)):
         yield url
-    finally:
-        server.terminate()
-        server.wait(20)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +109,7 @@ def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(visit, jo
     page = visit("judge?judging=All judged questions")
     assert "which of the many?" in table_of(page).split(HOSTILE)[0]
     choose_row(page, 0)
-    page.get_by_role("button", name="Take the grade back").wait_for()
+    page.get_by_role("button", name="Take back").wait_for()
     settle(page)
     assert "which of the many?" in page.inner_text("body")
 

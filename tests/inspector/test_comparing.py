@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from inspector.comparing import aligned, arrow, moves, settings_table, told
+from inspector.comparing import aligned, arrow, moves, settings_table, told, told_moves
 from langchain_context_engine import diff, replay
 from tests.builders import a_candidate
 from tests.inspector.builders import a_context, rows_of
@@ -9,12 +9,29 @@ from tests.inspector.builders import a_context, rows_of
 def test_moves_tell_places_before_and_after_and_what_entered():
     before = a_context(budget=60, truncator="none")
     after = replay(before, budget=5000)
-    table = {row["candidate"][:8]: row for row in moves(rows_of(before), rows_of(after), diff(before, after))}
-    assert table["Refunds "]["change"] == ["entered"]
-    assert table["Refunds "]["fate before"] == ["out · no room"]
-    assert table["Invoices"]["change"] == []
-    assert table["Invoices"]["fate before"] == []
-    assert told(diff(before, after)).endswith("entered.")
+    difference = diff(before, after)
+    rows = moves(rows_of(before), rows_of(after), difference, {}, only=False)
+    table = {row["id"]: row["cells"] for row in rows}
+    assert table["memories/c"]["change"] == "entered"
+    assert table["memories/c"]["before"] == "out · no room"
+    assert table["memories/a"]["change"] == ""
+    assert table["memories/a"]["before"] == ""
+    assert told(difference).endswith("entered.")
+
+
+def test_only_what_changed_is_shown_where_that_is_wanted():
+    before = a_context(budget=60, truncator="none")
+    after = replay(before, budget=5000)
+    rows = moves(rows_of(before), rows_of(after), diff(before, after), {}, only=True)
+    assert {row["id"] for row in rows} == {"memories/c", "memories/d"}
+
+
+def test_the_sentence_names_what_entered_and_what_left():
+    before = a_context(budget=60, truncator="none")
+    after = replay(before, budget=5000)
+    told_of = told_moves(diff(before, after), rows_of(after), {("memories", "c"): "docs/refunds.md:3-9"})
+    assert "Entered: docs/refunds.md:3-9" in told_of
+    assert "Left: " in told_moves(diff(after, before), rows_of(after), {})
 
 
 def test_an_arrow_points_up_where_the_place_became_better():
@@ -25,11 +42,12 @@ def test_an_arrow_points_up_where_the_place_became_better():
 def test_candidates_are_aligned_by_key_over_traces_that_share_only_some():
     one = a_context([a_candidate(id="x", text="alpha one"), a_candidate(id="y", text="beta two")])
     other = a_context([a_candidate(id="y", text="beta two"), a_candidate(id="z", text="gamma three")])
-    table = {row["candidate"]: row for row in aligned({"A": rows_of(one), "B": rows_of(other)})}
+    columns, contexts = {"A": rows_of(one), "B": rows_of(other)}, {"A": one, "B": other}
+    table = {row["id"]: row["cells"] for row in aligned(columns, contexts, only=False)}
     assert set(table) == {"memories/x", "memories/y", "memories/z"}
-    assert table["memories/x"]["B"] == "not offered"
-    assert table["memories/x"]["differs"]
-    assert not table["memories/y"]["differs"]
+    assert table["memories/x"]["B fate"] == "not offered"
+    assert table["memories/x"]["A place"] == "1"
+    assert {row["id"] for row in aligned(columns, contexts, only=True)} == {"memories/x", "memories/z"}
 
 
 def test_only_settings_that_differ_are_told():

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
-from inspector.opening import sample_names
 from langchain_context_engine import Journal
-from tests.inspector.builders import a_context, a_page, said
+from langchain_context_engine.values.types import Status
+from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
 
-PAGES = ("traces", "explain", "tune", "compare", "judge", "collections")
+PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("trace", [None, *sample_names()])
+@pytest.mark.parametrize("trace", [None, "sample-duplicates", "sample-weighted"])
 def test_every_page_opens_with_and_without_a_trace(page, trace):
     at = a_page(page, trace=trace)
     assert not at.exception
@@ -40,9 +43,9 @@ def test_a_journal_lists_its_questions_and_pages_through_them(tmp_path, monkeypa
             journal.record(a_context(query=f"question {number}?"))
     at = a_page("traces", journal=path, monkeypatch=monkeypatch)
     assert "60 of 60 questions" in said(at)
-    assert len(at.dataframe[0].value) == 50
-    found = a_page("traces", journal=path, monkeypatch=monkeypatch, q="question 7")
-    assert len(found.dataframe[0].value) == 1
+    assert len(grids(at)["traces"]["rows"]) == 50
+    found = a_page("traces", journal=path, monkeypatch=monkeypatch, q="59 question")
+    assert len(grids(found)["traces"]["rows"]) == 1
 
 
 def test_a_journal_that_is_not_there_yet_is_waited_for(tmp_path, monkeypatch):
@@ -66,3 +69,56 @@ def test_an_address_that_names_no_trace_is_a_card_that_says_what_to_do(page, tra
     assert not at.exception
     assert "This did not work" in said(at)
     assert "Traces page" in said(at)
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("trace", [None, "sample-weighted"])
+def test_every_page_has_one_heading(page, trace):
+    at = a_page(page, trace=trace)
+    assert sum(html.count("<h1") for html in htmls(at)) + len(at.title) == 1
+
+
+def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(tmp_path, monkeypatch):
+    path = tmp_path / "j.db"
+    with Journal(path) as journal:
+        empty = journal.record(a_context([], scope={"team": "x"}))
+        failed = journal.record(replace(a_context([]), status=Status.FAILED, warnings=("all failed",)))
+    told = said(a_page("explain", trace=empty, journal=path, monkeypatch=monkeypatch))
+    assert "What narrowed the question" in told
+    assert "team x" in told
+    told = said(a_page("explain", trace=failed, journal=path, monkeypatch=monkeypatch))
+    assert "Every source failed" in told
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, only="failed")
+    assert [row["id"] for row in grids(at)["traces"]["rows"]] == [failed]
+
+
+def test_the_list_is_sorted_filtered_and_bounded_by_its_address(tmp_path, monkeypatch):
+    path = tmp_path / "j.db"
+    with Journal(path) as journal:
+        for day, budget in ((1, 60), (2, 10), (3, 2000)):
+            at = datetime(2026, 3, day, 12, tzinfo=UTC)
+            journal.record(a_context(query=f"day {day}", budget=budget, truncator="none"), at=at)
+
+    def listed(**address):
+        at = a_page("traces", journal=path, monkeypatch=monkeypatch, **address)
+        return cells(at, "traces", "question")
+
+    assert listed() == ["day 3", "day 2", "day 1"]
+    assert listed(sorted="-tokens") == ["day 2", "day 1", "day 3"]
+    assert listed(sorted="tokens") == ["day 3", "day 1", "day 2"]
+    assert listed(only="nothing kept") == ["day 2"]
+    assert listed(since="2026-03-02", until="2026-03-02") == ["day 2"]
+    assert listed(q="3 day") == ["day 3"]
+    assert listed(sorted="evil", since="never") == ["day 3", "day 2", "day 1"]
+
+
+def test_figures_over_time_are_told_by_day_stage_and_source(tmp_path, monkeypatch):
+    path = tmp_path / "j.db"
+    with Journal(path) as journal:
+        for day in (1, 1, 2):
+            journal.record(a_context(), at=datetime(2026, 3, day, 12, tzinfo=UTC))
+    at = a_page("figures", journal=path, monkeypatch=monkeypatch)
+    assert cells(at, "days", "day") == ["2 Mar 2026", "1 Mar 2026"]
+    assert cells(at, "days", "questions") == ["1", "2"]
+    assert {"collect", "pack", "rank"} <= set(cells(at, "stages", "name"))
+    assert cells(at, "sources", "count") == ["3"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from langchain_context_engine import Journal
-from tests.inspector.builders import a_context, a_page, said
+from tests.inspector.builders import a_context, a_page, cells, grids, said
 
 QUESTION = "When do invoices go out?"
 EXCHANGE = "Import and export"
@@ -80,9 +80,9 @@ def test_a_file_that_is_no_trace_is_a_card():
 
 def test_a_chosen_row_of_the_recorded_questions_is_explained(journal_path):
     at = a_page("traces")
-    at.session_state["traces"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    at.session_state["opens"] = grids(at)["traces"]["rows"][0]["id"]
     at.run()
-    assert "Candidates" in [metric.label for metric in at.metric]
+    assert "ranked" in grids(at)
     assert QUESTION in said(at)
 
 
@@ -94,11 +94,11 @@ def test_what_was_tried_on_a_judged_question_is_set_against_what_was_recorded():
     at = a_page("tune", trace="sample-weighted")
     at.slider(key="w_relevance").set_value(0.0).run()
     at.switch_page("views/judge.py").run()
-    at.button(key="grade3").click().run()
+    at.button(key=f"grade3-{grids(at)['grading']['chosen']}").click().run()
     at.segmented_control(key="judging").set_value("All judged questions").run()
     assert not at.exception
     assert "what you tried last" in said(at)
-    assert "change" in at.dataframe[0].value.columns
+    assert "change" in {column["name"] for column in grids(at)["judged"]["columns"]}
 
 
 def test_what_is_tuned_is_given_back_or_taken_away_as_code():
@@ -120,4 +120,4 @@ def test_the_judged_questions_are_listed_worst_first(tmp_path, monkeypatch):
             journal.record(a_context(query=query))
             journal.judge(query, ("memories", "a" if "invoices" in query else "d"), 3)
     at = a_page("judge", journal=path, monkeypatch=monkeypatch, judging="All judged questions")
-    assert list(at.dataframe[0].value["question"]) == ["Who may refund?", "When do invoices go out?"]
+    assert cells(at, "judged", "question") == ["Who may refund?", "When do invoices go out?"]

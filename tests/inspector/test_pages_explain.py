@@ -1,65 +1,103 @@
-"""The Explain page: figures, fates, sections, and the way from a row to its candidate."""
+"""The Explain page: one line of facts, fates, sections, and the candidate that is looked at."""
 
 from __future__ import annotations
 
 import pytest
 
 from inspector.opening import Settings, open_trace
-from tests.inspector.builders import a_context, a_page, said
+from langchain_context_engine.answering.explain import explain, final_decisions
+from tests.builders import ListSource, a_candidate
+from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
 
 
-def test_the_explanation_tells_figures_fates_and_the_chosen_candidate():
+def test_the_explanation_tells_figures_fates_and_what_is_not_default():
     at = a_page("explain", trace="sample-weighted")
-    assert [metric.label for metric in at.metric] == [
-        "Tokens",
-        "Passages",
-        "Candidates",
-        "Duplicates",
-        "Time",
-        "Status",
-    ]
-    table = at.dataframe[0].value
-    assert table["fate"].str[0].str.startswith(("in", "out", "budget")).all()
-    assert "budget line" in set(table["fate"].str[0])
+    facts = next(html for html in htmls(at) if "ce-facts" in html)
+    for told in (
+        "636 / 700 tokens",
+        "19 of 75 candidates in, 2 cut",
+        "1 duplicate",
+        "22 ms",
+        "sample-weighted",
+    ):
+        assert told in facts
+    for own in ("weights: relevance 0.5", "item_cap: 0.5", "scope: workspace_id harbor", "reserve: 60"):
+        assert own in facts
+    assert all(fate.startswith(("in", "out")) for fate in cells(at, "ranked", "fate"))
+    assert any("Nothing below this line" in row.get("line", "") for row in grids(at)["ranked"]["rows"])
 
 
-def test_next_and_previous_walk_through_the_candidates():
-    at = a_page("explain", trace="sample-weighted")
-    names = at.selectbox(key="candidate").options
-    at.button(key="next").click().run()
-    at.button(key="next").click().run()
-    assert names.index(_label(at)) == 2
-    at.button(key="previous").click().run()
-    assert names.index(_label(at)) == 1
-
-
-def _label(at):
-    box = at.selectbox(key="candidate")
-    return box.options[box.index]
-
-
-def test_a_row_of_the_table_leads_to_its_candidate():
-    at = a_page("explain", trace="sample-weighted")
-    option = at.dataframe[0].value["option"][3]
-    at.session_state["ranked"] = {"selection": {"rows": [3], "columns": [], "cells": []}}
-    at.session_state["candidate"] = option
+def test_the_table_and_the_panel_speak_of_one_candidate_that_is_shown():
+    at = a_page("explain", trace="sample-weighted", shown="Left out")
+    ranked = grids(at)["ranked"]
+    assert ranked["chosen"] == ranked["rows"][0]["id"]
+    assert "out ·" in next(html for html in htmls(at) if "ce-fate" in html)
+    chosen = ranked["rows"][3]["id"]
+    at.session_state["candidate"] = chosen
     at.run()
-    assert at.session_state["candidate"] == option
+    assert grids(at)["ranked"]["chosen"] == chosen
 
 
-def test_what_was_never_offered_is_told_apart_from_what_was_left_out():
+def test_nothing_matching_shows_nothing_and_what_narrowed_the_question():
     at = a_page("explain", trace="sample-weighted", find="zzz-no-such-thing")
     assert "no source offered it" in said(at)
-    assert "scope" in set(at.dataframe[0].value["field"])
+    assert "ranked" not in grids(at)
+    assert not any("ce-fate" in html for html in htmls(at))
+    assert "workspace_id" in said(at)
 
 
-def test_what_would_admit_a_candidate_is_found_and_opens_in_tune():
+def test_what_would_admit_a_candidate_is_there_without_being_asked_and_opens_in_tune():
     context = a_context(budget=60, truncator="none")
     at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/d")
     assert "no room" in said(at)
-    next(b for b in at.button if b.label.startswith("Find the smallest")).click().run()
-    assert "budget from 60 to" in said(at)
-    assert any(b.label == "See it in Tune" for b in at.button)
+    assert "In with budget from 60 to" in said(at)
+    next(b for b in at.button if b.label == "Try in Tune").click().run()
+    assert not at.exception
+    assert at.slider(key="budget").value > 60
+
+
+def test_a_duplicate_stands_beside_what_it_repeats_with_both_places():
+    places = [
+        {"path": "a.md", "start_line": 1, "end_line": 2},
+        {"path": "b.md", "start_line": 7, "end_line": 9},
+    ]
+    texts = ("Invoices go out on the 1st of the month.", "Invoices go out on the 1st of each month.")
+    found = [
+        a_candidate(id=str(i), text=text, metadata=place, relevance=0.9 - i / 10)
+        for i, (text, place) in enumerate(zip(texts, places, strict=True))
+    ]
+    context = a_context(found)
+    assert sum(d.is_duplicate for d in final_decisions(context).values()) == 1
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="memories/1")
+    pair = next(html for html in htmls(at) if "ce-pair" in html)
+    assert "a.md:1-2" in pair
+    assert "b.md:7-9" in pair
+    assert "<u class=ce-del>the</u>" in pair
+    assert "<u class=ce-ins>each</u>" in pair
+
+
+def test_all_decisions_stand_as_the_command_line_prints_them():
+    context = open_trace("sample-weighted", Settings())
+    key = context.passages[0].key
+    at = a_page("explain", trace="sample-weighted", candidate="/".join(key))
+    assert explain(context, key) in {code.value for code in at.code}
+
+
+def test_a_cut_text_says_how_much_of_it_stands():
+    context = open_trace("sample-weighted", Settings())
+    passage = next(p for p in context.passages if p.is_truncated)
+    at = a_page("explain", trace="sample-weighted", candidate="/".join(passage.key))
+    assert "109 of 174 tokens stand in the text" in said(at)
+    assert any("<del>" in html for html in htmls(at))
+
+
+def test_every_candidate_shows_where_it_is_from_and_never_its_hash():
+    at = a_page("explain", trace="sample-duplicates")
+    where = cells(at, "ranked", "where")
+    assert "docs/billing.md:5-9 · Billing › Invoices" in where
+    assert all(where)
+    ids = {row["id"].partition("/")[2] for row in grids(at)["ranked"]["rows"] if "id" in row}
+    assert not ids & set(where)
 
 
 @pytest.mark.parametrize("section", ["Budget", "Duplicates", "Text", "Export"])
@@ -69,12 +107,31 @@ def test_every_section_of_the_explanation_opens(section):
     assert "This did not work" not in said(at)
 
 
+def test_the_budget_has_a_bar_a_source_with_a_segment_a_passage():
+    context = open_trace("sample-weighted", Settings())
+    at = a_page("explain", trace="sample-weighted", section="Budget")
+    table = next(html for html in htmls(at) if "ce-groups" in html)
+    assert table.count('tokens" style=') == len(context.passages)
+    assert "left over" in said(at)
+
+
+def test_thirty_sources_have_thirty_bars_and_a_key_that_says_how_many_it_leaves_out():
+    sources = [
+        ListSource([a_candidate(text=f"{chr(97 + i % 26) * 9} {7919 * i}", relevance=0.5)], name=f"source{i}")
+        for i in range(30)
+    ]
+    context = a_context([], sources=sources, budget=5000)
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, section="Budget")
+    bar, table = (next(html for html in htmls(at) if name in html) for name in ("ce-keys", "ce-groups"))
+    assert table.count("<tr>") == 31
+    assert "23 other sources" in bar
+
+
 def test_a_citation_leads_to_its_candidate():
     at = a_page("explain", trace="sample-duplicates", section="Text")
     context = open_trace("sample-duplicates", Settings())
-    assert at.button(key="cite-1").label == context.passages[1].citation.replace("[", "\\[").replace(
-        "]", "\\]"
-    )
-    at.button(key="cite-1").click().run()
+    button = next(b for b in at.button if b.key.startswith("cite-1-"))
+    assert button.label == context.passages[1].citation.replace("[", "\\[").replace("]", "\\]")
+    button.click().run()
     assert at.session_state["section"] == "Candidates"
     assert at.session_state["candidate"] == "/".join(context.passages[1].key)

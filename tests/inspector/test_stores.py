@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import socket
+
 import chromadb
 import pytest
 
+from inspector import stores
 from inspector.stores import describe, doubts, is_server, offered_table, open_client, read_scope, sheets
 from langchain_context_engine import ConfigError
 from tests.builders import a_candidate, a_collection
@@ -56,6 +59,33 @@ def test_a_store_is_opened_and_its_collections_told_by_name(tmp_path):
     a_collection(RECORDS, client=client, name="zebras")
     a_collection([], client=client, name="apples")
     assert [sheet["collection"] for sheet in sheets(open_client(str(tmp_path)))] == ["apples", "zebras"]
+
+
+def test_the_folder_that_index_printed_is_a_store_too(tmp_path):
+    client = chromadb.PersistentClient(path=str(tmp_path / "chroma"))
+    a_collection(RECORDS, client=client, name="zebras")
+    assert [sheet["collection"] for sheet in sheets(open_client(str(tmp_path)))] == ["zebras"]
+
+
+def test_opening_a_folder_writes_nothing_to_it(tmp_path):
+    a_collection(RECORDS, client=chromadb.PersistentClient(path=str(tmp_path)), name="zebras")
+
+    def state():
+        return {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in tmp_path.rglob("*")}
+
+    before = state()
+    client = open_client(str(tmp_path))
+    client.get_collection("zebras", embedding_function=None).add(ids=["3"], embeddings=[[0.0] * 64])
+    assert state() == before
+
+
+def test_a_server_that_says_nothing_ends_after_a_deadline_with_a_word(monkeypatch):
+    monkeypatch.setattr(stores, "DEADLINE_SECONDS", 0.3)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with pytest.raises(ConfigError, match="did not answer within"):
+            open_client(f"http://127.0.0.1:{silent.getsockname()[1]}")
 
 
 def test_a_server_is_told_from_a_folder():

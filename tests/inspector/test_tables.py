@@ -1,23 +1,35 @@
+"""Rows of the tables: unique ids, the budget line, what is narrowed and searched."""
+
 from __future__ import annotations
 
-from inspector.palette import BUDGET_LINE, FATE_COLOURS, FATES, colours_of, stacked_bar
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.palette import FATE_COLOURS, FATES, colours_of, stacked
 from inspector.tables import (
-    figures,
     filter_rows,
-    funnel,
     label_of,
     near_misses,
+    option_of,
     options,
-    ranked_table,
+    ranked_rows,
+    score_tree,
     searched,
-    signal_table,
-    trace_table,
+    trace_rows,
 )
+from inspector.wording import unique_labels, zone_of
 from langchain_context_engine import Context, Journal
 from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.answering.funnel import funnel
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of
+
+
+def line_of(table):
+    return next((i for i, row in enumerate(table) if "line" in row), None)
 
 
 def test_every_final_reason_has_two_words_and_a_colour():
@@ -34,47 +46,47 @@ def test_the_funnel_ends_with_the_passages_and_accounts_for_every_candidate():
     assert steps[0].count == len(final_decisions(context))
     assert steps[-1].count == len(context.passages)
     assert steps[0].count - sum(sum(step.fell.values()) for step in steps) == len(context.passages)
-    assert steps[2].told == "1 duplicate"
+    assert steps[2].fell == {Reason.DUPLICATE: 1}
 
 
 def test_the_funnel_of_an_empty_context_is_all_zeros():
     assert [step.count for step in funnel(Context())] == [0, 0, 0, 0]
 
 
-def test_figures_tell_tokens_of_budget_and_duplicates():
-    context = a_context(budget=120)
-    shown = {figure.label: figure.value for figure in figures(context)}
-    assert shown["Tokens"] == f"{context.tokens} / 120"
-    assert shown["Duplicates"] == "1"
-    assert shown["Candidates"] == "4"
-
-
 def test_the_budget_line_stands_after_the_last_that_got_in_and_only_where_room_was_lacking():
     tight, wide = a_context(budget=50, truncator="none"), a_context(budget=5000)
-    table = ranked_table(tight, rows_of(tight), {})
-    fates = [row["fate"][0] for row in table]
-    line = fates.index(BUDGET_LINE)
-    assert fates[line - 1].startswith("in")
-    assert not any(fate.startswith("in") for fate in fates[line + 1 :])
-    assert "of 50 tokens" in table[line]["candidate"]
-    assert BUDGET_LINE not in [row["fate"][0] for row in ranked_table(wide, rows_of(wide), {})]
+    table = ranked_rows(tight, rows_of(tight), {}, [])
+    line = line_of(table)
+    assert table[line - 1]["cells"]["fate"].startswith("in")
+    assert not any(row["cells"]["fate"].startswith("in") for row in table[line + 1 :])
+    assert "of 50 tokens" in table[line]["line"]
+    assert line_of(ranked_rows(wide, rows_of(wide), {}, [])) is None
 
 
-def test_a_row_tells_score_difference_to_the_one_above_and_cost():
-    context = a_context(weights={"relevance": 1, "keyword": 1}, budget=5000)
+def test_the_budget_line_is_drawn_from_all_rows_or_not_at_all():
+    """Of filtered rows it said that nothing below got in, where what got in was only not shown."""
+    context = a_context(budget=50, truncator="none")
     rows = rows_of(context)
-    table = [row for row in ranked_table(context, rows, colours_of(rows[0].contributions)) if row["#"]]
-    assert table[0]["Δ above"] is None
-    assert table[1]["Δ above"] == rows[1].score - rows[0].score
-    assert table[0]["made of"].startswith("data:image/svg+xml,")
-    assert table[0]["tokens"] == rows[0].tokens
+    assert line_of(ranked_rows(context, rows, {}, [], everyone=rows)) is not None
+    assert line_of(ranked_rows(context, rows[:2], {}, [])) is not None
+    assert line_of(ranked_rows(context, rows[:2], {}, [], everyone=rows)) is None
 
 
-def test_a_stacked_bar_is_drawn_from_numbers_alone_and_fetches_nothing():
-    bar = stacked_bar({"<script>": 0.5, "b": 0.25, "c": -1.0}, {"<script>": "#123456"})
-    assert "script" not in bar
-    assert bar.count("%3Crect") == 3
-    assert "http://www.w3.org/2000/svg" in bar.replace("%3A", ":")
+def test_a_row_tells_its_score_cost_and_where_it_is_from():
+    found = [a_candidate(id="9f3c", text="alpha", metadata={"path": "a.py", "start_line": 3, "end_line": 9})]
+    context = a_context(found)
+    rows = rows_of(context)
+    (row,) = ranked_rows(context, rows, colours_of(rows[0].contributions), ["alpha"])
+    assert row["cells"]["where"] == "a.py:3-9"
+    assert row["cells"]["text"] == [("alpha", True)]
+    assert row["cells"]["tokens"] == str(rows[0].tokens)
+    assert "9f3c" not in str(row["cells"])
+
+
+def test_a_bar_has_a_piece_a_signal_that_adds_something():
+    pieces = stacked({"a": 0.5, "b": 0.25, "c": -1.0}, {"a": "#123456"}, full=1.0)
+    assert pieces[0][:2] == ("#123456", 0.5)
+    assert len(pieces) == 2
 
 
 def test_rows_are_narrowed_by_fate_and_by_every_word():
@@ -83,16 +95,34 @@ def test_rows_are_narrowed_by_fate_and_by_every_word():
     assert [row.key[1] for row in filter_rows(rows, "All", "EYES refunds")] == ["c"]
     assert filter_rows(rows, "Near misses") == near_misses(rows, 99)
     assert len(filter_rows(rows, "Left out")) + len(filter_rows(rows, "In the context")) == len(rows)
+    assert filter_rows(rows, "All", "a.py", {rows[0].key: "src/a.py:1-3"}) == rows[:1]
 
 
-def test_two_candidates_that_look_alike_in_the_address_stay_two():
+@given(
+    st.tuples(st.text(max_size=6), st.text(max_size=6)), st.tuples(st.text(max_size=6), st.text(max_size=6))
+)
+def test_two_candidates_that_look_alike_in_the_address_stay_two(first, second):
+    assert (option_of(first) == option_of(second)) == (first == second)
+
+
+def test_candidates_with_one_name_in_the_address_are_two_options():
     candidates = [
         a_candidate(id="b/c", source="a", text="one"),
         a_candidate(id="c", source="a/b", text="two"),
     ]
-    rows = rows_of(a_context(candidates))
-    assert len(options(rows)) == 2
-    assert set(options(rows)) == {"a/b/c", "a/b/c (2)"}
+    assert set(options(rows_of(a_context(candidates)))) == {"a/b/c", "a%2Fb/c"}
+
+
+@given(
+    st.dictionaries(
+        st.text(min_size=1, max_size=4), st.lists(st.sampled_from(["why?", "k 3", ""]), max_size=3)
+    )
+)
+def test_no_two_labels_are_equal(told):
+    """Streamlit takes the first of equal labels: another trace was compared than the address named."""
+    labels = unique_labels(told)
+    assert set(labels) == set(told)
+    assert len(set(labels.values())) == len(told)
 
 
 def test_a_hostile_text_stays_on_one_line_of_a_label():
@@ -100,25 +130,31 @@ def test_a_hostile_text_stays_on_one_line_of_a_label():
     assert "\n" not in label_of(row)
 
 
-def test_signals_are_told_with_weight_and_what_they_add_and_uncounted_ones_after():
-    rows = rows_of(a_context(weights={"relevance": 3, "keyword": 1}))
-    table = signal_table(rows[0])
-    weighed = [entry for entry in table if entry["adds"] is not None]
-    assert sum(entry["adds"] for entry in weighed) == rows[0].score
-    assert weighed[0]["adds"] >= weighed[1]["adds"]
+def test_a_score_is_a_tree_with_the_parts_of_relevance_under_it():
+    found = [
+        a_candidate(id=str(i), text=f"{word} rope", claims={"dense": 0.2 * i, "lexical": i})
+        for i, word in enumerate(("old", "new", "blue"))
+    ]
+    row = rows_of(a_context(found, weights={"relevance": 3, "keyword": 1}))[0]
+    tree = score_tree(row)
+    names = [name for _, name, _ in tree]
+    assert {depth for depth, name, _ in tree if name in {"relevance", "keyword"}} == {0}
+    at = names.index("relevance")
+    assert {"dense", "lexical"} <= {name for depth, name, _ in tree[at + 1 :] if depth == 1}
 
 
-def test_a_trace_row_tells_the_share_of_the_budget_that_is_used(tmp_path):
+def test_a_trace_row_tells_the_share_of_the_budget_and_the_time_where_the_viewer_is(tmp_path):
     with Journal(tmp_path / "j.db") as journal:
-        journal.record(a_context(budget=200))
+        journal.record(a_context(budget=200), at=datetime(2026, 7, 1, 22, 30, tzinfo=UTC))
         journal.record(Context(budget=0))
-        table = trace_table(journal.traces())
-    assert table[0]["used"] == 0.0
-    assert 0 < table[1]["used"] <= 100
-    assert table[1]["candidates"] == 4
+        table = trace_rows(journal.traces(), zone_of("Europe/Berlin"))
+    assert table[0]["cells"]["used"] is None
+    assert 0 < table[1]["cells"]["used"][0] <= 1
+    assert table[1]["cells"]["candidates"] == "4"
+    assert table[1]["cells"]["time"] == "2 Jul 2026, 00:30:00"
 
 
-def test_asking_why_something_is_not_here_leads_to_what_was_left_out_before_what_stands_in_the_context():
+def test_asking_why_something_is_missing_leads_to_what_was_left_out_before_what_stands_in_the_context():
     found = options(rows_of(a_context(budget=60, truncator="none")))
     assert searched(found, "office PLANTS") == "memories/d"
     assert searched(found, "memories") == next(n for n, row in found.items() if row.verdict == "dropped")
@@ -135,5 +171,5 @@ def test_the_journal_counts_duplicates_as_the_explanation_does(tmp_path):
         journal.flush()
         recorded = [row.duplicates for row in reversed(journal.traces())]
     assert recorded == [1, 1, 1]
-    explained = [next(f.value for f in figures(context) if f.label == "Duplicates") for context in contexts]
-    assert list(map(int, explained)) == recorded
+    explained = [sum(d.is_duplicate for d in final_decisions(context).values()) for context in contexts]
+    assert explained == recorded

@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from inspector.trying import Try, added, try_table, undone
-from inspector.tuning import PRESETS, as_json, as_python, changes, largest_budget, recorded, turned_by
-from langchain_context_engine import Budget, ContextEngine, diff, replay
-from tests.builders import ListSource
+from inspector.tuning import PRESETS, changes, largest_budget, recorded, turned_by
+from langchain_context_engine import Budget, diff, replay
 from tests.inspector.builders import a_context, a_shared_context
 
 
@@ -58,17 +55,6 @@ def test_every_preset_can_be_replayed(name):
     assert replay(context, **changes(context, knobs)).tokens <= knobs["budget"]
 
 
-def test_the_copied_python_makes_an_engine_with_these_settings():
-    changed = changes(a_shared_context(), {"w_relevance": 0.5, "share_code": 2.0, "threshold": 80, "k": 3})
-    code = as_python(changed)
-    space = {"engine": ContextEngine(sources=[ListSource([])]), "Budget": Budget, "question": "?"}
-    exec(code, space)
-    assert space["engine"].config.dedupe_threshold == 80
-    assert space["context"].request.k == 3
-    assert json.loads(as_json(changed))["budget"]["shares"] == {"notes": 3.0, "code": 2.0}
-    assert as_python({}) == "# nothing is changed"
-
-
 def test_a_change_that_admits_turns_the_knobs_to_itself():
     knobs = recorded(a_context())
     turned = turned_by(knobs, {"weights": {"relevance": 1.0, "keyword": 4.0}, "budget": 700})
@@ -91,5 +77,23 @@ def test_tries_are_kept_in_order_without_repeats_and_undone_to_the_first():
     second = Try({**knobs, "budget": 60}, {"budget": 60}, smaller, diff(context, smaller))
     tries = added(added(added((), first), second), second)
     assert [one.told for one in tries] == ["as recorded", "budget: 60"]
-    assert [row["try"] for row in try_table(tries)] == [1, 0]
+    assert [row["try"] for row in try_table(tries)] == ["1", "recorded"]
     assert undone(undone(tries)) == (first,)
+
+
+def test_tries_keep_their_numbers_and_the_recorded_one():
+    context = a_context()
+    knobs = recorded(context)
+    tries = added((), Try(knobs, {}, context, diff(context, context)))
+    for budget in range(100, 150):
+        tries = added(tries, Try(knobs, {"budget": budget}, context, diff(context, context)))
+    assert tries[0].told == "as recorded"
+    assert [one.number for one in tries[1:]] == list(range(22, 51))
+    again = added(undone(tries), Try(knobs, {"budget": 9}, context, diff(context, context)))
+    assert again[-1].number == 50
+
+
+def test_a_lifted_cap_turns_the_knobs_to_itself():
+    knobs = recorded(a_shared_context())
+    turned = turned_by(knobs, {"budget": Budget(tokens=160, reserve=20)})
+    assert (turned["share_notes"], turned["share_code"], turned["item_cap"]) == (0.0, 0.0, 100)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 import socket
+import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -20,6 +22,9 @@ SETTLED = """() => {
         && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
         && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
 }"""
+COUNT_CLICKS = """addEventListener('click', (event) => {
+    if (event.isTrusted) sessionStorage.clicks = +(sessionStorage.clicks || 0) + 1;
+}, true)"""
 PATIENCE = 60_000
 """Milliseconds that a step may take on a machine that is busy with other things."""
 
@@ -48,6 +53,26 @@ def wait_until_it_answers(url: str, process: Any, seconds: float = 100) -> None:
 
 
 @contextlib.contextmanager
+def running(command: Sequence[str], url: str, **settings: Any) -> Iterator[Any]:
+    """Start an inspector, wait until it answers, and end it: by its own process, and nothing answers after."""
+    process = subprocess.Popen(command, **{"stdout": subprocess.DEVNULL, **settings})
+    try:
+        wait_until_it_answers(url, process)
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(10)
+    until = time.monotonic() + 10
+    while answers(url) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not answers(url), "it ended without its server"
+
+
+@contextlib.contextmanager
 def a_browser() -> Iterator[Any]:
     """Start Debian's Chromium."""
     if CHROMIUM is None:
@@ -67,9 +92,10 @@ def visits(browser: Any, address: str) -> Iterator[Any]:
     contexts = []
 
     def open_page(path: str = "", *, expects_a_card: bool = False, **settings: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 1000}, **settings})
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **settings})
         contexts.append(context)
         page = context.new_page()
+        page.add_init_script(COUNT_CLICKS)
         page.set_default_timeout(PATIENCE)
         page.on(
             "console", lambda m: wrong.append(f"console: {m.text} {m.location}") if _is_error(m) else None
@@ -115,24 +141,45 @@ def settle(page: Any, *, expects_a_card: bool = False) -> None:
 def go_to(page: Any, name: str) -> None:
     """Go to another page by its name on top."""
     page.get_by_role("link", name=name, exact=True).first.click()
-    page.wait_for_url(f"**/{name.lower()}?**")
+    page.wait_for_url(lambda url: f"/{name.lower()}" in url)
     settle(page)
 
 
-def choose_row(page: Any, row: int) -> None:
-    """Choose a row of the first table by its box on the left."""
-    canvas = page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
-    page.mouse.click(canvas["x"] + 16, canvas["y"] + 35 + 35 * row + 17)
+def row(page: Any, name: str) -> Any:
+    """Return a row of a table by its id."""
+    return page.locator(f".ce-grid tr[data-id={json.dumps(name)}]")
+
+
+def choose_row(page: Any, number: int) -> None:
+    """Choose a row of the first table by a click in the middle of it."""
+    page.locator(".ce-grid").first.locator("tr[data-id]").nth(number).locator("td").nth(2).click()
 
 
 def table_of(page: Any) -> str:
-    """Return what the first table shows, as screen readers have it: it stands in its canvas."""
-    return str(page.locator("[data-testid=stDataFrame] canvas").first.text_content())
+    """Return what the first table shows."""
+    return str(page.locator(".ce-grid").first.inner_text())
 
 
-def metric(page: Any, number: int = 0) -> str:
-    """Return the value of a figure."""
-    return str(page.locator("[data-testid=stMetricValue]").nth(number).inner_text())
+def until(page: Any, is_so: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait for what is expected, looking again and again: not for the page to be quiet."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end, page.inner_text("body")
+        page.wait_for_timeout(50)
+
+
+def clicks(page: Any) -> int:
+    """Return how often a person clicked since the page was opened, over all its pages."""
+    return int(page.evaluate("() => +(sessionStorage.clicks || 0)"))
+
+
+def is_on_screen(page: Any, place: Any) -> bool:
+    """Return whether all of an element is in the window, without scrolling."""
+    box, size = place.bounding_box(), page.viewport_size
+    is_inside = box and box["x"] >= 0 and box["y"] >= 0
+    return bool(
+        is_inside and box["x"] + box["width"] <= size["width"] and box["y"] + box["height"] <= size["height"]
+    )
 
 
 def turn(page: Any, number: int, key: str, times: int) -> None:

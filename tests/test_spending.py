@@ -1,11 +1,20 @@
+"""Where the budget went: parts that add up to it, groups and their passages."""
+
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
 
-from inspector.budgets import FRAME, LEFT, RESERVED, budget_parts, group_table, shared_tokens
 from langchain_context_engine import Context
+from langchain_context_engine.answering.spending import (
+    FRAME,
+    LEFT,
+    RESERVED,
+    budget_parts,
+    groups_of,
+    shared_tokens,
+)
 from tests.inspector.builders import a_context, a_shared_context
 
 
@@ -35,14 +44,22 @@ def test_reserve_and_shares_are_told():
     parts = {part.name: part.tokens for part in budget_parts(context)}
     assert parts[RESERVED] == 20
     assert sum(parts.values()) == 160
-    shares = {row["group"]: row["share"] for row in group_table(context)}
+    shares = {group.name: group.share for group in groups_of(context)}
     assert shares == {"notes": 105, "code": 35}
 
 
 def test_groups_tell_what_they_offered_and_lost_for_room():
-    rows = {row["group"]: row for row in group_table(a_shared_context())}
-    assert rows["notes"]["candidates"] == 4
-    assert rows["code"]["passages"] + rows["code"]["no room"] <= 4
+    groups = {group.name: group for group in groups_of(a_shared_context())}
+    assert groups["notes"].candidates == 4
+    assert len(groups["code"].segments) + groups["code"].no_room <= 4
+
+
+def test_a_group_has_a_segment_a_passage_that_add_up_to_what_it_took():
+    context = a_shared_context()
+    groups = groups_of(context)
+    segments = {segment.key: segment.tokens for group in groups for segment in group.segments}
+    assert segments == {passage.key: passage.tokens for passage in context.passages}
+    assert all(group.tokens == sum(s.tokens for s in group.segments) for group in groups)
 
 
 def test_a_context_without_settings_is_all_left_over():

@@ -1,30 +1,27 @@
-"""Texts made comparable: duplicates side by side, what was cut, where tokens begin. Pure."""
+"""The final text taken apart: its passages, its duplicates, what was cut, where tokens begin. Pure."""
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Key, Passage, Verdict
 
 __all__ = [
     "Duplicate",
     "Group",
     "Piece",
-    "cut_lines",
+    "cut_pieces",
+    "cut_tokens",
     "duplicate_groups",
-    "mark_difference",
     "pieces",
     "token_view",
 ]
 
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
-_LONGEST_COMPARED = 6000
 _BOUNDARY = "│"
 
 
@@ -108,47 +105,32 @@ def duplicate_groups(context: Context) -> list[Group]:
     ]
 
 
-def mark_difference(first: str, second: str) -> tuple[str, str]:
-    """Return both texts with the words that the other lacks in ⟦brackets⟧.
+def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:
+    """Return the original in pieces, each with whether it stands in the text, to the character.
 
-    Example:
-        >>> mark_difference("due on 3 May", "due on 4 May")
-        ('due on ⟦3⟧ May', 'due on ⟦4⟧ May')
-    """
-    a, b = _WORDS.findall(first[:_LONGEST_COMPARED]), _WORDS.findall(second[:_LONGEST_COMPARED])
-    left, right = [], []
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
-        mine, other = "".join(a[i:j]), "".join(b[k:m])
-        left.append(mine if tag == "equal" else _bracketed(mine))
-        right.append(other if tag == "equal" else _bracketed(other))
-    return "".join(left), "".join(right)
-
-
-def _bracketed(text: str) -> str:
-    return f"⟦{text}⟧" if text else ""
-
-
-def cut_lines(passage: Passage) -> str:
-    """Return the original with every kept line marked `+` and every cut one `-`, as a difference reads.
-
-    A line is broken where the cut falls inside it, so that the boundary is seen to the character.
-    A rewritten passage has no pieces: all of the original is cut, and what was written is kept.
+    A rewritten passage has no pieces: none of the original stands there.
     """
     original = passage.ranked.candidate.text
     if not passage.is_truncated:
-        return _prefixed("+", original)
-    if not passage.spans:
-        return f"{_prefixed('-', original)}\n{_prefixed('+', passage.text)}"
+        return [(original, True)]
     pieces, at = [], 0
     for start, end in passage.spans:
-        pieces += [_prefixed("-", original[at:start]), _prefixed("+", original[start:end])]
+        pieces += [(original[at:start], False), (original[start:end], True)]
         at = end
-    pieces.append(_prefixed("-", original[at:]))
-    return "\n".join(piece for piece in pieces if piece)
+    pieces.append((original[at:], False))
+    return [piece for piece in pieces if piece[0]]
 
 
-def _prefixed(mark: str, text: str) -> str:
-    return "\n".join(f"{mark} {line}" for line in text.splitlines() if line.strip())
+def cut_tokens(context: Context, passage: Passage) -> tuple[int, int] | None:
+    """Return how many tokens of how many of the original a passage shows.
+
+    None where the tokenizer was given as a function, which a trace cannot hold.
+    """
+    try:
+        count = resolve_tokenizer(context.settings.get("tokenizer") or "auto")
+    except ConfigError:
+        return None
+    return count(passage.text), count(passage.ranked.candidate.text)
 
 
 def token_view(context: Context, longest: int = 20_000) -> str:

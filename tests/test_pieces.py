@@ -1,11 +1,20 @@
+"""The final text taken apart: passages, duplicates, cuts, tokens; and two texts beside each other."""
+
 from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.texts import cut_lines, duplicate_groups, mark_difference, pieces, token_view
 from langchain_context_engine import ConfigError, Context, Template
+from langchain_context_engine.answering.pieces import (
+    cut_pieces,
+    cut_tokens,
+    duplicate_groups,
+    pieces,
+    token_view,
+)
+from langchain_context_engine.text.differences import differences
 from tests.inspector.builders import a_context
 
 
@@ -42,26 +51,39 @@ def test_passages_that_share_a_line_are_told_apart_within_it():
     assert [piece.key for piece in pieces(context)] == [passage.key for passage in context.passages]
 
 
-@given(
-    st.text(max_size=60).filter(lambda s: not set(s) & set("⟦⟧")),
-    st.text(max_size=60).filter(lambda s: not set(s) & set("⟦⟧")),
-)
-@settings(deadline=None, max_examples=60)
-def test_marking_a_difference_changes_no_character_of_either_text(first, second):
-    marked = mark_difference(first, second)
-    assert tuple(text.replace("⟦", "").replace("⟧", "") for text in marked) == (first, second)
-    if first == second:
-        assert marked == (first, second)
-
-
-def test_cut_lines_hold_every_word_of_the_original_once():
+def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
     context = a_context(budget=150)
     passage = next(p for p in context.passages if p.is_truncated)
-    lines = cut_lines(passage).splitlines()
-    kept = " ".join(line[2:] for line in lines if line.startswith("+"))
-    both = " ".join(line[2:] for line in lines)
-    assert both.split() == passage.ranked.candidate.text.split()
+    found = cut_pieces(passage)
+    assert "".join(text for text, _ in found) == passage.ranked.candidate.text
+    kept = " ".join(text for text, is_kept in found if is_kept)
     assert kept.split() == passage.text.replace(" … ", " ").split()
+    original = passage.ranked.candidate.text
+    assert cut_tokens(context, passage) == (len(passage.text.encode()), len(original.encode()))
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+@settings(deadline=None, max_examples=60)
+def test_the_sides_of_what_differs_are_pieces_of_the_texts(first, second):
+    found, is_all = differences(first, second)
+    assert is_all
+    assert bool(found) == (first != second)
+    for one in found:
+        assert "".join(text for text, _ in one.left) in first
+        assert "".join(text for text, _ in one.right) in second
+
+
+def test_only_what_differs_is_told_with_its_context_and_how_much_was_left_out():
+    words = " ".join(f"word{i}" for i in range(60))
+    (one,), is_all = differences(f"{words} due on 3 May", f"{words} due on 4 May")
+    assert is_all
+    assert [text for text, differs in one.left if differs] == ["3"]
+    assert [text for text, differs in one.right if differs] == ["4"]
+    assert one.skipped > 300
+
+
+def test_texts_that_are_too_long_to_be_compared_whole_say_so():
+    assert not differences("a " * 5000, "a " * 5000)[1]
 
 
 def test_the_token_view_is_the_text_with_bars():

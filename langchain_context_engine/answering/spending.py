@@ -1,4 +1,4 @@
-"""Where the budget went: rows for the budget bars. Pure."""
+"""Where the budget went: by group, by passage, and what kept the rest free. Pure."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from inspector.tables import ROOM
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.values.budget import split_tokens
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.values.types import Candidate, Key, Reason
 
 __all__ = [
     "FRAME",
     "LEFT",
     "OVER",
     "RESERVED",
+    "ROOM",
+    "Group",
     "Part",
+    "Segment",
     "budget_parts",
     "group_of",
-    "group_table",
+    "groups_of",
     "shared_tokens",
 ]
+
+ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
+"""Reasons that are a lack of room."""
 
 FRAME, RESERVED, LEFT, OVER = "frame", "reserved", "left over", "over budget"
 
@@ -64,32 +69,60 @@ def shared_tokens(context: Context) -> int:
     return max(0, sum(passage.tokens for passage in context.passages) - context.tokens)
 
 
-def group_table(context: Context) -> list[dict[str, Any]]:
-    """Return one row for each group: what it offered, got, was promised, and lost for room."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """What one passage took of its group's tokens."""
+
+    key: Key
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What one group offered, got, was promised, and lost for room.
+
+    Attributes:
+        name: The source, or the kind where shares are by kind.
+        candidates: How many it offered.
+        tokens: What its passages took.
+        segments: Its passages, in text order.
+        share: Tokens promised to it, or None.
+        no_room: Its candidates that were left out for room.
+    """
+
+    name: str
+    candidates: int
+    tokens: int
+    segments: tuple[Segment, ...]
+    share: int | None
+    no_room: int
+
+
+def groups_of(context: Context) -> list[Group]:
+    """Return every group, those that took most first."""
     settings = context.settings
     groups = {c.key: group_of(c, settings) for c in context.candidates}
     offered = Counter(groups.values())
-    kept: Counter[str] = Counter()
-    tokens: Counter[str] = Counter()
+    segments: dict[str, list[Segment]] = {}
     for passage in context.passages:
         group = group_of(passage.ranked.candidate, settings)
-        kept[group] += 1
-        tokens[group] += passage.tokens
+        segments.setdefault(group, []).append(Segment(key=passage.key, tokens=passage.tokens))
     missed = Counter(
         groups.get(d.key, d.key[0]) for d in final_decisions(context).values() if d.reason in ROOM
     )
     shares = _shares(context)
-    return [
-        {
-            "group": group,
-            "candidates": offered[group],
-            "passages": kept[group],
-            "tokens": tokens[group],
-            "share": shares.get(group),
-            "no room": missed[group],
-        }
-        for group in sorted({*offered, *kept}, key=lambda name: (-tokens[name], name))
+    found = [
+        Group(
+            name=name,
+            candidates=offered[name],
+            tokens=sum(segment.tokens for segment in segments.get(name, ())),
+            segments=tuple(segments.get(name, ())),
+            share=shares.get(name),
+            no_room=missed[name],
+        )
+        for name in {*offered, *segments}
     ]
+    return sorted(found, key=lambda group: (-group.tokens, group.name))
 
 
 def _budget(context: Context) -> Mapping[str, Any]:

@@ -1,0 +1,20 @@
+// One press of the back key goes back one page: what changes within a page replaces its address.
+(() => {
+  if (window.contextInspectorAddress) return;
+  window.contextInspectorAddress = true;
+  const push = history.pushState.bind(history);
+  history.pushState = (state, title, address) => {
+    const isSamePage = new URL(address, location.href).pathname === location.pathname;
+    if (isSamePage) history.replaceState(state, title, address);
+    else push(state, title, address);
+  };
+  // U undoes wherever the focus is, on a slider or in a box for numbers too; where one writes words, it is a letter.
+  document.addEventListener('keydown', (event) => {
+    const writes = event.target.closest?.('textarea, [contenteditable=true], input:not([type=range], [type=number], [type=checkbox])');
+    if (event.key.toLowerCase() !== 'u' || event.ctrlKey || event.metaKey || event.altKey || writes) return;
+    const undo = document.querySelector('.st-key-undo button:not([disabled])');
+    if (!undo) return;
+    event.preventDefault();
+    undo.click();
+  });
+})();

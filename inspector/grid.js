@@ -1,0 +1,184 @@
+// A table whose rows have ids: what is clicked, ticked or graded is told by its id, never by its place.
+// Everything is put in by textContent: no text of a record is ever read as HTML.
+
+const make = (name, attributes = {}, ...children) => {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+};
+
+const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
+
+const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, share, title]) => {
+  const piece = make("span", { title: title ?? null });
+  piece.style.width = `${100 * share}%`;
+  if (colour) piece.style.background = colour;
+  return piece;
+}));
+
+const CELLS = {
+  text: (value) => (Array.isArray(value) ? marked(value) : [value ?? ""]),
+  number: (value) => [value ?? ""],
+  fate: (value, data) => {
+    const dot = make("span", { class: "ce-dot", "aria-hidden": "true" });
+    dot.style.background = data.palette?.[value] ?? "gray";
+    return value ? [dot, value] : [""];
+  },
+  bar: (value) => (value ? [bar(value)] : [""]),
+  share: (value) => (value ? [make("span", { class: "ce-share" }, bar([[null, value[0]]]), value[1])] : [""]),
+};
+
+const tick = (row, column, state) => {
+  const box = make("input", { type: "checkbox", "aria-label": `${column.label}: ${row.label ?? row.id}` });
+  box.checked = state.ticks.has(row.id);
+  box.addEventListener("click", (event) => event.stopPropagation());
+  box.addEventListener("change", () => {
+    if (box.checked) state.ticks.add(row.id); else state.ticks.delete(row.id);
+    state.send("ticked", [...state.ticks]);
+  });
+  return box;
+};
+
+const pick = (row, column, state) => {
+  const value = row.cells[column.name];
+  const field = make("select", { "aria-label": `${column.label}: ${row.label ?? row.id}` });
+  for (const option of column.options) field.append(make("option", { value: option }, option));
+  field.value = value ?? "";
+  field.addEventListener("click", (event) => event.stopPropagation());
+  field.addEventListener("change", () => state.send("picked", { id: row.id, value: field.value, at: Date.now() }));
+  return field;
+};
+
+const cell = (row, column, data, state) => {
+  const value = row.cells[column.name];
+  const kind = column.kind ?? "text";
+  const node = make("td", { class: kind === "number" ? "ce-number" : null });
+  if (kind === "tick") node.append(tick(row, column, state));
+  else if (kind === "pick") node.append(pick(row, column, state));
+  else node.append(...CELLS[kind](value, data));
+  const told = Array.isArray(value) && kind === "text" ? value.map(([text]) => text).join("") : value;
+  if (kind === "text" && told) node.title = told;
+  return node;
+};
+
+const head = (data, state) => make("thead", {}, make("tr", {}, ...data.columns.map((column) => {
+  const node = make("th", { scope: "col", title: column.help ?? null });
+  if (column.kind === "number") node.classList.add("ce-number");
+  if (!column.sorts) { node.append(column.label); return node; }
+  const isSorted = data.sort?.column === column.name;
+  const sign = isSorted ? (data.sort.ascending ? " ▲" : " ▼") : "";
+  if (isSorted) node.setAttribute("aria-sort", data.sort.ascending ? "ascending" : "descending");
+  const button = make("button", { type: "button" }, column.label + sign);
+  button.addEventListener("click", () => state.send("sorted", {
+    column: column.name, ascending: isSorted ? !data.sort.ascending : false, at: Date.now() }));
+  node.append(button);
+  return node;
+})));
+
+const body = (data, state) => make("tbody", {}, ...data.rows.map((row) => {
+  if (row.line) return make("tr", { class: "ce-line" }, make("td", { colspan: data.columns.length }, row.line));
+  const node = make("tr", { "data-id": row.id, "aria-selected": String(row.id === state.chosen) },
+    ...data.columns.map((column) => cell(row, column, data, state)));
+  node.addEventListener("click", () => state.choose(row.id));
+  return node;
+}));
+
+const isWriting = (target) =>
+  target.closest?.("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]") != null;
+
+const states = new WeakMap();
+
+const begin = (root) => {
+  const state = { ticks: new Set(), chosen: null, drawn: "", presses: [], send: () => {}, keep: () => {} };
+  const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
+  root.append(box);
+  state.box = box;
+  state.show = () => {
+    for (const row of box.querySelectorAll("tr[data-id]")) {
+      row.setAttribute("aria-selected", String(row.dataset.id === state.chosen));
+    }
+  };
+  state.reveal = () => {
+    const row = [...box.querySelectorAll("tr[data-id]")].find((one) => one.dataset.id === state.chosen);
+    if (!row) return;
+    const top = row.offsetTop - 28;
+    const bottom = row.offsetTop + row.offsetHeight;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
+  };
+  state.choose = (id) => {
+    state.chosen = id;
+    state.show();
+    state.reveal();
+    state.send("chosen", { id, at: Date.now() });
+  };
+  state.walk = (by) => {
+    const ids = state.data.rows.filter((row) => !row.line).map((row) => row.id);
+    if (!ids.length) return;
+    const at = ids.indexOf(state.chosen);
+    const next = at < 0 ? 0 : Math.max(0, Math.min(ids.length - 1, at + by));
+    if (ids[next] !== state.chosen) state.choose(ids[next]);
+  };
+  state.key = (event) => {
+    if (!box.isConnected || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const grade = state.data.grades?.includes(key) ? key : null;
+    if (grade !== null && state.chosen !== null) {
+      // The candidate that is on the screen now, whatever is on its way.
+      state.presses = [...state.presses, { id: state.chosen, grade, at: Date.now() * 1000 + state.presses.length }].slice(-40);
+      state.keep("graded", state.presses);
+    } else if (state.data.walks && (key === "j" || key === "k")) state.walk(key === "j" ? 1 : -1);
+    else if (event.target === box && (key === "ArrowDown" || key === "ArrowUp")) state.mark(key === "ArrowDown" ? 1 : -1);
+    else if (event.target === box && key === "Enter" && state.chosen !== null) state.choose(state.chosen);
+    else return;
+    event.preventDefault();
+  };
+  // Arrows move the mark; where rows open a page, Enter opens, else the mark is the choice.
+  state.mark = (by) => {
+    if (!state.data.opens) { state.walk(by); return; }
+    const ids = state.data.rows.filter((row) => !row.line).map((row) => row.id);
+    const at = ids.indexOf(state.chosen);
+    state.chosen = ids[at < 0 ? 0 : Math.max(0, Math.min(ids.length - 1, at + by))] ?? null;
+    state.show();
+    state.reveal();
+  };
+  document.addEventListener("keydown", state.key);
+  return state;
+};
+
+export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
+  let state = states.get(parentElement);
+  if (!state) { state = begin(parentElement); states.set(parentElement, state); }
+  state.send = setTriggerValue;
+  state.keep = setStateValue;
+  state.data = data;
+  const { chosen, ...rest } = data;
+  const drawn = JSON.stringify(rest);
+  if (chosen !== undefined && chosen !== null) state.chosen = chosen;
+  const top = state.box.getBoundingClientRect().top + window.scrollY;
+  state.box.style.maxHeight = `${data.height || Math.max(240, window.innerHeight - top - 20)}px`;
+  state.box.setAttribute("aria-label", data.label);
+  if (drawn !== state.drawn) {
+    state.drawn = drawn;
+    state.ticks = new Set(data.ticks ?? []);
+    const table = make("table");
+    const widths = make("colgroup");
+    for (const column of data.columns) {
+      const one = make("col");
+      if (column.width) one.style.width = `${column.width}px`;
+      widths.append(one);
+    }
+    table.append(widths, head(data, state), body(data, state));
+    const scrolled = state.box.scrollTop;
+    state.box.replaceChildren(table);
+    state.box.scrollTop = scrolled;
+  }
+  state.show();
+  state.reveal();
+  return () => {
+    document.removeEventListener("keydown", state.key);
+    states.delete(parentElement);
+    state.box.remove();
+  };
+}

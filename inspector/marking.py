@@ -1,0 +1,63 @@
+"""Texts as HTML with marks: what a question asks for, what differs, what was cut. Pure.
+
+Every text is escaped here, and nowhere else does a text of a record become HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from langchain_context_engine.text.differences import Difference
+from langchain_context_engine.text.highlights import match_spans
+
+__all__ = ["asked", "box", "cut", "pieces", "sides"]
+
+
+def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return a text in pieces, each with whether it is a word that the question asks for."""
+    found, at = [], 0
+    for start, stop in match_spans(text, terms):
+        found += [(text[at:start], False), (text[start:stop], True)]
+        at = stop
+    return [piece for piece in (*found, (text[at:], False)) if piece[0]]
+
+
+def asked(text: str, terms: Sequence[str]) -> str:
+    """Return a text as HTML, the question's words marked."""
+    return "".join(_marked(piece, "mark" if is_asked else "") for piece, is_asked in pieces(text, terms))
+
+
+def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
+    """Return an original as HTML: what stands in the text as it is, what does not struck out."""
+    return "".join(
+        f"<span>{asked(text, terms)}</span>" if is_kept else f"<del>{escape(text)}</del>"
+        for text, is_kept in parts
+    )
+
+
+def sides(found: Sequence[Difference]) -> tuple[str, str]:
+    """Return both sides of what differs as HTML, coloured and underlined; what is left out is told."""
+    left, right = [], []
+    for difference in found:
+        if difference.skipped:
+            told = f"<i>… {difference.skipped:,} equal characters …</i>"
+            left.append(told)
+            right.append(told)
+        left.append(_side(difference.left, "del"))
+        right.append(_side(difference.right, "ins"))
+    return "<br>".join(left), "<br>".join(right)
+
+
+def box(html: str, name: str = "", height: int | None = None) -> str:
+    """Return HTML of this module in a box that keeps lines and wraps them, and scrolls beyond a height."""
+    style = f' style="max-height:{height}px"' if height else ""
+    return f'<div class="ce-text {escape(name)}" tabindex="0"{style}>{html}</div>'
+
+
+def _side(parts: Sequence[tuple[str, bool]], mark: str) -> str:
+    return "".join(_marked(text, f"u class=ce-{mark}" if differs else "") for text, differs in parts)
+
+
+def _marked(text: str, mark: str) -> str:
+    return f"<{mark}>{escape(text)}</{mark.partition(' ')[0]}>" if mark else escape(text)

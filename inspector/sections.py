@@ -1,0 +1,147 @@
+"""The other sections of the Explain page: the budget, duplicates, the final text, exports."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from inspector import cards, controls, explaining, exports, marking, state
+from inspector.palette import fate_of
+from inspector.spending_bar import budget_bar, group_bars
+from inspector.state import Opened
+from inspector.tables import label_of, near_misses, option_of, places
+from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.funnel import funnel
+from langchain_context_engine.answering.pieces import Piece, duplicate_groups, pieces, token_view
+from langchain_context_engine.answering.spending import shared_tokens
+from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.values.types import Verdict
+
+__all__ = ["budget", "duplicates", "export", "funnel_told", "text"]
+
+VIEWS = ("By passage", "As given", "Token by token")
+"""How the final text can be drawn."""
+
+_MOST_PAIRS = 30
+_LONGEST_TOKENS = 20_000
+
+
+def budget(opened: Opened, rows: list[Row]) -> None:
+    """Draw where the budget went."""
+    context = opened.context
+    st.html(budget_bar(context))
+    st.caption("Frame is what the template adds around the passages; left over is room that nothing fitted.")
+    if shared := shared_tokens(context):
+        st.caption(f"Joined, the passages take {shared} tokens less than counted one by one, as here.")
+    st.html(group_bars(context))
+    st.caption(funnel_told(opened))
+    where = places(context.candidates)
+    misses = near_misses(rows)
+    if misses:
+        st.subheader("Nearest to getting in")
+    for row in misses:
+        st.text(f"{label_of(row, where.get(row.key, ''))} — {row.sentence}")
+
+
+def funnel_told(opened: Opened) -> str:
+    """Return the way from collected to packed in one line."""
+    steps = []
+    for step in funnel(opened.context):
+        fell = ", ".join(
+            f"{count} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
+            for reason, count in step.fell.items()
+        )
+        steps.append(f"{step.count} {step.stage}" + (f" (− {fell})" if fell else ""))
+    return " → ".join(steps)
+
+
+def duplicates(opened: Opened) -> None:
+    """Draw each survivor with the texts it stands for, side by side."""
+    groups = duplicate_groups(opened.context)
+    threshold = opened.context.settings.get("dedupe_threshold")
+    alike = "only equal texts are" if threshold is None else f"texts at least {threshold:g} % alike are"
+    st.caption(f"Of repeated texts the best ranked stays; {alike} one. Only what differs is shown.")
+    if not groups:
+        st.text("No candidate repeats another.")
+    pairs = [(group, duplicate) for group in groups for duplicate in group.duplicates]
+    for group, duplicate in pairs[:_MOST_PAIRS]:
+        how = f"{duplicate.similarity:.0f} % alike" if duplicate.similarity is not None else duplicate.rule
+        fate = "in the context" if group.is_kept else "ranked better, but left out too"
+        st.caption(f"{fate}{f' · {how}' if how else ''}")
+        explaining.pair(opened.context, group.key, duplicate.key)
+    if len(pairs) > _MOST_PAIRS:
+        st.caption(
+            f"{_MOST_PAIRS} of {len(pairs)} pairs; the others: choose a duplicate among the candidates."
+        )
+
+
+def text(opened: Opened) -> None:
+    """Draw the final text: its passages beside what leads to their candidates, as one, or token by token."""
+    context = opened.context
+    shown = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key="textview")
+    if shown == VIEWS[0] and context.text:
+        for number, piece in enumerate(pieces(context)):
+            passage(number, piece, query_terms(context.request.query))
+        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
+    elif shown == VIEWS[2]:
+        with cards.guard("The text is shown as given instead."):
+            st.code(token_view(context, _LONGEST_TOKENS), language=None, wrap_lines=True)
+            st.caption(f"{context.tokens:,} tokens; a bar stands at each beginning.")
+            if len(context.text) > _LONGEST_TOKENS:
+                st.caption(f"The first {_LONGEST_TOKENS:,} of {len(context.text):,} characters.")
+    else:
+        st.code(context.text or "(empty)", language=None, wrap_lines=True)
+        st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+
+
+def passage(number: int, piece: Piece, terms: list[str]) -> None:
+    """Draw a piece of the text, beside the button that leads to where it comes from."""
+    if not piece.text.strip():
+        return
+    left, right = st.columns([1, 11])
+    if piece.key is not None:
+        left.button(
+            controls.plain(piece.citation or "source"),
+            key=f"cite-{number}-{option_of(piece.key)}",
+            on_click=look_at,
+            args=(option_of(piece.key),),
+            help=controls.plain(option_of(piece.key)),
+            width="stretch",
+        )
+    right.html(marking.box(marking.asked(piece.text.strip("\n"), terms)))
+
+
+def look_at(name: str) -> None:
+    """Go to a candidate's explanation."""
+    st.session_state["candidate"] = name
+    st.session_state["section"] = "Candidates"
+
+
+def export(opened: Opened, rows: list[Row]) -> None:
+    """Draw what can be taken away."""
+    context = opened.context
+    table = exports.rows_for_export(rows, places(context.candidates))
+    st.text("The whole trace, its table, or an account to paste into an issue.")
+    with st.container(horizontal=True):
+        st.download_button("Candidates as CSV", lambda: exports.as_csv(table), "candidates.csv", "text/csv")
+        st.download_button(
+            "Trace as JSON",
+            lambda: json.dumps(context.to_dict(), ensure_ascii=False).encode(),
+            "trace.json",
+            "application/json",
+        )
+        st.download_button(
+            "Account as Markdown",
+            lambda: exports.as_markdown(context, rows, places(context.candidates)).encode(),
+            "context.md",
+            "text/markdown",
+        )
+        st.download_button("Text alone", context.text.encode, "context.txt", "text/plain")
+    st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
+    st.download_button(
+        "Redacted bundle",
+        lambda: exports.redacted_bundle(context, state.rows_of(opened)),
+        "redacted.json",
+        "application/json",
+    )

@@ -1,0 +1,148 @@
+"""Sets: named questions that settings are tried on together, one line of figures a try."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from inspector import cards, grading, grid, judged, opening, state, wording
+from inspector.tables import one_line
+from langchain_context_engine import ConfigError, Context
+from langchain_context_engine.evaluation.sets import SetFigures, Tried, figures_of, try_settings
+from langchain_context_engine.values.types import Key
+
+LONGEST_NAME = 80
+COLUMNS: list[grid.Column] = [
+    {"name": "try", "label": "Try"},
+    {"name": "recall", "label": "Recall", "kind": "number", "width": 70},
+    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 70},
+    {"name": "ms", "label": "ms", "kind": "number", "width": 56},
+    {"name": "shared", "label": "Shared", "kind": "number", "width": 70},
+    {"name": "gained", "label": "Gained", "kind": "number", "width": 70},
+    {"name": "lost", "label": "Lost", "kind": "number", "width": 60},
+]
+
+
+def show() -> None:
+    """Draw the page."""
+    cards.heading("Sets")
+    path = state.settings().journal
+    if path is None or not path.exists():
+        st.text("Named sets of questions are kept in a journal: start with --journal FILE.")
+        return
+    new_set()
+    with opening.journal_of(state.settings()) as journal:
+        sets = journal.sets() if journal is not None else {}
+    if not sets:
+        st.text(
+            "No set is named yet. Tick questions on the Traces page, or take all judged ones, and name them."
+        )
+        return
+    names = list(sets)
+    state.seed("set", names[0], names.__contains__)
+    if st.session_state["set"] not in sets:
+        st.session_state["set"] = names[0]
+    name = st.selectbox("Set", names, key="set", label_visibility="collapsed")
+    state.publish("set", name, names[0])
+    figures(name, dict(sets[name]))
+
+
+def new_set() -> None:
+    """Draw the way to name a set: of what is ticked on the Traces page, or of all judged questions."""
+    ticked: list[str] = st.session_state.get("ticked", [])
+
+    def keep(traces: dict[str, str]) -> None:
+        with cards.kept_guard("Give the set a name, and check that the journal can be written."):
+            if not traces:
+                raise ConfigError("there is no question to put into the set")
+            with opening.journal_of(state.settings(), read_only=False) as journal:
+                if journal is not None:
+                    name = (st.session_state["set-name"] or "").strip()
+                    journal.keep_set(name, traces)
+                    st.session_state["set"] = name
+
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input("Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320)
+        st.button(
+            f"Keep the {len(ticked)} ticked", key="keep-ticked", disabled=not ticked,
+            on_click=lambda: keep({state.open_named(trace).request.query: trace for trace in ticked}),
+        )  # fmt: skip
+        st.button(
+            "Keep all judged questions", key="keep-judged",
+            on_click=lambda: keep(
+                {query: opened.name for query, opened in judged.traces_of(list(grading.all_grades())).items()}
+            ),
+        )  # fmt: skip
+
+
+def figures(name: str, questions: dict[str, str]) -> None:
+    """Draw one line a try over the whole set, and what became of each question under the chosen one."""
+    contexts, gone = opened_of(questions)
+    st.caption(
+        f"{len(contexts)} questions. Turn knobs on the Tune page: each of its tries is a line here."
+        + (f" {gone} have no trace any more." if gone else "")
+    )
+    if not contexts:
+        return
+    grades = grading.all_grades()
+    tries = [one for some in st.session_state.get("tries", {}).values() for one in some[1:]]
+    before = tried(name, contexts, {}, grades)
+    settings = {"recorded": {}, **{f"try {one.number}: {one.told}": dict(one.changed) for one in tries}}
+    results: dict[str, tuple[list[Tried], SetFigures]] = {}
+    with st.spinner("Replaying the set…"):
+        for label, changed in settings.items():
+            after = tried(name, contexts, changed, grades)
+            results[label] = after, figures_of(before, after)
+    chosen = st.session_state.get("set-try")
+    if chosen not in results:
+        chosen = list(results)[-1]
+    grid.draw(
+        "set-figures", COLUMNS, [_row(label, found) for label, (_, found) in results.items()],
+        label="One line of figures a try.", height=300, chosen=chosen,
+        on_choose=lambda label: st.session_state.update({"set-try": label}),
+    )  # fmt: skip
+    after, found = results[chosen]
+    for label, queries in (("Gained", found.gained), ("Lost", found.lost)):
+        st.subheader(f"{label}: {len(queries)}")
+        for query in queries:
+            st.text(one_line(query, 140))
+    if not any(grades.get(query) for query in questions):
+        st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
+
+
+def opened_of(questions: dict[str, str]) -> tuple[list[Context], int]:
+    """Return the traces of a set, and how many of it are gone."""
+    found, gone = [], 0
+    for trace in questions.values():
+        try:
+            found.append(state.open_named(trace))
+        except ConfigError:
+            gone += 1
+    return found, gone
+
+
+def tried(
+    name: str, contexts: list[Context], changed: dict[str, object], grades: dict[str, dict[Key, int]]
+) -> list[Tried]:
+    """Return what some settings give of a set, worked out once in a session."""
+    key = ("set", name, repr(sorted(changed.items())), repr(sorted(grades.items())), len(contexts))
+    return state.remember(key, lambda: try_settings(contexts, grades, changed))
+
+
+def _row(label: str, found: SetFigures) -> grid.GridRow:
+    return {
+        "id": label,
+        "cells": {
+            "try": label,
+            "recall": wording.share(found.recall),
+            "ndcg": wording.ratio(found.ndcg),
+            "tokens": wording.number(found.tokens),
+            "ms": wording.number(found.milliseconds),
+            "shared": wording.share(found.shared),
+            "gained": str(len(found.gained)),
+            "lost": str(len(found.lost)),
+        },
+    }
+
+
+show()

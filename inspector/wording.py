@@ -1,0 +1,104 @@
+"""How the inspector says numbers, times and names: one format for each. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+__all__ = ["day", "number", "ratio", "share", "signed", "time", "unique_labels", "zone_of"]
+
+UNKNOWN = "–"
+
+
+def number(value: float | None) -> str:
+    """Return a count in words.
+
+    Example:
+        >>> number(1234), number(None)
+        ('1,234', '–')
+    """
+    return UNKNOWN if value is None or math.isnan(value) else f"{value:,.0f}"
+
+
+def share(value: float | None) -> str:
+    """Return a share of 1 in words.
+
+    Example:
+        >>> share(0.256), share(float("nan"))
+        ('26 %', '–')
+    """
+    return UNKNOWN if value is None or math.isnan(value) else f"{100 * value:.0f} %"
+
+
+def ratio(value: float | None) -> str:
+    """Return a score or a figure between 0 and 1 with three decimals.
+
+    Example:
+        >>> ratio(0.5), ratio(None)
+        ('0.500', '–')
+    """
+    return UNKNOWN if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def signed(value: float) -> str:
+    """Return a change with its sign, "" for none.
+
+    Example:
+        >>> signed(12), signed(-3), signed(0)
+        ('+12', '−3', '')
+    """
+    if not value or math.isnan(value):
+        return ""
+    told = f"{abs(value):,.0f}" if float(value).is_integer() else f"{abs(value):.3f}"
+    return f"{'+' if value > 0 else '−'}{told}"
+
+
+def zone_of(name: str | None) -> tzinfo:
+    """Return the viewer's time zone, or UTC where the browser's is not known here."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def time(instant: datetime, zone: tzinfo = UTC) -> str:
+    """Return an instant to the second, with its year, where the viewer is.
+
+    Example:
+        >>> time(datetime(2026, 3, 1, 9, 5, 7, tzinfo=UTC))
+        '1 Mar 2026, 09:05:07'
+    """
+    local = instant.astimezone(zone)
+    return f"{local.day} {local:%b %Y, %H:%M:%S}"
+
+
+def day(instant: datetime, zone: tzinfo = UTC) -> str:
+    """Return the day of an instant, with its year."""
+    local = instant.astimezone(zone)
+    return f"{local.day} {local:%b %Y}"
+
+
+def unique_labels(told: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return a label for each id, no two alike.
+
+    Args:
+        told: Id → what can be said of it, the most telling first. Where two labels are alike, the next thing
+            is said too; where all is alike, the id.
+
+    Example:
+        >>> unique_labels({"a1": ("why?", "k 3"), "b2": ("why?", "k 4"), "c3": ("who?", "k 4")})
+        {'a1': 'why? · k 3', 'b2': 'why? · k 4', 'c3': 'who?'}
+    """
+    labels = {name: parts[0] if parts else name for name, parts in told.items()}
+    longest = max((len(parts) for parts in told.values()), default=0)
+    for depth in range(1, longest + 1):
+        counts = Counter(labels.values())
+        for name, parts in told.items():
+            if counts[labels[name]] > 1:
+                more = parts[depth] if depth < len(parts) else name
+                labels[name] = f"{labels[name]} · {more}"
+    counts = Counter(labels.values())
+    return {name: f"{label} · {name}" if counts[label] > 1 else label for name, label in labels.items()}

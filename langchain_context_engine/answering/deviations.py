@@ -1,0 +1,85 @@
+"""What is not default in a question and in the settings that answered it, and what narrowed it. Pure."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from langchain_context_engine.answering.config import EngineConfig
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.settings import describe
+
+__all__ = ["deviations", "narrowing"]
+
+_TOLD_ELSEWHERE = frozenset({"query", "vector", "now", "budget", "limit", "history"})
+_NARROWING = (
+    "scope", "where", "kinds", "sources", "since", "until", "min_confidence", "conversation_id", "excluded",
+    "limit", "offset", "k",
+)  # fmt: skip
+
+
+def deviations(context: Context) -> dict[str, str]:
+    """Return what a question and its settings have that is not default: name → value in words.
+
+    The question's own fields come first, then the engine's settings; a budget's shares, reserve and caps are
+    told one by one.
+
+    Example:
+        >>> deviations(Context(request=ContextRequest(query="why?", k=3)))
+        {'k': '3'}
+    """
+    own = ContextRequest()
+    asked = {
+        field.name: getattr(context.request, field.name)
+        for field in fields(ContextRequest)
+        if field.name not in _TOLD_ELSEWHERE
+        and getattr(context.request, field.name) != getattr(own, field.name)
+    }
+    found = {name: _told(value) for name, value in asked.items()}
+    usual = _defaults()
+    for name, value in context.settings.items():
+        before = usual.get(name)
+        if name == "budget" and isinstance(value, Mapping) and isinstance(before, Mapping):
+            changed = {part: v for part, v in value.items() if part != "tokens" and v != before.get(part)}
+            found |= {part: _told(v) for part, v in changed.items()}
+        elif name not in {"budget", "limit"} and value != before:
+            found.setdefault(name, _told(value))
+    return found
+
+
+def narrowing(context: Context) -> dict[str, str]:
+    """Return what kept records from being candidates, or candidates from the text: name → value in words.
+
+    Example:
+        >>> narrowing(Context(request=ContextRequest(scope={"user": "ann"}), settings={"min_score": 0.5}))
+        {'scope': 'user ann', 'min_score': '0.5'}
+    """
+    own = ContextRequest()
+    asked = {
+        name: _told(value)
+        for name in _NARROWING
+        if (value := getattr(context.request, name)) is not None and value != getattr(own, name)
+    }
+    thresholds = {name: context.settings.get(name) for name in ("min_score",)}
+    return asked | {name: _told(value) for name, value in thresholds.items() if value is not None}
+
+
+@functools.cache
+def _defaults() -> Mapping[str, Any]:
+    return EngineConfig(tokenizer="estimate").described() | {"tokenizer": "auto"}
+
+
+def _told(value: Any) -> str:
+    if hasattr(value, "strftime"):
+        return f"{value:%d %b %Y %H:%M %Z}"
+    described = describe(value) if not isinstance(value, str) else value
+    if isinstance(described, Mapping):
+        return ", ".join(f"{name} {_told(item)}" for name, item in described.items()) or "none"
+    if isinstance(described, list):
+        return ", ".join(map(_told, described)) or "nothing"
+    if isinstance(described, float):
+        return f"{described:g}"
+    return str(described)

@@ -1,0 +1,39 @@
+"""Contexts of questions that nobody was asked, and of those that nobody could answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.verdicts import Status
+
+__all__ = ["all_failed", "finds_nothing", "nothing_asked"]
+
+
+def finds_nothing(request: ContextRequest) -> bool:
+    """Return whether a request asks for nothing, so that nobody need be asked."""
+    return request.k == 0 or request.limit == 0 or request.kinds == () or request.sources == ()
+
+
+def nothing_asked(request: ContextRequest) -> Context:
+    """Return the context of a request that asks for nothing."""
+    return Context(
+        budget=request.budget or 0, request=request, status=Status.EMPTY, is_truncated=request.budget == 0
+    )
+
+
+def all_failed(
+    request: ContextRequest, error: BaseException, milliseconds: float, settings: Mapping[str, Any]
+) -> Context:
+    """Return what the journal keeps of a question that every source failed to answer."""
+    return Context(
+        budget=request.budget or 0,
+        request=request,
+        status=Status.FAILED,
+        warnings=(safe_message(error),),
+        timings={"collect": milliseconds},
+        settings=settings,
+    )

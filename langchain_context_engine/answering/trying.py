@@ -1,0 +1,72 @@
+"""What is tried where one asks what it would take: budgets as round numbers, signals that could matter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from langchain_context_engine.answering.assemble import Parts
+from langchain_context_engine.answering.context import Context
+from langchain_context_engine.stages.rank import rank
+from langchain_context_engine.values.types import Key
+
+__all__ = ["budgets_tried", "round_down", "signals_that_differ"]
+
+_DIFFERS = 1e-9
+_ROUND = (1, 2, 5, 10, 20, 25, 50)
+
+
+def budgets_tried(budget: int, most: int) -> Iterator[int]:
+    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers.
+
+    Example:
+        >>> from itertools import islice
+        >>> list(islice(budgets_tried(2000, 9999), 4))
+        [2050, 2100, 2200, 2300]
+    """
+    tokens = budget
+    while tokens < most:
+        step = round_down(tokens / 20)
+        tokens = (tokens // step + 1) * step
+        yield min(tokens, most)
+
+
+def round_down(number: float) -> int:
+    """Return the largest round number that is not above a number; 1 at least.
+
+    Example:
+        >>> round_down(0.3), round_down(47), round_down(730)
+        (1, 25, 500)
+    """
+    scale = 1 if number < _ROUND[-1] else 10 ** math.floor(math.log10(number / 10))
+    return max((one * scale for one in _ROUND if one * scale <= number), default=1)
+
+
+def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, float]]:
+    """Return the signals in which some candidates differ, with the value of each candidate.
+
+    A weight on another changes no order. Of several signals that put the candidates into one order
+    (recency by several curves), the one that is weighed stands for all, else the first.
+
+    Args:
+        context: The trace.
+        parts: Its settings, resolved.
+    """
+    weighed = parts.weights or {"relevance": 1.0}
+    names = list(dict.fromkeys((*weighed, *parts.signals)))
+    ranking = rank(
+        context.candidates,
+        context.request,
+        signals=parts.signals,
+        weights=dict.fromkeys(names, 1 / len(names)),
+        fusion=parts.fusion,
+    )
+    found: dict[str, dict[Key, float]] = {}
+    orders = set()
+    for signal in names:
+        values = {item.key: item.signals[signal] for item in ranking.items}
+        order_of = tuple(sorted(values, key=lambda key: (-values[key], key)))
+        if values and max(values.values()) - min(values.values()) > _DIFFERS and order_of not in orders:
+            orders.add(order_of)
+            found[signal] = values
+    return found

@@ -1,0 +1,351 @@
+"""The twelve tasks of a person, each at most three clicks, and what of it is on the screen without scrolling."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import chromadb
+import pytest
+
+from inspector.opening import Settings, open_trace
+from inspector.tables import option_of
+from langchain_context_engine import Journal, LocalEmbeddings
+from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.values.types import Reason
+from tests.inspector.builders import a_context
+from tests.inspector.walking import (
+    a_browser,
+    a_free_port,
+    clicks,
+    go_to,
+    is_on_screen,
+    row,
+    running,
+    settle,
+    table_of,
+    until,
+    visits,
+)
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+MOST_CLICKS, MANY = 3, 5000
+SIZES = [{"width": 1280, "height": 800}, {"width": 1920, "height": 1080}]
+DUPLICATES, WEIGHTED = open_trace("sample-duplicates", Settings()), open_trace("sample-weighted", Settings())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tasks")
+    with Journal(folder / "j.db") as journal:
+        journal.record(a_context(query="copied"))
+    with sqlite3.connect(folder / "j.db") as connection:
+        named = [found[1] for found in connection.execute("PRAGMA table_info(traces)")]
+        columns = [name for name in named if name not in {"number", "id", "query", "search"}]
+        connection.execute(
+            f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) "
+            f"INSERT INTO traces (id, query, search, {', '.join(columns)}) SELECT 'copy' || i, "
+            f"'question ' || i || ' on ropes', 'question ' || i || ' on ropes', {', '.join(columns)} "
+            "FROM traces, n"
+        )
+    with Journal(folder / "j.db") as journal:
+        for context in (DUPLICATES, WEIGHTED):
+            journal.record(context)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(folder):
+    port = a_free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = inspect_command(app_path(), port=port, opens_browser=False)
+    with running(command, url, env=inspect_environment(folder / "j.db")):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with a_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(browser, address):
+    with visits(browser, address) as visit:
+        yield visit
+
+
+def id_of(folder, query):
+    with Journal(folder / "j.db", read_only=True) as journal:
+        return journal.traces(1, query=query)[0].id
+
+
+def with_reason(context, reason):
+    return option_of(next(d.key for d in final_decisions(context).values() if d.reason is reason))
+
+
+def assert_on_every_screen(page, *places):
+    """Check that elements are in the window without scrolling, at each size that people have."""
+    found = list(places)
+    for size in SIZES:
+        page.set_viewport_size(size)
+        page.wait_for_timeout(150)
+        assert [is_on_screen(page, place) for place in found] == [True] * len(found), size
+
+
+def open_question(page, folder, context):
+    """Open a recorded question by a click on its row."""
+    row(page, id_of(folder, context.request.query)).locator("td").nth(2).click()
+    page.wait_for_url("**/explain?**")
+    page.locator(".ce-grid").first.wait_for()
+    settle(page)
+
+
+def test_task_1_why_a_record_is_missing_and_what_would_admit_it(visit, folder):
+    page = visit()
+    open_question(page, folder, DUPLICATES)
+    assert page.locator(".ce-grid").first.bounding_box()["y"] < 260
+    page.get_by_label("Why is X missing?").click()
+    page.keyboard.type("void")
+    page.locator(".ce-change").first.wait_for()
+    settle(page)
+    assert "no room" in page.inner_text(".ce-fate")
+    places = (page.locator(name).first for name in (".ce-fate", ".ce-where", ".ce-reason", ".ce-change"))
+    assert_on_every_screen(page, *places)
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_2_a_duplicate_beside_what_it_repeats(visit, folder):
+    page = visit()
+    open_question(page, folder, DUPLICATES)
+    row(page, with_reason(DUPLICATES, Reason.DUPLICATE)).locator("td").nth(5).click()
+    page.locator(".ce-pair u").first.wait_for()
+    settle(page)
+    assert_on_every_screen(page, page.locator(".ce-pair"), page.locator(".ce-reason"))
+    assert {mark.inner_text() for mark in page.locator(".ce-pair u").all()} >= {"the", "each"}
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_3_where_the_budget_went(visit, folder):
+    page = visit()
+    open_question(page, folder, WEIGHTED)
+    page.get_by_role("button", name="Budget", exact=True).or_(
+        page.get_by_role("radio", name="Budget")
+    ).first.click()
+    page.locator(".ce-groups").wait_for()
+    assert page.locator(".ce-spend").first.bounding_box()["height"] == pytest.approx(24, abs=1)
+    assert_on_every_screen(page, page.locator(".ce-groups"))
+    assert "reserved 60" in page.inner_text(".ce-keys")
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_4_what_was_cut(visit, folder):
+    page = visit()
+    open_question(page, folder, WEIGHTED)
+    row(page, with_reason(WEIGHTED, Reason.EXTRACTED)).locator("td").nth(5).click()
+    told = page.get_by_text("109 of 174 tokens stand in the text")
+    told.wait_for()
+    assert_on_every_screen(page, told, page.locator(".ce-text").first)
+    assert page.locator(".ce-text del").count() > 0
+    assert clicks(page) <= MOST_CLICKS
+
+
+@pytest.mark.parametrize("size", [SIZES[0], {"width": 390, "height": 844}])
+def test_task_5_a_slider_and_what_it_gives_are_on_one_screen(visit, folder, size):
+    page = visit(f"tune?trace={id_of(folder, WEIGHTED.request.query)}", viewport=size)
+    slider = page.locator("[data-testid=stSlider]").first
+    page.locator("[data-testid=stSlider] input[type=range]").first.focus()
+    for weight in ("0.49", "0.48"):
+        page.keyboard.press("ArrowLeft")
+        until(page, lambda turned=weight: f"w_relevance={turned}&" in f"{page.url}&")
+    figures = page.locator(".ce-figures")
+    settle(page)
+    slider.scroll_into_view_if_needed()
+    assert is_on_screen(page, slider)
+    assert is_on_screen(page, figures)
+    turned = page.url
+    page.keyboard.press("u")
+    until(page, lambda: page.url != turned)
+    assert clicks(page) == 0
+
+
+def test_task_6_two_answers_are_compared(visit, folder):
+    page = visit()
+    names = [id_of(folder, context.request.query) for context in (DUPLICATES, WEIGHTED)]
+    for name in names:
+        row(page, name).get_by_role("checkbox").click()
+    page.get_by_role("button", name="Compare the 2 ticked").click()
+    page.get_by_text("Only those treated differently").wait_for()
+    settle(page)
+    table = page.locator(".ce-grid").nth(1)
+    heads = table.locator("th").all_inner_texts()
+    assert heads[2:] == ["A fate", "A #", "A score", "B fate", "B #", "B score"]
+    assert_on_every_screen(page, table.locator("tbody tr").first)
+    assert all(name in page.url for name in names)
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_7_a_candidate_is_judged_by_a_key_and_tuned_by_it(visit, folder):
+    page = visit(f"judge?trace={id_of(folder, DUPLICATES.request.query)}")
+    page.keyboard.press("3")
+    page.get_by_text("Judged: 1 of").wait_for()
+    go_to(page, "Tune")
+    until(page, lambda: "nDCG@10" in page.inner_text(".ce-figures"))
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_two_keys_typed_at_once_grade_what_was_on_the_screen_each_once(visit, folder):
+    """A key typed 80 ms after another graded the candidate that came next, or none."""
+    query = WEIGHTED.request.query
+    page = visit(f"judge?trace={id_of(folder, query)}")
+    first, second, third = (one.get_attribute("data-id") for one in page.locator("tr[data-id]").all()[:3])
+    page.keyboard.press("2")
+    page.wait_for_timeout(80)
+    on_screen = page.locator("tr[aria-selected=true]").get_attribute("data-id")
+    page.keyboard.press("3")
+    until(page, lambda: _grades(folder, query).get(on_screen) == 3)
+    expected = {first: 3} if on_screen == first else {first: 2, on_screen: 3}
+    assert _grades(folder, query) == expected
+    chosen = second if on_screen == first else third
+    until(page, lambda: page.locator("tr[aria-selected=true]").get_attribute("data-id") == chosen)
+
+
+def _grades(folder, query):
+    with Journal(folder / "j.db", read_only=True) as journal:
+        return {option_of(j.key): j.grade for j in journal.judgments(query)}
+
+
+def test_task_8_one_question_of_five_thousand_is_found(visit):
+    page = visit("?page=40")
+    page.get_by_label("Search").click()
+    page.keyboard.type("ropes 4321")
+    until(page, lambda: "question 4321 on ropes" in table_of(page) and "1 of 5," in page.inner_text("body"))
+    assert is_on_screen(page, row(page, "copy4321"))
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_9_a_new_question_is_asked(visit, tmp_path):
+    embeddings = LocalEmbeddings()
+    client = chromadb.PersistentClient(path=str(tmp_path / "chroma"))
+    notes = client.create_collection("notes", embedding_function=None)
+    texts = ["Invoices go out on the first.", "Plants are watered on Friday."]
+    notes.add(ids=["1", "2"], documents=texts, embeddings=embeddings.embed_documents(texts))
+    page = visit()
+    go_to(page, "Collections")
+    page.get_by_label("Server or folder").click()
+    page.keyboard.type(str(tmp_path))
+    page.keyboard.press("Enter")
+    page.get_by_label("Question", exact=True).click()
+    page.keyboard.type("When do invoices go out?")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/explain?**")
+    page.locator(".ce-grid").first.wait_for()
+    assert "Invoices go out on the first." in table_of(page)
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_10_an_address_shows_another_person_the_same(visit, folder):
+    page = visit(f"explain?trace={id_of(folder, WEIGHTED.request.query)}")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.wait_for_url("**candidate=**")
+    until(page, lambda: "rank 3" in page.inner_text(".ce-fate"))
+    other = visit(page.url.split("/", 3)[3])
+    until(other, lambda: other.inner_text(".ce-fate") == page.inner_text(".ce-fate"))
+    assert clicks(page) == 0
+
+
+def test_task_11_an_account_is_taken_away(visit, folder):
+    page = visit()
+    open_question(page, folder, WEIGHTED)
+    page.get_by_role("button", name="Export").or_(page.get_by_role("radio", name="Export")).first.click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Account as Markdown").click()
+    assert download.value.suggested_filename == "context.md"
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_task_12_a_running_application_is_watched_and_a_click_opens_the_row_that_was_drawn(visit, folder):
+    page = visit("?q=watched")
+    with Journal(folder / "j.db") as journal:
+        first = journal.record(a_context(query="watched first"))
+    page.get_by_text("Live tail").click()
+    row(page, first).wait_for()
+    place = row(page, first).bounding_box()
+    with Journal(folder / "j.db") as journal:
+        journal.record(a_context(query="watched second"))
+    # Where the first stands on the screen, whether or not the second came above it meanwhile.
+    page.mouse.click(place["x"] + 300, place["y"] + 8)
+    page.wait_for_url("**/explain?**")
+    until(page, lambda: page.inner_text("h1") in {"watched first", "watched second"})
+    assert clicks(page) <= MOST_CLICKS
+
+
+def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):
+    page = visit()
+    assert page.url.partition("?")[2] == ""
+    open_question(page, folder, WEIGHTED)
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    until(page, lambda: "rank 3" in page.inner_text(".ce-fate"))
+    settle(page)
+    explained = page.url
+    assert "candidate=" in explained
+    go_to(page, "Tune")
+    page.go_back()
+    page.wait_for_url(explained)
+    until(page, lambda: "rank 3" in page.inner_text(".ce-fate"))
+    page.go_back()
+    page.get_by_label("Search").wait_for()
+    until(page, lambda: page.inner_text("h1") == "Traces")
+    assert "/explain" not in page.url
+
+
+CONTRAST = """() => {
+    const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
+    const over = (top, ground) => top.slice(0, 3).map((c, i) => c * top[3] + ground[i] * (1 - top[3]));
+    const light = (rgb) => rgb.map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
+        .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
+    const ground = (node) => {
+        const layers = [];
+        for (let one = node; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
+        return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
+    };
+    const wrong = [];
+    const walk = document.createTreeWalker(document.querySelector('.stApp'), NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+        const node = walk.currentNode.parentElement;
+        const box = node.getBoundingClientRect();
+        const style = getComputedStyle(node);
+        if (!/[\\p{L}\\p{N}]/u.test(walk.currentNode.data) || !box.width || !box.height || style.visibility === 'hidden') continue;
+        if (node.closest('button[disabled], [aria-disabled=true], style, script, noscript')) continue;
+        let opacity = 1;
+        for (let one = node; one; one = one.parentElement) opacity *= +getComputedStyle(one).opacity;
+        const below = ground(node);
+        const colour = parse(style.color);
+        const shown = over([...colour.slice(0, 3), colour[3] * opacity], below);
+        const [a, b] = [light(shown), light(below)].sort((x, y) => y - x);
+        const contrast = (a + .05) / (b + .05);
+        // What has its ground's own colour is hidden on purpose: the ends of a slider until it is pointed at.
+        if (opacity * colour[3] > .05 && contrast > 1.01 && contrast < 4.5) wrong.push([walk.currentNode.data.slice(0, 40), +contrast.toFixed(2)]);
+    }
+    return wrong;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_word_has_enough_contrast(visit, folder, scheme):
+    trace = id_of(folder, DUPLICATES.request.query)
+    duplicate = with_reason(DUPLICATES, Reason.DUPLICATE)
+    for path in (
+        "",
+        f"explain?trace={trace}&candidate={duplicate}",
+        f"tune?trace={trace}&budget=300",
+        "figures",
+    ):
+        page = visit(path, color_scheme=scheme)
+        assert page.evaluate(CONTRAST) == [], path
+        assert page.locator("h1").count() == 1
+        assert page.title().endswith("· Context inspector")
+        page.context.close()
