@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import chromadb
 import pytest
 
-from inspector.opening import Settings, open_trace
 from inspector.tables import option_of
 from langchain_context_engine import Journal, LocalEmbeddings
-from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from langchain_context_engine.values.types import Reason
 from tests.inspector.builders import a_context
 from tests.inspector.contrast import CONTRAST
+from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, with_reason
 from tests.inspector.walking import (
     a_browser,
     a_free_port,
@@ -31,29 +28,13 @@ from tests.inspector.walking import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-MOST_CLICKS, MANY = 3, 5000
+MOST_CLICKS = 3
 SIZES = [{"width": 1280, "height": 800}, {"width": 1920, "height": 1080}]
-DUPLICATES, WEIGHTED = open_trace("sample-duplicates", Settings()), open_trace("sample-weighted", Settings())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tasks")
-    with Journal(folder / "j.db") as journal:
-        journal.record(a_context(query="copied"))
-    with sqlite3.connect(folder / "j.db") as connection:
-        named = [found[1] for found in connection.execute("PRAGMA table_info(traces)")]
-        columns = [name for name in named if name not in {"number", "id", "query", "search"}]
-        connection.execute(
-            f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) "
-            f"INSERT INTO traces (id, query, search, {', '.join(columns)}) SELECT 'copy' || i, "
-            f"'question ' || i || ' on ropes', 'question ' || i || ' on ropes', {', '.join(columns)} "
-            "FROM traces, n"
-        )
-    with Journal(folder / "j.db") as journal:
-        for context in (DUPLICATES, WEIGHTED):
-            journal.record(context)
-    return folder
+    return fill(tmp_path_factory.mktemp("tasks"))
 
 
 @pytest.fixture(scope="module")
@@ -75,15 +56,6 @@ def browser():
 def visit(browser, address):
     with visits(browser, address) as visit:
         yield visit
-
-
-def id_of(folder, query):
-    with Journal(folder / "j.db", read_only=True) as journal:
-        return journal.traces(1, query=query)[0].id
-
-
-def with_reason(context, reason):
-    return option_of(next(d.key for d in final_decisions(context).values() if d.reason is reason))
 
 
 def assert_on_every_screen(page, *places):
