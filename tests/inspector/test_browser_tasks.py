@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import chromadb
 import pytest
 
-from inspector.opening import Settings, open_trace
 from inspector.tables import option_of
 from langchain_context_engine import Journal, LocalEmbeddings
-from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from langchain_context_engine.values.types import Reason
 from tests.inspector.builders import a_context
+from tests.inspector.contrast import CONTRAST
+from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, with_reason
 from tests.inspector.walking import (
     a_browser,
     a_free_port,
@@ -30,29 +28,13 @@ from tests.inspector.walking import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
-MOST_CLICKS, MANY = 3, 5000
+MOST_CLICKS = 3
 SIZES = [{"width": 1280, "height": 800}, {"width": 1920, "height": 1080}]
-DUPLICATES, WEIGHTED = open_trace("sample-duplicates", Settings()), open_trace("sample-weighted", Settings())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tasks")
-    with Journal(folder / "j.db") as journal:
-        journal.record(a_context(query="copied"))
-    with sqlite3.connect(folder / "j.db") as connection:
-        named = [found[1] for found in connection.execute("PRAGMA table_info(traces)")]
-        columns = [name for name in named if name not in {"number", "id", "query", "search"}]
-        connection.execute(
-            f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) "
-            f"INSERT INTO traces (id, query, search, {', '.join(columns)}) SELECT 'copy' || i, "
-            f"'question ' || i || ' on ropes', 'question ' || i || ' on ropes', {', '.join(columns)} "
-            "FROM traces, n"
-        )
-    with Journal(folder / "j.db") as journal:
-        for context in (DUPLICATES, WEIGHTED):
-            journal.record(context)
-    return folder
+    return fill(tmp_path_factory.mktemp("tasks"))
 
 
 @pytest.fixture(scope="module")
@@ -74,15 +56,6 @@ def browser():
 def visit(browser, address):
     with visits(browser, address) as visit:
         yield visit
-
-
-def id_of(folder, query):
-    with Journal(folder / "j.db", read_only=True) as journal:
-        return journal.traces(1, query=query)[0].id
-
-
-def with_reason(context, reason):
-    return option_of(next(d.key for d in final_decisions(context).values() if d.reason is reason))
 
 
 def assert_on_every_screen(page, *places):
@@ -300,38 +273,6 @@ def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):
     page.get_by_label("Search").wait_for()
     until(page, lambda: page.inner_text("h1") == "Traces")
     assert "/explain" not in page.url
-
-
-CONTRAST = """() => {
-    const parse = (text) => { const m = text.match(/[\\d.]+/g).map(Number); return m.length > 3 ? m : [...m, 1]; };
-    const over = (top, ground) => top.slice(0, 3).map((c, i) => c * top[3] + ground[i] * (1 - top[3]));
-    const light = (rgb) => rgb.map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
-        .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
-    const ground = (node) => {
-        const layers = [];
-        for (let one = node; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
-        return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
-    };
-    const wrong = [];
-    const walk = document.createTreeWalker(document.querySelector('.stApp'), NodeFilter.SHOW_TEXT);
-    while (walk.nextNode()) {
-        const node = walk.currentNode.parentElement;
-        const box = node.getBoundingClientRect();
-        const style = getComputedStyle(node);
-        if (!/[\\p{L}\\p{N}]/u.test(walk.currentNode.data) || !box.width || !box.height || style.visibility === 'hidden') continue;
-        if (node.closest('button[disabled], [aria-disabled=true], style, script, noscript')) continue;
-        let opacity = 1;
-        for (let one = node; one; one = one.parentElement) opacity *= +getComputedStyle(one).opacity;
-        const below = ground(node);
-        const colour = parse(style.color);
-        const shown = over([...colour.slice(0, 3), colour[3] * opacity], below);
-        const [a, b] = [light(shown), light(below)].sort((x, y) => y - x);
-        const contrast = (a + .05) / (b + .05);
-        // What has its ground's own colour is hidden on purpose: the ends of a slider until it is pointed at.
-        if (opacity * colour[3] > .05 && contrast > 1.01 && contrast < 4.5) wrong.push([walk.currentNode.data.slice(0, 40), +contrast.toFixed(2)]);
-    }
-    return wrong;
-}"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
