@@ -3,27 +3,67 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.folders import settings_of
+from langchain_context_engine.searching.forks import leave, renew_after_fork
 
 _LOCKED_SECONDS = 0.25
 _PROBED_UP_TO = 3000
 """Records up to which the last id is looked at: Chroma walks there, about a microsecond a record."""
 
+_LOOKED_BACK = 2000
+_DELETED = 3
+"""What Chroma's log calls an operation that deletes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Ids that are new or were written to, and ids that are gone."""
+    """Ids that are new or were written to, and ids that are gone.
+
+    Attributes:
+        written: Those that are new or were written to.
+        gone: Those that are gone.
+        vectors: The vectors of some that were written, as 32-bit numbers.
+        sequence: Of the store's writes, the last one that is told here; −1 where none is counted.
+    """
 
     written: tuple[str, ...] = ()
     gone: tuple[str, ...] = ()
+    vectors: Mapping[str, bytes] = field(default_factory=dict)
+    sequence: int = -1
 
     def __bool__(self) -> bool:
         return bool(self.written or self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some of all ids, in the order of a first reading.
+
+    Attributes:
+        ids: The ids.
+        read_to: Where the next page begins.
+    """
+
+    ids: tuple[str, ...]
+    read_to: int
+
+
+class Known(Protocol):
+    """The ids that are known."""
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        ...
+
+    def all_ids(self) -> Collection[str]:
+        """Return them all."""
+        ...
 
 
 class Watch(Protocol):
@@ -31,8 +71,20 @@ class Watch(Protocol):
 
     is_exact: bool
 
-    def changes(self, known: Collection[str]) -> Changes:
+    def changes(self, known: Known) -> Changes:
         """Return the changes, given the ids that are known."""
+        ...
+
+    def begin(self) -> int:
+        """Return the number of the last write before a first reading; changes are told from there on."""
+        ...
+
+    def pages(self, read_to: int, size: int) -> Iterator[Page]:
+        """Yield all ids from a place on."""
+        ...
+
+    def resume(self, sequence: int) -> None:
+        """Tell changes after a write."""
         ...
 
 
@@ -50,33 +102,84 @@ class CountWatch:
     is_exact: bool = False
     _newest: str = ""
 
-    def changes(self, known: Collection[str]) -> Changes:
+    def changes(self, known: Known) -> Changes:
         """Return new and vanished ids; none where the count and the last id are the known ones."""
         count = self.handle.count()
-        newest = self.handle.id_at(count - 1) if 0 < count <= _PROBED_UP_TO else ""
+        newest = self._last(count)
         if count == len(known) and newest == self._newest:
             return Changes()
-        changes = compare_ids(self.handle, known)
+        changes = compare_ids(self.handle, known.all_ids())
         self._newest = newest
         return changes
 
+    def begin(self) -> int:
+        """Return nothing to count by."""
+        self._newest = self._last(self.handle.count())
+        return -1
 
-@dataclass(slots=True)
+    def pages(self, read_to: int, size: int) -> Iterator[Page]:
+        """Yield all ids from a place on; what goes meanwhile is found by comparing afterwards."""
+        while True:
+            ids = self.handle.ids_from(read_to, size)
+            if not ids:
+                return
+            read_to += len(ids)
+            yield Page(tuple(ids), read_to)
+
+    def resume(self, sequence: int) -> None:
+        """Do nothing: the first look compares all ids."""
+
+    def _last(self, count: int) -> str:
+        return self.handle.id_at(count - 1) if 0 < count <= _PROBED_UP_TO else ""
+
+
 class FileWatch:
     """Reads Chroma's own SQLite file beside it, read-only: no write of any process is missed.
 
-    Chroma stamps each record with a rising sequence number, and SQLite counts commits.
+    Chroma numbers each write and keeps a log of the latest, with their vectors; and SQLite counts commits.
     """
 
-    path: str
-    handle: CollectionHandle
-    collection_id: str
-    is_exact: bool = True
-    _database: sqlite3.Connection | None = None
-    _version: int = -1
-    _sequence: int = -1
+    is_exact = True
 
-    def changes(self, known: Collection[str]) -> Changes:
+    def __init__(self, path: str, handle: CollectionHandle, collection_id: str) -> None:
+        self.path = path
+        self.handle = handle
+        self.collection_id = collection_id
+        self._database: sqlite3.Connection | None = None
+        self._version = -1
+        self._sequence = -1
+        renew_after_fork(self)
+
+    def begin(self) -> int:
+        """Return the number of the last write, from which changes are told."""
+        self._sequence = self._last_write()
+        self._version = -1
+        return self._sequence
+
+    def resume(self, sequence: int) -> None:
+        """Tell changes after a write."""
+        self._sequence, self._version = sequence, -1
+
+    def pages(self, read_to: int, size: int) -> Iterator[Page]:
+        """Yield all ids from a row of Chroma's on, in the order of adding."""
+        while True:
+            segment = self._segment()
+            found = (
+                self._rows(
+                    "SELECT id, embedding_id FROM embeddings WHERE id > ? AND segment_id = ? ORDER BY id LIMIT ?",
+                    read_to,
+                    segment,
+                    size,
+                )
+                if segment
+                else []
+            )
+            if not found:
+                return
+            read_to = found[-1][0]
+            yield Page(tuple(id_ for _, id_ in found), read_to)
+
+    def changes(self, known: Known) -> Changes:
         """Return what was written since the last call.
 
         Raises:
@@ -84,32 +187,85 @@ class FileWatch:
         """
         version = self._rows("PRAGMA data_version")[0][0]
         if version == self._version:
-            return Changes()
-        segment = self._rows(
-            "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'", self.collection_id
-        )
+            return Changes(sequence=self._sequence)
+        segment = self._segment()
         if not segment:
             self.handle.count()  # the store says whether it is gone, and a recreated one is reopened
-            return Changes(gone=tuple(known))
+            return Changes(gone=tuple(known.all_ids()))
+        applied = self._rows("SELECT max(seq_id) FROM max_seq_id WHERE segment_id = ?", segment)[0][0] or 0
+        is_logged = applied <= self._sequence or self._is_logged_since()
+        changes = self._logged(applied) if is_logged else self._compared(segment, known)
+        self._version, self._sequence = version, changes.sequence
+        return changes
+
+    def _is_logged_since(self) -> bool:
+        """Tell whether the log still holds a write up to the last one that was told, so all after it."""
+        return bool(
+            self._rows(
+                "SELECT 1 FROM embeddings_queue WHERE seq_id BETWEEN ? AND ? AND topic LIKE ? LIMIT 1",
+                self._sequence - _LOOKED_BACK,
+                self._sequence,
+                f"%{self.collection_id}",
+            )
+        )
+
+    def is_behind(self, sequence: int) -> bool:
+        """Tell whether the store never had so many writes: it is an older copy, or another one."""
+        return self._last_write() < sequence
+
+    def _logged(self, applied: int) -> Changes:
+        """Return the changes from Chroma's log, which has them all."""
+        rows = self._rows(
+            "SELECT seq_id, operation, topic, id, encoding, vector FROM embeddings_queue"
+            " WHERE seq_id > ? ORDER BY seq_id",
+            self._sequence,
+        )
+        written: dict[str, bytes | None] = {}
+        gone: dict[str, None] = {}
+        for _, operation, topic, id_, encoding, vector in rows:
+            if not topic.endswith(self.collection_id):
+                continue
+            if operation == _DELETED:
+                written.pop(id_, None)
+                gone[id_] = None
+            else:
+                gone.pop(id_, None)
+                is_plain = vector is not None and encoding == "FLOAT32"
+                written[id_] = vector if is_plain else written.get(id_)
+        last = max([self._sequence, applied, *(row[0] for row in rows[-1:])])
+        vectors = {id_: vector for id_, vector in written.items() if vector is not None}
+        return Changes(tuple(written), tuple(gone), vectors, last)
+
+    def _compared(self, segment: str, known: Known) -> Changes:
+        """Return the changes by looking at all records, whose log is gone."""
         written = self._rows(
             "SELECT embedding_id, seq_id FROM embeddings WHERE segment_id = ? AND seq_id > ? ORDER BY seq_id",
-            segment[0][0],
+            segment,
             self._sequence,
         )
         ids = tuple(dict.fromkeys(row[0] for row in written))
-        gone: tuple[str, ...] = ()
-        count = self._rows("SELECT count(*) FROM embeddings WHERE segment_id = ?", segment[0][0])[0][0]
-        if count != len({*known, *ids} if known else ids):
-            there = {
-                row[0]
-                for row in self._rows(
-                    "SELECT embedding_id FROM embeddings WHERE segment_id = ?", segment[0][0]
-                )
-            }
-            gone = tuple(id_ for id_ in known if id_ not in there)
-        self._sequence = max((row[1] for row in written), default=self._sequence)
-        self._version = version
-        return Changes(ids, gone)
+        there = {
+            row[0] for row in self._rows("SELECT embedding_id FROM embeddings WHERE segment_id = ?", segment)
+        }
+        gone = tuple(id_ for id_ in known.all_ids() if id_ not in there)
+        sequence = max((row[1] for row in written), default=self._sequence)
+        return Changes(ids, gone, {}, max(sequence, self._sequence))
+
+    def _last_write(self) -> int:
+        applied = self._rows("SELECT max(seq_id) FROM max_seq_id")[0][0] or 0
+        logged = self._rows("SELECT max(seq_id) FROM embeddings_queue")[0][0] or 0
+        return max(int(applied), int(logged), 0)
+
+    def _segment(self) -> str:
+        found = self._rows(
+            "SELECT id FROM segments WHERE collection = ? AND scope = 'METADATA'", self.collection_id
+        )
+        return str(found[0][0]) if found else ""
+
+    def renew(self) -> None:
+        """Leave the connection to the parent of a forked process."""
+        leave(self._database)
+        self._database, self._version = None, -1
 
     def _rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
         if self._database is None:
@@ -133,16 +289,15 @@ def watch(handle: CollectionHandle) -> Watch:
 
 def compare_ids(handle: CollectionHandle, known: Collection[str]) -> Changes:
     """Return new and vanished ids by reading all ids there are."""
-    there = handle.find()
+    there, had = handle.find(), set(known)
     seen = set(there)
     return Changes(
-        tuple(id_ for id_ in there if id_ not in known), tuple(id_ for id_ in known if id_ not in seen)
+        tuple(id_ for id_ in there if id_ not in had), tuple(id_ for id_ in had if id_ not in seen)
     )
 
 
 def _file_of(handle: CollectionHandle) -> str | None:
-    system: Any = getattr(handle.collection._client, "_system", None)  # noqa: SLF001
-    settings: Any = getattr(system, "settings", None)
+    settings: Any = settings_of(handle)
     if settings is None or not settings.is_persistent:
         return None
     path = Path(str(settings.persist_directory)) / "chroma.sqlite3"

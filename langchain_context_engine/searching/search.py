@@ -10,16 +10,20 @@ from typing import Any
 
 from langchain_context_engine.filtering.filters import (
     EVERYTHING,
+    HIDDEN,
     CandidateTest,
     Filter,
     Matcher,
+    Not,
+    all_of,
     filter_test,
     matcher,
+    read_scope,
     to_chroma,
 )
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
+from langchain_context_engine.searching.found import Asked
 from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.lexical_scores import Asked, Found
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.query_vectors import Vector
 from langchain_context_engine.searching.ranking import deeper, merge_by_rank, settled
@@ -31,6 +35,8 @@ from langchain_context_engine.values.types import Candidate
 _FIRST_RUNG = 200
 """Hits asked for at once: ids and distances are cheap, and one depth for all small limits makes the
 first n of a longer answer the shorter answer although the index is approximate."""
+_CHOSEN_AT_ONCE = 20_000
+"""Records up to which a filter is asked of the index before their vectors are measured."""
 _DEEPEST_CHECKED = 3200
 """Hits up to which checking what comes is faster than a `where`."""
 
@@ -53,7 +59,6 @@ class Search:
         records: What was read.
         rejected: Ids that turned out not to be admitted.
         is_strict: Metadata are read before a hit is counted.
-        found: What the search by words found.
     """
 
     handle: CollectionHandle
@@ -67,7 +72,6 @@ class Search:
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
     is_strict: bool = False
-    found: Found | None = None
     to_candidate: ToCandidate = Candidate
 
     def find(self, needed: int) -> list[str]:
@@ -93,9 +97,7 @@ class Search:
         """Return what the index of words is asked about ids that were found."""
         if self.lexical is None:
             return Asked(None, ids)
-        # What is not exact may have been brought up to date by what was read since.
-        shelf = self.lexical[1]
-        return Asked(shelf, ids, self.found if shelf.is_exact else None)
+        return Asked(self.lexical[1], ids, self.within)
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
@@ -143,6 +145,11 @@ class Search:
         if id_ in self.rejected or not self._is_wanted(metadata):
             return False
         return not self.asks_more or self._passes(self.to_candidate(id_, {"metadatas": metadata}))
+
+    @cached_property
+    def within(self) -> Filter:
+        """What the request may see whatever it looks for: where words are counted and corrected."""
+        return all_of(Not(HIDDEN), read_scope(self.request.scope))
 
     @cached_property
     def _is_wanted(self) -> Matcher:
@@ -206,15 +213,19 @@ class Search:
         if not self._is_exact() or self.lexical is None or not self.lexical[1].is_current:
             return False
         shelf = self.lexical[1]
-        return shelf.vectors.serves(self.vector, len(shelf.catalogue.entries))
+        return shelf.vectors.serves(self.vector, len(shelf.view))
 
     def _nearest_in_memory(self, shelf: Shelf, needed: int) -> list[tuple[str, float]]:
         """Return the same from the vectors in memory: all are measured, and what comes is checked."""
-        first = shelf.vectors.nearest(self.vector, self.handle.space)
-        seen, rung, known = self._seen((), is_filtered=False), 2 * needed, len(shelf.catalogue.entries)
+        view = shelf.view
+        chosen = view.chosen(self.wanted, _CHOSEN_AT_ONCE)
+        first = shelf.vectors.nearest(self.vector, self.handle.space, chosen)
+        rung, known = 2 * needed, len(view) if chosen is None else len(chosen)
         while True:
             hits = first(rung)
-            found = settled(hits, seen, needed, is_all=True)
+            found = settled(
+                hits, self._seen([id_ for id_, _ in hits], is_filtered=False), needed, is_all=True
+            )
             self.distances.update(hits)
             if len(found or ()) == needed or rung >= known:
                 return found or []
@@ -232,9 +243,9 @@ class Search:
         reached = {id_ for id_, _ in hits}
         known: Sequence[str] = ()
         if where is None and self._is_exact() and self.lexical is not None:
-            entries = self.lexical[1].catalogue.entries
-            if len(entries) > len(hits):
-                known = [id_ for id_, entry in list(entries.items()) if self.admits(id_, entry.metadata)]
+            view = self.lexical[1].view
+            if len(view) > len(hits):
+                known = [record.id for record in view.every() if self.admits(record.id, record.metadata)]
         elif where is not None or self.handle.count() > len(hits):
             known = self.handle.find(where)
         missing = [id_ for id_ in known if id_ not in reached]
@@ -252,10 +263,9 @@ class Search:
     def _seen(self, ids: Sequence[str], *, is_filtered: bool) -> Callable[[str], bool]:
         """Return what tells of these ids whether they are admitted, as far as it can be told now."""
         if self.lexical is not None and self.lexical[1].is_exact:
-            entries = self.lexical[1].catalogue.entries
+            found = self.lexical[1].view.metadata(ids)
             return lambda id_: (
-                id_ not in self.rejected
-                and ((entry := entries.get(id_)) is None or self.admits(id_, entry.metadata))
+                id_ not in self.rejected and ((known := found.get(id_)) is None or self.admits(id_, known))
             )
         if not self.is_strict or (is_filtered and not self.rejected and not self.asks_more):
             return lambda id_: id_ not in self.rejected
@@ -268,8 +278,8 @@ class Search:
         if not self.lexical or not query.terms:
             return []
         index, shelf = self.lexical
-        self.found = index.find(query, shelf, self.wanted, self.admits, needed)
-        return [id_ for id_, _ in self.found.hits]
+        found = index.search(query, shelf, self.wanted, self.admits, needed, self.within)
+        return [id_ for id_, _ in found]
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records in one call and return the ids that are gone or not admitted after all."""

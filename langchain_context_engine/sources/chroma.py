@@ -152,12 +152,8 @@ class ChromaSource:
         shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
         if shelf is None:
             return []
-        entries, is_known = shelf.catalogue.entries, matcher(self._scope(request))
-        return [
-            id_
-            for id_ in shelf.catalogue.named_in(text)
-            if (entry := entries.get(id_)) is not None and is_known(entry.metadata)
-        ]
+        is_known = matcher(self._scope(request))
+        return shelf.view.named_in(text, lambda _, metadata: is_known(metadata))
 
     def company(self, request: ContextRequest) -> Together | None:
         """Return what asks those sources together that share an index and answer from memory.
@@ -170,7 +166,7 @@ class ChromaSource:
         shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
         if shelf is None or not (shelf.is_exact and shelf.is_current):
             return None
-        if not shelf.vectors.has_all(len(shelf.catalogue.entries)):
+        if not shelf.vectors.has_all(len(shelf.view)):
             return None
         return Together(self._shared.lexical)
 
@@ -197,6 +193,8 @@ class ChromaSource:
             return None
         index = self._shared.lexical
         shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
+        if shelf is not None and self.sequence is not None:
+            shelf.arrange(self.sequence)
         return None if shelf is None else (index, shelf)
 
     def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
@@ -205,7 +203,7 @@ class ChromaSource:
         def adjacent(id_: str) -> tuple[str, ...]:
             if lexical is None or self.sequence is None:
                 return ()
-            return lexical[1].catalogue.adjacent(id_, self.sequence, lambda _, found: is_known(found))
+            return lexical[1].view.adjacent(id_, self.sequence, lambda _, found: is_known(found))
 
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             return to_candidate(

@@ -133,7 +133,12 @@ class FileSource:
             return is_wanted(metadata) and found.kind not in self.without_kinds and passes(found)
 
         searched = Searched(
-            handle=self._handle, index=self._shared.lexical, shelf=shelf, wanted=wanted, admits=admits
+            handle=self._handle,
+            index=self._shared.lexical,
+            shelf=shelf,
+            wanted=wanted,
+            admits=admits,
+            within=all_of(Not(HIDDEN), read_scope(request.scope)),
         )
         hits = self.find(searched, request, request.offset + limit)[request.offset :]
         records = shelf.read(self._handle, [hit.id for hit in hits])
