@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import atexit
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 _PATIENCE_SECONDS = 5.0
 """How long the end of a program waits for each thread; between two looks at `is_ending` less passes."""
+_STAY_SECONDS = 60.0
 
 _ending = threading.Event()
 _running: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
@@ -35,6 +37,12 @@ def rest(seconds: float) -> None:
 def is_ending() -> bool:
     """Tell whether the program ends; who works in steps asks before each."""
     return _ending.is_set()
+
+
+def stay_at_the_end() -> None:
+    """Keep a daemon thread from going on where the program ends: it would meet the end in native code."""
+    if _ending.is_set() and threading.current_thread().daemon:
+        time.sleep(_STAY_SECONDS)
 
 
 @atexit.register

@@ -89,6 +89,9 @@ class LexicalIndex:
         Args:
             handle: The collection.
             wait_seconds: How long to wait for a reading; None is as long as it takes.
+
+        Raises:
+            SourceError: The collection could not be read.
         """
         self.register(handle)
         self._asked_at = time.monotonic()
@@ -97,6 +100,7 @@ class LexicalIndex:
             self._wait_for_reading(wait_seconds)
             if not shelf.ready.is_set():
                 return None
+            background.stay_at_the_end()
             asked = moment_asked()
             if not shelf.is_known_at(asked):
                 self._update(handle, shelf)
@@ -104,8 +108,10 @@ class LexicalIndex:
             if str(handle.collection.id) != shelf.collection:
                 self._forget(shelf)  # recreated meanwhile under the same name
             elif shelf.ready.is_set():
-                return shelf if shelf.is_whole else None
-        return None
+                break
+        if shelf.failure is not None:
+            raise shelf.failure
+        return shelf if shelf.ready.is_set() and shelf.is_whole else None
 
     def register(self, handle: CollectionHandle) -> None:
         """Make a collection part of the index, to be read with the first question to any of them.
@@ -291,10 +297,12 @@ class LexicalIndex:
         try:
             with shelf.lock:
                 shelf.read_whole(handle)
+            shelf.failure = None
         except ContextEngineError as error:
-            # The source that asks will meet the same trouble and tell it.
-            _log.debug("lexical index: %s", safe_message(error))
+            shelf.failure = error
         except Damage as error:
+            if background.is_ending():
+                return
             shelf.trouble, shelf.failed_at = safe_message(error), time.monotonic()
             _log.warning("lexical index of %s: %s", handle.name, shelf.trouble)
         finally:

@@ -22,7 +22,7 @@ from langchain_context_engine.searching.since import Changed, Since
 from langchain_context_engine.searching.vectors import Vectors
 from langchain_context_engine.searching.view import Memo, View
 from langchain_context_engine.searching.volume import Change, Volume, Writer
-from langchain_context_engine.values.errors import SourceError
+from langchain_context_engine.values.errors import ContextEngineError, SourceError
 
 WRITTEN_AT_ONCE = 250
 """Records written to since the last commit, from which on they are committed."""
@@ -30,7 +30,7 @@ WRITTEN_AT_ONCE = 250
 READ_AT_ONCE = 3000
 """Records written to since the last look, above which they are read in the background, with a warning."""
 
-_PAGE = 5000
+_PAGE = 2000
 _PATIENCE_SECONDS = 0.2
 _numbers = itertools.count()
 
@@ -56,6 +56,7 @@ class Shelf:
         progress: How many records were read, and how many there are, while it is being read.
         notice: What was done when the index was opened that people should know, or "".
         trouble: Why its index cannot be written or read, or "".
+        failure: What the store said when it could not be read, or None.
         failed_at: When reading it failed last.
         is_prepared: Its texts are prepared for questions, as many as may be.
     """
@@ -73,6 +74,7 @@ class Shelf:
         self.progress = (0, 0)
         self.notice = self.volume.notice
         self.trouble = ""
+        self.failure: ContextEngineError | None = None
         self.failed_at = float("-inf")
         self.is_prepared = False
         self.reader: threading.Thread | None = None
@@ -150,7 +152,7 @@ class Shelf:
         if len(changes.written) > READ_AT_ONCE:
             watch_.resume(self.view.edition.sequence)
             return False
-        self._load_vectors(handle)
+        self._load_vectors()
         if changes:
             try:
                 self._apply(handle, changes)
@@ -294,7 +296,7 @@ class Shelf:
         records = handle.read(ids, (*FIELDS, "embeddings") if keeps else FIELDS)
         found: list[Change] = [(id_, None, None) for id_ in ids if id_ not in records]
         for number, (id_, fields) in enumerate(records.items()):
-            if number % 500 == 0:
+            if number % 100 == 0:
                 ending_soon()
             vector = vectors.get(id_)
             if vector is None and keeps and fields.get("embeddings") is not None:
@@ -366,7 +368,7 @@ class Shelf:
             found[id_] |= fields
         return found
 
-    def _load_vectors(self, handle: CollectionHandle) -> None:
+    def _load_vectors(self) -> None:
         """Take the vectors in that the index keeps, once, where there is room."""
         if not self.is_exact or self._vectors_of == self._number or self.vectors.is_too_large:
             return

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import shutil
 import sqlite3
 import threading
@@ -19,7 +18,7 @@ from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from langchain_context_engine.searching import folders
+from langchain_context_engine.searching import background, folders
 from langchain_context_engine.searching.bags import Words
 from langchain_context_engine.searching.facets import facets, microseconds
 from langchain_context_engine.searching.forks import leave, renew_after_fork
@@ -32,6 +31,7 @@ from langchain_context_engine.values.metadata import read_list
 _FORMAT = 1
 _PROBE = "Parsing parse_url, v1.2 and HTTPServer's 認証 naïve C++ decisions don't"
 _OPENING_SECONDS = 5.0
+_LOOKED_UP_EVERY = 100
 _RECORDS, _WORDS, _LOCK = "records.db", "words", "lock"
 _log = logging.getLogger(__name__)
 
@@ -155,9 +155,13 @@ class Volume:
         for name in (_RECORDS, f"{_RECORDS}-wal", f"{_RECORDS}-shm"):
             (folder / name).unlink(missing_ok=True)
         Postings(folder / _WORDS)
-        rows = Rows(folder / _RECORDS, is_writer=True)
+        # Made beside and moved, so that what is there is never half of it.
+        new = folder / f"{_RECORDS}.new"
+        new.unlink(missing_ok=True)
+        rows = Rows(new, is_writer=True)
         rows.put((), (), self._first_facts())
         rows.close()
+        new.replace(folder / _RECORDS)
 
     def _first_facts(self) -> dict[str, object]:
         return {
@@ -315,7 +319,7 @@ class Writer:
         is_left = any(record.id not in known for record in new)
         taken = [*gone, *(record.row for record in new)] if is_left else gone
         if new or taken:
-            self._volume.postings.write(taken, (_posted(record, known.get(record.id)) for record in new))
+            self._volume.postings.write(taken, _all_posted(new, known))
         noted = {
             "number": int(told["number"]) + 1,
             "upto": max([upto, *(record.row for record in new)]),
@@ -348,6 +352,13 @@ def _edition(rows: Rows, postings: Postings) -> Edition:
     )
 
 
+def _all_posted(records: Sequence[Record], known: Mapping[str, Record]) -> Iterator[Posted]:
+    for number, record in enumerate(records):
+        if number % _LOOKED_UP_EVERY == 0 and background.is_ending():
+            raise OSError("the program ends")
+        yield _posted(record, known.get(record.id))
+
+
 def _posted(record: Record, known: Record | None) -> Posted:
     words = known.words if known is not None else None
     if words is None:
@@ -359,6 +370,6 @@ def _posted(record: Record, known: Record | None) -> Posted:
 
 def _inode(path: Path) -> int:
     try:
-        return os.stat(path).st_ino
+        return path.stat().st_ino
     except OSError:
         return -1
