@@ -97,7 +97,7 @@ class ContextEngine:
         if (kept := self._recalled(key)) is not None:
             return kept
         start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
+        deadline = start + self._asking.patience(request, self.config.timeout_seconds)
         with stage_span("collect"):
             found = collect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, self._answer(request, found, start, deadline))
@@ -111,7 +111,7 @@ class ContextEngine:
         if (kept := self._recalled(key)) is not None:
             return kept
         start = time.monotonic()
-        deadline = start + self.config.timeout_seconds
+        deadline = start + self._asking.patience(request, self.config.timeout_seconds)
         with stage_span("collect"):
             found = await acollect(self._asking.sources_for(request), request, deadline)
         return self._remembered(key, await asyncio.to_thread(self._answer, request, found, start, deadline))
@@ -124,7 +124,7 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
+        deadline = time.monotonic() + self._asking.patience(request, self.config.timeout_seconds)
         found = collect(self._asking.sources_for(request), request, deadline)
         return self._ranked(request, found, deadline)
 
@@ -133,7 +133,7 @@ class ContextEngine:
         request = self._request(query, fields)
         if self._finds_nothing(request):
             return ()
-        deadline = time.monotonic() + self.config.timeout_seconds
+        deadline = time.monotonic() + self._asking.patience(request, self.config.timeout_seconds)
         found = await acollect(self._asking.sources_for(request), request, deadline)
         return await asyncio.to_thread(self._ranked, request, found, deadline)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -78,6 +79,11 @@ class EngineConfig(BaseModel):
         closing: What stands after everything; its one variable is `{{query}}`, the question.
         uncounted: Groups whose passages header and footer do not count.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
+        memory_megabytes: What the vectors of all collections may take in memory, where they are measured
+            exactly; of collections that do not fit in, the store's own index is asked. Counts when the
+            engine is built.
+        index_dir: A folder for the indexes of words; None keeps them beside a local Chroma's own files, and
+            those of a server in the user's cache. Not part of a trace.
 
     Raises:
         ConfigError: A value is wrong; the message names the field.
@@ -115,6 +121,8 @@ class EngineConfig(BaseModel):
     closing: str = ""
     uncounted: tuple[str, ...] = ()
     shown_score: Literal["score", "relevance"] = "score"
+    memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
+    index_dir: Path | None = None
     _counter: TokenCounter | None = PrivateAttr(default=None)
 
     def __init__(self, **settings: Any) -> None:
@@ -223,7 +231,8 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        return {name: describe(getattr(self, name)) for name in type(self).model_fields}
+        told = (name for name in type(self).model_fields if name not in _OF_THIS_MACHINE)
+        return {name: describe(getattr(self, name)) for name in told}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
@@ -259,6 +268,7 @@ def _with_tokens(budget: Budget, tokens: int) -> Budget:
     return replace(budget, tokens=tokens)
 
 
+_OF_THIS_MACHINE = {"index_dir"}
 _DATA = {
     "budget": Budget,
     "template": Template,

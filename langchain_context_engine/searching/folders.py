@@ -58,6 +58,12 @@ def make(folder: Path) -> None:
     folder.chmod(mode)
 
 
+def is_local(handle: CollectionHandle) -> bool:
+    """Tell whether a collection is in files of this machine that this process opens."""
+    settings = settings_of(handle)
+    return settings is not None and bool(settings.is_persistent)
+
+
 def settings_of(handle: CollectionHandle) -> Any:
     """Return a client's settings, or None where it has none."""
     return getattr(getattr(handle.collection._client, "_system", None), "settings", None)  # noqa: SLF001

@@ -27,7 +27,7 @@ from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.searching.weighing import Weighed, weigh
 from langchain_context_engine.text.analysis import MOST_TEXTS
 from langchain_context_engine.values.clock import moment_asked
-from langchain_context_engine.values.errors import ContextEngineError
+from langchain_context_engine.values.errors import ContextEngineError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
 MEMORY_MEGABYTES = 64
@@ -126,17 +126,19 @@ class LexicalIndex:
         """Read a collection now, in this thread, and commit all that is known of it.
 
         Raises:
-            SourceError: The collection could not be read.
-            sqlite3.Error: The index could not be written.
-            ValueError: The same.
-            OSError: The same.
+            SourceError: The collection could not be read, or its index not be written.
         """
         self.register(handle)
         shelf = self._shelf(handle)
-        with shelf.lock:
-            shelf.read_whole(handle, told)
-        shelf.flush(wait_seconds=_RETRY_SECONDS)
-        shelf.ready.set()
+        try:
+            with shelf.lock:
+                shelf.read_whole(handle, told)
+            shelf.flush(wait_seconds=_RETRY_SECONDS)
+        except Damage as error:
+            msg = f"the index of {handle.name!r} cannot be written: {safe_message(error)}"
+            raise SourceError(msg) from None
+        finally:
+            shelf.ready.set()
         return shelf
 
     def _wait_for_reading(self, wait_seconds: float | None) -> None:

@@ -108,6 +108,31 @@ class Shelf:
         """The collection was read to its end once, in this process or another."""
         return self.view.edition.is_whole
 
+    @property
+    def has_news(self) -> bool:
+        """There is something that an answer should say of the index."""
+        return bool(self.notice or self.trouble)
+
+    def told(self, name: str, *, is_scoped: bool) -> list[str]:
+        """Return what an answer should say of the index, in one sentence each; a notice once.
+
+        Args:
+            name: How people know the source.
+            is_scoped: The request may not know how many records there are.
+        """
+        said = []
+        if self.notice:
+            said, self.notice = [f"source {name!r}: {self.notice}"], ""
+        if not self.is_whole and self.trouble:
+            return [*said, f"the words of {name!r} cannot be read: {self.trouble}; this answer did without"]
+        if self.trouble:
+            return [*said, f"the index of {name!r} cannot be written: {self.trouble}"]
+        if not (self.is_whole and self.ready.is_set()):
+            done, total = self.progress
+            figures = "" if is_scoped or not total else f": {done:,} of {total:,}"
+            said.append(f"the words of {name!r} are being read{figures}; this answer did without")
+        return said
+
     def is_known_at(self, moment: float) -> bool:
         """Return whether all is taken in that was written before a moment on `time.monotonic()`'s clock."""
         return self.is_exact and self.is_current and self.looked_at >= moment

@@ -14,6 +14,7 @@ from typing import Any
 from langchain_context_engine.stages.admit import Collected, admit
 from langchain_context_engine.values.clock import asked_at
 from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
 
@@ -179,6 +180,7 @@ async def _in_thread(call: Callable[[], Any], asked: float) -> Any:
 def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextRequest) -> Collected:
     """Turn what the sources gave into sound candidates, decisions and warnings."""
     warnings: list[str] = []
+    told: list[str] = []
     offers: list[tuple[str, Sequence[Any]]] = []
     for source, answer in zip(sources, answers, strict=True):
         problem = _problem(answer)
@@ -186,10 +188,11 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
             warnings.append(f"source {source.name!r} failed: {problem}")
         else:
             offers.append((source.name, answer))
+            told.extend(answer.warnings if isinstance(answer, Offer) else ())
     if sources and not offers:
         raise AllSourcesFailedError(warnings)
     admitted = admit(offers, request)
-    return replace(admitted, warnings=(*warnings, *admitted.warnings), has_failures=bool(warnings))
+    return replace(admitted, warnings=(*warnings, *told, *admitted.warnings), has_failures=bool(warnings))
 
 
 def _problem(answer: Answer) -> str:
