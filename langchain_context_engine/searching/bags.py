@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from langchain_context_engine.text.analysis import term_number
-from langchain_context_engine.text.words import bigrams, terms
+from langchain_context_engine.text.words import terms
 
 K1, B = 1.2, 0.75
 """BM25's constants, those of Lucene and tantivy."""
@@ -22,78 +22,94 @@ K1, B = 1.2, 0.75
 MOST_CHARACTERS = 2**20
 """Characters of one text whose words are indexed; what one record may cost is bounded."""
 
-_HEAD = struct.Struct("<IIII")
-_MOST = 255
+_HEAD = struct.Struct("<II")
 _PAIR_JOINT = "\x1f"
+_MIXED = (0x9E3779B1, 0x85EBCA77)
+_NUMBERS = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a record can be found by: its terms and its pairs of adjoining terms, in order, repeats included."""
+    """What a record can be found by: the terms of its text and of its names, in order, repeats included."""
 
-    terms: tuple[str, ...]
-    pairs: tuple[str, ...]
+    body: tuple[str, ...]
+    named: tuple[str, ...]
 
     @classmethod
     def of(cls, text: str, metadata: Mapping[str, Any]) -> Words:
         """Read a record's text, and its title, path and symbol."""
         title = " ".join(str(metadata[key]) for key in ("title", "path", "symbol") if metadata.get(key))
-        body, named = terms(text[:MOST_CHARACTERS]), terms(title) if title else []
-        return cls((*body, *named), (*joined(body), *joined(named)))
+        return cls(tuple(terms(text[:MOST_CHARACTERS])), tuple(terms(title)) if title else ())
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """All terms."""
+        return (*self.body, *self.named)
+
+    @property
+    def pairs(self) -> list[str]:
+        """Each two terms that stand together."""
+        return [*joined(self.body), *joined(self.named)]
 
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """How often a record has which term and which pair, by their numbers."""
+    """The numbers of a record's terms and pairs, rising, repeats included."""
 
     packed: bytes
 
     @classmethod
     def of(cls, words: Words) -> Bag:
-        """Count the words."""
+        """Number the words."""
         import numpy as np
 
-        parts, sizes = [], []
-        for each in (words.terms, words.pairs):
-            counted = sorted(Counter(map(term_number, each)).items())
-            numbers = np.fromiter((number for number, _ in counted), np.uint32, len(counted))
-            counts = np.fromiter((min(n, _MOST) for _, n in counted), np.uint8, len(counted))
-            parts += [numbers.tobytes(), counts.tobytes()]
-            sizes += [len(counted), len(each)]
-        return cls(_HEAD.pack(*sizes) + b"".join(parts))
+        body, named = (
+            np.fromiter(map(term_number, each), np.uint32, len(each)) for each in (words.body, words.named)
+        )
+        numbers = np.sort(np.concatenate([body, named]))
+        pairs = np.sort(np.concatenate([_pairs_of(body), _pairs_of(named)]))
+        return cls(_HEAD.pack(len(numbers), len(pairs)) + numbers.tobytes() + pairs.tobytes())
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """How many terms and how many pairs there are, repeats included."""
-        _, terms_, _, pairs = _HEAD.unpack_from(self.packed)
+        """How many terms and how many pairs there are."""
+        terms_, pairs = _HEAD.unpack_from(self.packed)
         return terms_, pairs
 
-    def numbers(self, *, of_pairs: bool) -> tuple[Any, Any]:
-        """Return the numbers of the terms or pairs, rising, and how often each stands there."""
+    def numbers(self, *, of_pairs: bool) -> Any:
+        """Return the numbers of the terms or pairs."""
         import numpy as np
 
-        first, _, second, _ = _HEAD.unpack_from(self.packed)
-        start, size = _HEAD.size, first
-        if of_pairs:
-            start, size = start + 5 * first, second
-        return (
-            np.frombuffer(self.packed, np.uint32, size, start),
-            np.frombuffer(self.packed, np.uint8, size, start + 4 * size),
-        )
+        first, second = self.lengths
+        start, size = (_HEAD.size + 4 * first, second) if of_pairs else (_HEAD.size, first)
+        return np.frombuffer(self.packed, np.uint32, size, start)
 
     def has(self, number: int, *, of_pairs: bool) -> bool:
         """Tell whether a term or pair stands in it."""
-        numbers, _ = self.numbers(of_pairs=of_pairs)
+        numbers = self.numbers(of_pairs=of_pairs)
         place = int(numbers.searchsorted(number))
         return place < len(numbers) and int(numbers[place]) == number
 
 
-EMPTY = Bag(_HEAD.pack(0, 0, 0, 0))
+def number_of(word: str, *, is_pair: bool) -> int:
+    """Return the number of a term, or of a pair as `joined` writes it."""
+    if not is_pair:
+        return term_number(word)
+    first, _, second = word.partition(_PAIR_JOINT)
+    return (term_number(first) * _MIXED[0] + term_number(second) * _MIXED[1]) & _NUMBERS
+
+
+def _pairs_of(numbers: Any) -> Any:
+    import numpy as np
+
+    wide = numbers.astype(np.uint64)
+    mixed = wide[:-1] * np.uint64(_MIXED[0]) + wide[1:] * np.uint64(_MIXED[1])
+    return (mixed & np.uint64(_NUMBERS)).astype(np.uint32)
 
 
 def joined(words: Sequence[str]) -> list[str]:
     """Return each two terms that stand together as one word of the index."""
-    return [pair.replace(" ", _PAIR_JOINT) for pair in bigrams(words)]
+    return [f"{first}{_PAIR_JOINT}{second}" for first, second in pairwise(words)]
 
 
 def idf_of(frequency: int, records: int) -> float:
@@ -120,7 +136,7 @@ def score(
     import numpy as np
 
     groups = [
-        (term_number(word), group, weight * idf[word])
+        (number_of(word, is_pair=of_pairs), group, weight * idf[word])
         for group, spellings in enumerate(wanted)
         for word, weight in spellings
         if idf.get(word)
@@ -128,18 +144,17 @@ def score(
     if not bags or not groups:
         return [0.0] * len(bags)
     groups.sort()
-    asked = np.fromiter((number for number, _, _ in groups), np.uint32, len(groups))
     parts = [bag.numbers(of_pairs=of_pairs) for bag in bags]
-    numbers, counts = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    owners = np.repeat(np.arange(len(bags)), [len(part[0]) for part in parts])
-    lengths = np.asarray([bag.lengths[int(of_pairs)] for bag in bags], dtype=np.float64)
+    numbers = np.concatenate(parts)
+    owners = np.repeat(np.arange(len(bags)), list(map(len, parts)))
+    lengths = np.asarray(list(map(len, parts)), dtype=np.float64)
     norms = K1 * (1 - B + B * lengths / (mean or 1.0))
-    found = np.zeros((len(bags), len(wanted)))
+    asked = np.fromiter((number for number, _, _ in groups), np.uint32, len(groups))
     hits = np.flatnonzero(np.isin(numbers, asked))
-    for place in range(len(groups)):
-        _, group, weight = groups[place]
-        mine = hits[numbers[hits] == asked[place]]
-        often, whose = counts[mine].astype(np.float64), owners[mine]
-        gained = weight * often * (K1 + 1) / (often + norms[whose])
-        found[whose, group] = np.maximum(found[whose, group], gained)
+    numbers, owners = numbers[hits], owners[hits]
+    found = np.zeros((len(bags), len(wanted)))
+    for number, group, weight in groups:
+        often = np.bincount(owners[numbers == number], minlength=len(bags))
+        gained = weight * often * (K1 + 1) / (often + norms)
+        found[:, group] = np.maximum(found[:, group], gained)
     return [math.fsum(row) for row in found.tolist()]

@@ -95,7 +95,7 @@ class Since:
         if key not in self._counted:
             both = []
             for bags in self._delta(within):
-                numbers = [bag.numbers(of_pairs=of_pairs)[0] for bag in bags]
+                numbers = [np.unique(bag.numbers(of_pairs=of_pairs)) for bag in bags]
                 both.append(np.concatenate(numbers) if numbers else np.zeros(0, np.uint32))
             self._counted[key] = (both[0], both[1])
         olds, news = self._counted[key]

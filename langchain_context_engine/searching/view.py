@@ -9,13 +9,12 @@ from typing import Any
 
 from langchain_context_engine.filtering.filters import EVERYTHING, Filter, matcher
 from langchain_context_engine.ranking.links import NamedIn, names_of
-from langchain_context_engine.searching.bags import Spellings, score
+from langchain_context_engine.searching.bags import Spellings, number_of, score
 from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.records import position_of
 from langchain_context_engine.searching.rows import Record, Rows, Sequencing, name_starts
 from langchain_context_engine.searching.since import Since
 from langchain_context_engine.searching.volume import Edition
-from langchain_context_engine.text.analysis import term_number
 
 Admits = Callable[[str, Mapping[str, Any]], bool]
 """(id, metadata) → whether a request may see the record."""
@@ -188,7 +187,9 @@ class View:
                 self.memo.frequencies.clear()
             known = self.edition.reader.frequency(key[0], word, within)
             self.memo.frequencies[key] = known
-        return max(0, known + self.since.frequency(term_number(word), within, of_pairs=of_pairs))
+        return max(
+            0, known + self.since.frequency(number_of(word, is_pair=of_pairs), within, of_pairs=of_pairs)
+        )
 
     def sizes(self, within: Filter) -> tuple[int, int, int]:
         """Return how many records a filter admits, and how many terms and pairs they have."""
@@ -280,7 +281,7 @@ class View:
 
 
 def _has_any(record: Record, spellings: Spellings) -> bool:
-    return any(record.bag.has(term_number(word), of_pairs=False) for word, _ in spellings)
+    return any(record.bag.has(number_of(word, is_pair=False), of_pairs=False) for word, _ in spellings)
 
 
 def _at(record: Record) -> float | None:
