@@ -27,6 +27,7 @@ from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of
 from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
 from langchain_context_engine.commands.mcp import mcp
+from langchain_context_engine.commands.prepare import prepare
 from langchain_context_engine.commands.serve import serve
 from langchain_context_engine.commands.tune import tune
 from langchain_context_engine.values.errors import ContextEngineError
@@ -38,7 +39,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (demo, index, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
+for _command in (demo, index, prepare, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
     app.command()(_command)
 
 
