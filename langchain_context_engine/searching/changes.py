@@ -192,11 +192,28 @@ class FileWatch:
         if not segment:
             self.handle.count()  # the store says whether it is gone, and a recreated one is reopened
             return Changes(gone=tuple(known.all_ids()))
-        applied = self._rows("SELECT max(seq_id) FROM max_seq_id WHERE segment_id = ?", segment)[0][0] or 0
+        applied = self._applied(segment)
+        if self._logged_last() > applied:
+            self.handle.count()  # has Chroma take in what is only in its log
+            applied = self._applied(segment)
         is_logged = applied <= self._sequence or self._is_logged_since()
         changes = self._logged(applied) if is_logged else self._compared(segment, known)
         self._version, self._sequence = version, changes.sequence
         return changes
+
+    def _applied(self, segment: str) -> int:
+        """Return the last write that the collection's records have taken in."""
+        return self._rows("SELECT max(seq_id) FROM max_seq_id WHERE segment_id = ?", segment)[0][0] or 0
+
+    def _logged_last(self) -> int:
+        """Return the last write to the collection that the log has."""
+        last = self._rows(
+            "SELECT seq_id FROM embeddings_queue WHERE seq_id > ? AND topic LIKE ?"
+            " ORDER BY seq_id DESC LIMIT 1",
+            self._sequence,
+            f"%{self.collection_id}",
+        )
+        return int(last[0][0]) if last else 0
 
     def _is_logged_since(self) -> bool:
         """Tell whether the log still holds a write up to the last one that was told, so all after it."""
@@ -217,8 +234,9 @@ class FileWatch:
         """Return the changes from Chroma's log, which has them all."""
         rows = self._rows(
             "SELECT seq_id, operation, topic, id, encoding, vector FROM embeddings_queue"
-            " WHERE seq_id > ? ORDER BY seq_id",
+            " WHERE seq_id > ? AND seq_id <= ? ORDER BY seq_id",
             self._sequence,
+            applied,
         )
         written: dict[str, bytes | None] = {}
         gone: dict[str, None] = {}
@@ -232,7 +250,8 @@ class FileWatch:
                 gone.pop(id_, None)
                 is_plain = vector is not None and encoding == "FLOAT32"
                 written[id_] = vector if is_plain else written.get(id_)
-        last = max([self._sequence, applied, *(row[0] for row in rows[-1:])])
+        # What is in the log and not yet in the records is told when it is.
+        last = max(self._sequence, applied)
         vectors = {id_: vector for id_, vector in written.items() if vector is not None}
         return Changes(tuple(written), tuple(gone), vectors, last)
 

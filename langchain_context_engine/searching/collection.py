@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -72,6 +73,7 @@ class CollectionHandle:
             raise ConfigError(msg)
         self._collection = collection
         self._space = ""
+        self._process = os.getpid()
         self.most = QUOTA if _is_cloud(collection) else _UNLIMITED
         self.name: str = collection.name
 
@@ -182,6 +184,7 @@ class CollectionHandle:
         """Ask for no more than a quota from now on."""
         if asked <= _LEAST:
             raise error
+        self._process = os.getpid()
         self.most = QUOTA if asked > QUOTA else max(_LEAST, asked // 2)
 
     def id_at(self, place: int) -> str:
@@ -189,6 +192,13 @@ class CollectionHandle:
         return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
 
     def _call(self, method: str, **arguments: Any) -> Any:
+        if os.getpid() != self._process and _is_in_process(self._collection):
+            # Chroma's own threads did not come along: any call would wait for ever, and the process with it.
+            msg = (
+                f"collection {self.name!r} was opened before this process was forked, where Chroma cannot be"
+                " used; open it in each process (gunicorn: without --preload, or in post_fork)"
+            )
+            raise SourceError(msg)
         try:
             return getattr(self._collection, method)(**arguments)
         except Exception as error:  # noqa: BLE001 - clients raise errors of many libraries
@@ -236,6 +246,11 @@ def _space_of(collection: Any) -> str:
     configuration = getattr(collection, "configuration", None) or {}
     spaces = ((configuration.get(index) or {}).get("space") for index in ("hnsw", "spann"))
     return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
+
+
+def _is_in_process(collection: Any) -> bool:
+    settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
+    return "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
 
 
 def _is_cloud(collection: Any) -> bool:

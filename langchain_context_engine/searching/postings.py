@@ -21,6 +21,8 @@ from langchain_context_engine.text.words import query_terms, terms
 _HEAP_BYTES = 30_000_000
 _SMALL_HEAP_BYTES = 15_000_000
 _FEW = 1000
+_COUNTED_UPTO = 20_000
+"""Rows with a word up to which the dead among them are told apart; of more they change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +113,19 @@ class Postings:
         document.add_text("pairs", " ".join(posted.words.pairs))
         return document
 
-    def reader(self) -> Reader:
-        """Return a reader of the last commit."""
+    def reader(self, *, has_dead: bool) -> Reader:
+        """Return a reader of the last commit; `has_dead` says that rows were ever taken out."""
         self._index.reload()
-        return Reader(self._tantivy, self._schema, self._narrowing, self._index.searcher())
+        return Reader(self._tantivy, self._schema, self._narrowing, self._index.searcher(), has_dead=has_dead)
 
 
 class Reader:
     """One commit of the postings; it stays what it is whatever is written meanwhile."""
 
-    def __init__(self, tantivy: Any, schema: Any, narrowing: Narrowing, searcher: Any) -> None:
+    def __init__(
+        self, tantivy: Any, schema: Any, narrowing: Narrowing, searcher: Any, *, has_dead: bool
+    ) -> None:
+        self._has_dead = has_dead
         self._tantivy = tantivy
         self._schema = schema
         self._narrowing = narrowing
@@ -181,8 +186,11 @@ class Reader:
         """Return how many rows that a filter admits have a word."""
         of_all = int(self._searcher.doc_freq(field, word))
         narrowed = self._narrowing.query(within, self._searcher) if of_all else None
-        if narrowed is None:
+        if narrowed is None and not (self._has_dead and 0 < of_all < _COUNTED_UPTO):
             return of_all
+        if narrowed is None:
+            # The dictionary counts the dead until they are merged away.
+            return self._count(self._tantivy.Query.term_query(self._schema, field, word))
         must, query = self._tantivy.Occur.Must, self._tantivy.Query
         term = query.term_query(self._schema, field, word)
         return self._count(query.boolean_query([(must, term), (must, narrowed)]))

@@ -324,6 +324,7 @@ class Writer:
             "number": int(told["number"]) + 1,
             "upto": max([upto, *(record.row for record in new)]),
             "count": rows.count(),
+            **({"has_dead": 1} if taken else {}),
             **facts,
         }
         rows.settle(noted)
@@ -342,7 +343,7 @@ def _edition(rows: Rows, postings: Postings) -> Edition:
     # The facts first: words that are newer than they say are found again by what is pending.
     facts = rows.facts()
     return Edition(
-        reader=postings.reader(),
+        reader=postings.reader(has_dead=facts.get("has_dead") == "1"),
         number=int(facts["number"]),
         upto=int(facts["upto"]),
         sequence=int(facts["sequence"]),

@@ -198,7 +198,9 @@ def measure(folder: Path, size: int, say: Any) -> None:
         f" {2 * QUESTIONS} questions {ours['memory after']:,.0f} MB")  # fmt: skip
     for name in ("question", "question in a scope"):
         ratio = ours[name] / alone["question"]
-        say(f"  {name}: {1000 * ours[name]:.1f} ms, bare query {1000 * alone['question']:.1f} ms: {ratio:.1f} times")
+        say(
+            f"  {name}: {1000 * ours[name]:.1f} ms, bare query {1000 * alone['question']:.1f} ms: {ratio:.1f} times"
+        )
     told = child("write", folder)
     say(f"  a write by another process: {'found' if told['is found'] else 'NOT FOUND'} by the next question,"
         f" {1000 * told['seconds']:.0f} ms")  # fmt: skip
