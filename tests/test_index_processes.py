@@ -242,7 +242,7 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
     a_store(tmp_path, 200)
     ended = run(
         """
-        import os, sys, chromadb, threading
+        import os, signal, sys, chromadb
         from langchain_context_engine import ChromaSource, ContextEngine
         from langchain_context_engine.values.errors import AllSourcesFailedError
         collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
@@ -252,27 +252,27 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
             found = engine.search(question, vector=[1.0, 0.5])
             return [item.candidate.id for item in found if item.candidate.claims["lexical"]]
         assert words("w7x") == ["n7"]
-        lock = engine.sources[0]._shared.lexical._lock
+        lock, (ours, theirs) = engine.sources[0]._shared.lexical._lock, os.pipe()
         lock.acquire()  # as a thread of the parent might hold it at that moment
         child = os.fork()
         if child == 0:
+            signal.alarm(30)  # one that hangs does not stay
             assert words("w8x") == ["n8"]
-            os.write(1, b"child answered\\n")
-            os.read(0, 1)
+            os.write(1, b"child answered" + bytes([10]))
+            os.read(ours, 1)
             try:
                 words("w9x")
             except AllSourcesFailedError as error:
-                os.write(1, f"{error}\\n".encode())
+                os.write(1, str(error).encode() + bytes([10]))
             os._exit(0)
         lock.release()
         collection.upsert(ids=["n1"], documents=["other words"], embeddings=[[1.0, 0.5]])
-        os.close(0)
+        os.write(theirs, b"x")
         os.waitpid(child, 0)
         assert words("w7x") == ["n7"]
         print("parent answered")
         """,
         tmp_path,
-        stdin=subprocess.DEVNULL,
     )
     assert ended.returncode == 0, ended.stderr
     assert "child answered" in ended.stdout

@@ -137,9 +137,10 @@ class ChromaSource:
         if not self.hybrid:
             return []
         shelf = self._shared.lexical.state(self._handle)
+        if shelf is None or not (search.lexical is None or shelf.has_news):
+            return []
         # Figures are of all tenants' records.
-        told = [] if shelf is None else shelf.told(self.name, is_scoped=bool(request.scope))
-        return told if search.lexical is None or (shelf is not None and shelf.has_news) else []
+        return shelf.told(self.name, is_scoped=bool(request.scope))
 
     @property
     def is_cold(self) -> bool:
