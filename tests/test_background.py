@@ -12,7 +12,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.searching import lexical
+from langchain_context_engine.searching import shelves
 from langchain_context_engine.stages import dedupe
 from langchain_context_engine.text import analysis
 from tests.chroma_builders import a_source, notes
@@ -78,7 +78,7 @@ def test_a_counter_of_ones_own_is_not_asked_for_texts_that_nobody_asked_about(tm
 
 
 def test_texts_are_not_prepared_while_questions_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(lexical, "_QUIET_SECONDS", 3.0)  # no machine is so busy between two questions
+    monkeypatch.setattr(shelves, "_QUIET_SECONDS", 3.0)  # no machine is so busy between two questions
     source = a_source(notes(200), client=chromadb.PersistentClient(str(tmp_path)))
     engine = ContextEngine(sources=[source])
     index = engine.sources[0]._shared.lexical

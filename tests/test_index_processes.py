@@ -142,6 +142,14 @@ def test_killed_at_any_moment_an_index_answers_as_a_new_one_does(tmp_path):
     assert told.returncode == 0, told.stderr
 
 
+def _set_version(index: Path) -> None:
+    import sqlite3
+
+    with sqlite3.connect(index / "records.db") as database:
+        database.execute("UPDATE facts SET value = 'older' WHERE name = 'version'")
+    database.close()
+
+
 DAMAGES = {
     "half of the records": lambda index: os.truncate(index / "records.db", 4000),
     "no records": lambda index: (index / "records.db").unlink(),
@@ -151,16 +159,8 @@ DAMAGES = {
         key=lambda p: p.stat().st_size,
     ).unlink(),
     "nonsense": lambda index: (index / "records.db").write_bytes(b"nonsense" * 1000),
-    "another version": lambda index: _set_version(index),
+    "another version": _set_version,
 }
-
-
-def _set_version(index: Path) -> None:
-    import sqlite3
-
-    with sqlite3.connect(index / "records.db") as database:
-        database.execute("UPDATE facts SET value = 'older' WHERE name = 'version'")
-    database.close()
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -252,13 +252,14 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
             found = engine.search(question, vector=[1.0, 0.5])
             return [item.candidate.id for item in found if item.candidate.claims["lexical"]]
         assert words("w7x") == ["n7"]
-        lock, (ours, theirs) = engine.sources[0]._shared.lexical._lock, os.pipe()
+        lock, (ours, theirs), (heard, said) = engine.sources[0]._shared.lexical._lock, os.pipe(), os.pipe()
         lock.acquire()  # as a thread of the parent might hold it at that moment
         child = os.fork()
         if child == 0:
             signal.alarm(30)  # one that hangs does not stay
             assert words("w8x") == ["n8"]
             os.write(1, b"child answered" + bytes([10]))
+            os.write(said, b"x")
             os.read(ours, 1)
             try:
                 words("w9x")
@@ -266,6 +267,7 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
                 os.write(1, str(error).encode() + bytes([10]))
             os._exit(0)
         lock.release()
+        os.read(heard, 1)
         collection.upsert(ids=["n1"], documents=["other words"], embeddings=[[1.0, 0.5]])
         os.write(theirs, b"x")
         os.waitpid(child, 0)

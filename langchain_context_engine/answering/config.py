@@ -79,11 +79,8 @@ class EngineConfig(BaseModel):
         closing: What stands after everything; its one variable is `{{query}}`, the question.
         uncounted: Groups whose passages header and footer do not count.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
-        memory_megabytes: What the vectors of all collections may take in memory, where they are measured
-            exactly; of collections that do not fit in, the store's own index is asked. Counts when the
-            engine is built.
-        index_dir: A folder for the indexes of words; None keeps them beside a local Chroma's own files, and
-            those of a server in the user's cache. Not part of a trace.
+        memory_megabytes: What vectors may take in memory; a collection beyond is searched by its store.
+        index_dir: A folder for indexes; None is beside a local Chroma's files, else the user's cache.
 
     Raises:
         ConfigError: A value is wrong; the message names the field.
@@ -231,8 +228,8 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        told = (name for name in type(self).model_fields if name not in _OF_THIS_MACHINE)
-        return {name: describe(getattr(self, name)) for name in told}
+        names = type(self).model_fields.keys() - {"index_dir"}  # of this machine
+        return {name: describe(getattr(self, name)) for name in type(self).model_fields if name in names}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
@@ -268,7 +265,6 @@ def _with_tokens(budget: Budget, tokens: int) -> Budget:
     return replace(budget, tokens=tokens)
 
 
-_OF_THIS_MACHINE = {"index_dir"}
 _DATA = {
     "budget": Budget,
     "template": Template,

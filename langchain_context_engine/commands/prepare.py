@@ -1,4 +1,4 @@
-"""`context-engine prepare`: read the collections of a store into their indexes, ahead of the first question."""
+"""`context-engine prepare`: read the collections of a store into their indexes ahead of any question."""
 
 from __future__ import annotations
 

@@ -163,22 +163,23 @@ class CollectionHandle:
         found: dict[str, dict[str, Any]] = {}
         while True:
             answer = self._within_quota(
-                lambda most: self._call(
-                    "get", where=where, include=list(include), limit=most, offset=len(found)
-                )
+                lambda most, done: self._call(
+                    "get", where=where, include=list(include), limit=most, offset=done
+                ),
+                len(found),
             )
             page = _rows(answer, include)
             if not page.keys() - found.keys():
                 return found
             found |= page
 
-    def _within_quota(self, call: Callable[[int], Any]) -> Any:
+    def _within_quota(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a call gives that is told how many records it may ask for."""
         try:
-            return call(self.most)
+            return call(self.most, *arguments)
         except QuotaError as error:
             self._learn(error, self.most)
-            return call(self.most)
+            return call(self.most, *arguments)
 
     def _learn(self, error: QuotaError, asked: int) -> None:
         """Ask for no more than a quota from now on."""

@@ -37,9 +37,7 @@ KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
 """A question's keywords: its words of more than three letters that are no stop words."""
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_VIEWS_READ = 200
-_KEYWORDS_TRIED = 20
-_LOOKED_AT_ONCE = 200
+_VIEWS_READ, _KEYWORDS_TRIED, _LOOKED_AT_ONCE = 200, 20, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

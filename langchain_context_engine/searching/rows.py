@@ -181,15 +181,11 @@ class Rows:
     ) -> list[tuple[float, str, int]]:
         """Return (order, id, row) of the next few records before or after a place, nearest first."""
         sign, way = ("<", "DESC") if before else (">", "ASC")
-        return self.fetch(
-            "SELECT ord, id, row FROM places WHERE keys = ? AND grp = ?"
-            f" AND (ord, id) {sign} (?, ?) ORDER BY ord {way}, id {way} LIMIT 8 OFFSET ?",
-            json.dumps(keys),
-            place[0],
-            place[1],
-            id_,
-            skipped,
+        statement = (
+            f"SELECT ord, id, row FROM places WHERE keys = ? AND grp = ? AND (ord, id) {sign} (?, ?)"  # noqa: S608
+            f" ORDER BY ord {way}, id {way} LIMIT 8 OFFSET ?"
         )
+        return self.fetch(statement, json.dumps(keys), *place, id_, skipped)
 
     def fetch(self, statement: str, *values: object) -> list[Any]:
         """Return the rows that a statement gives."""

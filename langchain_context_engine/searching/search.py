@@ -27,14 +27,14 @@ from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.query_vectors import Vector
 from langchain_context_engine.searching.ranking import deeper, merge_by_rank, settled
+from langchain_context_engine.searching.reading import read_kept
 from langchain_context_engine.searching.records import compare, relevance_of
 from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
 _FIRST_RUNG = 200
-"""Hits asked for at once: ids and distances are cheap, and one depth for all small limits makes the
-first n of a longer answer the shorter answer although the index is approximate."""
+"""Hits asked for at once; one depth for small limits makes the first n of a longer answer the shorter."""
 _CHOSEN_AT_ONCE = 20_000
 """Records up to which a filter is asked of the index before their vectors are measured."""
 _DEEPEST_CHECKED = 3200
@@ -77,8 +77,7 @@ class Search:
     def find(self, needed: int) -> list[str]:
         """Return the ids of the `needed` best, best first.
 
-        What the legs offer is read and checked again; where something is refused (it was deleted, or
-        changed since it was catalogued), they are asked once more without it.
+        What the legs offer is read and checked again; where something is refused, they are asked without it.
         """
         self.is_strict = self._has_filters()
         query = LexicalQuery.of(self.request.query) if self.lexical else LexicalQuery((), ())
@@ -95,9 +94,7 @@ class Search:
 
     def asks(self, ids: Sequence[str]) -> Asked:
         """Return what the index of words is asked about ids that were found."""
-        if self.lexical is None:
-            return Asked(None, ids)
-        return Asked(self.lexical[1], ids, self.within)
+        return Asked(self.lexical[1] if self.lexical else None, ids, self.within)
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
@@ -108,8 +105,7 @@ class Search:
 
     def complete(self, ids: Sequence[str], scores: Mapping[str, tuple[float, float]]) -> list[Candidate]:
         """Return the same, told the scores by words."""
-        measured = self._measure(ids)
-        found = []
+        measured, found = self._measure(ids), []
         for id_ in ids:
             distance, cosine = measured[id_]
             claims: dict[str, float] = {}
@@ -162,14 +158,8 @@ class Search:
     @cached_property
     def asks_more(self) -> bool:
         """The request has filters beside scope and `where`."""
-        request = self.request
-        others = (
-            request.kinds,
-            request.since,
-            request.until,
-            request.min_confidence,
-            request.conversation_id,
-        )
+        asked = self.request
+        others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
         return any(other is not None for other in others)
 
     def _has_filters(self) -> bool:
@@ -178,9 +168,8 @@ class Search:
     def _nearest(self, needed: int) -> list[tuple[str, float]]:
         """Return the `needed` nearest admitted hits, or all there are.
 
-        First without a `where`, checking what comes: a whole collection's distances cost less than a
-        filter that Chroma checks. Where few of many hits are admitted the store filters, and is asked
-        deeper until it has no more. `deleted` is never left to the store, which is slow at it.
+        First without a `where`, checking what comes, which costs less than a filter that Chroma checks.
+        Where few are admitted the store filters, deeper until it has no more; never `deleted`.
         """
         if self._has_vectors() and self.lexical is not None:
             return self._nearest_in_memory(self.lexical[1], needed)
@@ -236,9 +225,8 @@ class Search:
     ) -> list[tuple[str, float]]:
         """Return the hits with those that the index knows but cannot reach, nearest first.
 
-        Chroma's graph falls into islands where many vectors are alike; what lies on another island is
-        not found at any depth, nor by a filter. So where the index says that it has no more, the ids
-        are counted, and what is missing is measured here.
+        Chroma's graph falls into islands where many vectors are alike, found at no depth and by no filter.
+        So where the index says that it has no more, ids are counted, and what is missing is measured here.
         """
         reached = {id_ for id_, _ in hits}
         known: Sequence[str] = ()
@@ -300,7 +288,7 @@ class Search:
         else:
             unmeasured = list(ids)
         if self.lexical is not None:
-            found = self.lexical[1].read(self.handle, ids, unmeasured)
+            found = read_kept(self.lexical[1], self.handle, ids, unmeasured)
         else:
             found = self.handle.read(ids, (*FIELDS, "embeddings") if unmeasured else FIELDS)
         self.records |= found

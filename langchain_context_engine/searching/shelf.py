@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.searching import background
-from langchain_context_engine.searching.bags import Bag, Words
-from langchain_context_engine.searching.changes import Changes, FileWatch, Watch, watch
+from langchain_context_engine.searching.changes import Changes, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
+from langchain_context_engine.searching.file_watch import FileWatch
 from langchain_context_engine.searching.forks import renew_after_fork
+from langchain_context_engine.searching.kept import digest_of, packed, to_record, unpacked
 from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.rows import Record, Sequencing
 from langchain_context_engine.searching.since import Changed, Since
 from langchain_context_engine.searching.vectors import Vectors
 from langchain_context_engine.searching.view import Memo, View
-from langchain_context_engine.searching.volume import Change, Volume, Writer
-from langchain_context_engine.values.errors import ContextEngineError, SourceError
+from langchain_context_engine.searching.volume import Volume
+from langchain_context_engine.searching.watches import watch
+from langchain_context_engine.values.errors import ContextEngineError
 
 WRITTEN_AT_ONCE = 250
 """Records written to since the last commit, from which on they are committed."""
@@ -30,12 +29,7 @@ WRITTEN_AT_ONCE = 250
 READ_AT_ONCE = 3000
 """Records written to since the last look, above which they are read in the background, with a warning."""
 
-_PAGE = 2000
-_PATIENCE_SECONDS = 0.2
 _numbers = itertools.count()
-
-Told = Callable[[int, int], None]
-"""Told how many records are read, and how many there are."""
 
 
 class Shelf:
@@ -82,7 +76,7 @@ class Shelf:
         self.refreshed_at = 0.0
         self.lock = threading.RLock()
         self._recent = recent
-        self._room = room
+        self.room = room
         self._number = next(_numbers)
         self._flushing = threading.Lock()
         self._vectors_of = -1
@@ -112,26 +106,6 @@ class Shelf:
     def has_news(self) -> bool:
         """There is something that an answer should say of the index."""
         return bool(self.notice or self.trouble)
-
-    def told(self, name: str, *, is_scoped: bool) -> list[str]:
-        """Return what an answer should say of the index, in one sentence each; a notice once.
-
-        Args:
-            name: How people know the source.
-            is_scoped: The request may not know how many records there are.
-        """
-        said = []
-        if self.notice:
-            said, self.notice = [f"source {name!r}: {self.notice}"], ""
-        if not self.is_whole and self.trouble:
-            return [*said, f"the words of {name!r} cannot be read: {self.trouble}; this answer did without"]
-        if self.trouble:
-            return [*said, f"the index of {name!r} cannot be written: {self.trouble}"]
-        if not (self.is_whole and self.ready.is_set()):
-            done, total = self.progress
-            figures = "" if is_scoped or not total else f": {done:,} of {total:,}"
-            said.append(f"the words of {name!r} are being read{figures}; this answer did without")
-        return said
 
     def is_known_at(self, moment: float) -> bool:
         """Return whether all is taken in that was written before a moment on `time.monotonic()`'s clock."""
@@ -223,7 +197,7 @@ class Shelf:
         keeps = self.is_exact and not self.vectors.is_too_large
         vectors = dict(changes.vectors)
         if keeps:
-            self.vectors.most_bytes = self._room()
+            self.vectors.most_bytes = self.room()
         unknown = [id_ for id_ in changes.written if id_ not in vectors] if keeps else []
         wanted = [*dict.fromkeys([*changes.written, *(self.vectors.missing if keeps else ())])]
         records = handle.read(wanted, FIELDS)
@@ -253,84 +227,6 @@ class Shelf:
         if changed:
             self.view = self._viewed(self.view.since.with_(changed), self.view.memo)
 
-    def read_whole(self, handle: CollectionHandle, told: Told | None = None) -> None:
-        """Read the collection to its end, from where this process or another has come, page by page.
-
-        Args:
-            handle: The collection.
-            told: Told how many records are read and how many there are.
-
-        Raises:
-            SourceError: The collection could not be read.
-            sqlite3.Error: Its file could not be read, or the index not written.
-            ValueError: The index cannot be written.
-            OSError: The same.
-        """
-        watch_ = self.watched(handle)
-        while True:
-            self.catch_up()
-            with self.volume.writing() as writer:
-                if writer is not None:
-                    if not self.volume.edition.is_whole:
-                        self._read_pages(handle, watch_, writer, told or _nobody)
-                    self.catch_up()
-                    self._read_changes(handle, watch_, writer)
-            self.catch_up()
-            if self.is_whole and (writer is not None or self.take_in(handle)):
-                break
-            self.progress = (self.volume.edition.count, handle.count())
-            (told or _nobody)(*self.progress)
-            background.rest(_PATIENCE_SECONDS)  # another process reads it just now
-            ending_soon()
-        self.trouble = ""
-        self.take_in(handle)
-
-    def _read_pages(self, handle: CollectionHandle, watch_: Watch, writer: Writer, told: Told) -> None:
-        facts, total = writer.facts(), handle.count()
-        begun, read_to = int(facts["begun"]), int(facts["read_to"])
-        if not read_to:
-            begun = watch_.begin()
-        done = int(facts["count"])
-        for page in watch_.pages(read_to, _PAGE):
-            ending_soon()
-            changes = self._read_records(handle, page.ids, {}, total)
-            writer.commit(changes, {"read_to": page.read_to, "begun": begun})
-            done += len(changes)
-            self.progress = (done, max(done, total))
-            told(*self.progress)
-        writer.commit((), {"is_whole": 1, "sequence": begun})
-        watch_.resume(begun)
-
-    def _read_changes(self, handle: CollectionHandle, watch_: Watch, writer: Writer) -> None:
-        """Commit what was written since the last commit, however much it is."""
-        watch_.resume(self.volume.edition.sequence)
-        changes = watch_.changes(self.view)
-        if not changes:
-            return
-        for start in range(0, len(changes.written), _PAGE):
-            ending_soon()
-            ids = changes.written[start : start + _PAGE]
-            writer.commit(self._read_records(handle, ids, changes.vectors, len(self.view)), {})
-            self.progress = (start + len(ids), len(changes.written))
-        writer.commit([(id_, None, None) for id_ in changes.gone], {"sequence": changes.sequence})
-
-    def _read_records(
-        self, handle: CollectionHandle, ids: Sequence[str], vectors: Mapping[str, bytes], total: int
-    ) -> list[Change]:
-        keeps = self.is_exact and not self.vectors.is_too_large
-        records = handle.read(ids, (*FIELDS, "embeddings") if keeps else FIELDS)
-        found: list[Change] = [(id_, None, None) for id_ in ids if id_ not in records]
-        for number, (id_, fields) in enumerate(records.items()):
-            if number % 100 == 0:
-                ending_soon()
-            vector = vectors.get(id_)
-            if vector is None and keeps and fields.get("embeddings") is not None:
-                vector = packed(fields["embeddings"])
-                if total * len(vector) > self._room():
-                    keeps, self.vectors.is_too_large = False, True
-            found.append((id_, to_record(id_, fields), vector if keeps else None))
-        return found
-
     def heal(self, ids: Iterable[str], records: Mapping[str, Mapping[str, Any]]) -> None:
         """Compare what the store answered for these ids with what is known, and take in the difference."""
         if self.is_exact:
@@ -351,10 +247,8 @@ class Shelf:
             OSError: The same.
         """
         with self._flushing:
-            since, sequence = (
-                self.view.since,
-                max([-1, *(c.sequence for c in self.view.since.changed.values())]),
-            )
+            since = self.view.since
+            sequence = max([-1, *(each.sequence for each in since.changed.values())])
             if not len(since):
                 self.volume.finish()
                 return
@@ -365,40 +259,12 @@ class Shelf:
             with self.lock:
                 self._renewed()
 
-    def read(
-        self, handle: CollectionHandle, ids: Sequence[str], with_vectors: Sequence[str] = ()
-    ) -> dict[str, dict[str, Any]]:
-        """Return id → text and metadata of those that exist, from the index where it can be trusted.
-
-        So a question need not ask the store for what the index was told a moment ago.
-
-        Args:
-            handle: The collection.
-            ids: What to read.
-            with_vectors: Those of them whose vector is read too.
-        """
-        found: dict[str, dict[str, Any]] = {}
-        if self.is_exact and self.is_current:
-            found = {
-                id_: {"documents": record.document, "metadatas": record.metadata}
-                for id_, record in self.view.records(ids).items()
-            }
-        unread = [id_ for id_ in ids if id_ not in found]
-        if unread:
-            records = handle.read(unread, (*FIELDS, "embeddings") if with_vectors else FIELDS)
-            self.heal(unread, records)
-            found |= records
-        bare = [id_ for id_ in with_vectors if id_ in found and "embeddings" not in found[id_]]
-        for id_, fields in handle.read(bare, ("embeddings",)).items():
-            found[id_] |= fields
-        return found
-
     def _load_vectors(self) -> None:
         """Take the vectors in that the index keeps, once, where there is room."""
         if not self.is_exact or self._vectors_of == self._number or self.vectors.is_too_large:
             return
         self._vectors_of = self._number
-        rows, self.vectors.most_bytes = self.volume.rows, self._room()
+        rows, self.vectors.most_bytes = self.volume.rows, self.room()
         size = rows.vector_bytes()
         is_large = len(self.view) * size > self.vectors.most_bytes or len(self.view) > READ_AT_ONCE
         if is_large if not size else len(self.view) * size > self.vectors.most_bytes:
@@ -421,47 +287,3 @@ class Shelf:
         if is_ready:
             self.ready.set()
         self.looked_at = -1.0
-
-
-def _nobody(done: int, total: int) -> None:
-    """Tell nobody how far a reading is."""
-
-
-def to_record(id_: str, fields: Mapping[str, Any]) -> Record:
-    """Return a store's record as the index keeps it."""
-    metadata, text = fields.get("metadatas") or {}, fields.get("documents") or ""
-    words = Words.of(text, metadata)
-    return Record(0, id_, digest_of(fields), metadata, text, Bag.of(words), words)
-
-
-def digest_of(fields: Mapping[str, Any]) -> bytes:
-    """Return what tells a record's text and metadata from others."""
-    metadata = json.dumps(fields.get("metadatas") or {}, sort_keys=True, default=str)
-    text = fields.get("documents") or ""
-    return hashlib.blake2b(
-        f"{len(text)}\x00{text}{metadata}".encode("utf-8", "replace"), digest_size=16
-    ).digest()
-
-
-def packed(vector: Any) -> bytes:
-    """Return a vector as 32-bit numbers."""
-    import numpy as np
-
-    return np.asarray(vector, dtype=np.float32).tobytes()
-
-
-def unpacked(vector: bytes | None) -> Any:
-    """Return the numbers of a vector, or None where there is none."""
-    import numpy as np
-
-    return None if vector is None else np.frombuffer(vector, dtype=np.float32)
-
-
-def ending_soon() -> None:
-    """Stop reading where the program ends.
-
-    Raises:
-        SourceError: It does.
-    """
-    if background.is_ending():
-        raise SourceError("the program ends")

@@ -53,7 +53,7 @@ class View:
         number: The collection's number in it.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - what a view is made of
         self, rows: Rows, edition: Edition, since: Since, memo: Memo, recent: Recent[Any, Record], number: int
     ) -> None:
         self.rows = rows
@@ -207,7 +207,7 @@ class View:
         return {*self.edition.reader.vocabulary(start), *self.since.vocabulary(start)}
 
     def named_in(self, text: str, admits: Admits) -> list[str]:
-        """Return the admitted ids whose title, or path and symbol, stands verbatim in the text, in its order."""
+        """Return the admitted ids whose title, or path and symbol, stands verbatim in the text, in order."""
         named = NamedIn(text)
         bearers: dict[Any, dict[str, None]] = {}
         for start in named.starts():

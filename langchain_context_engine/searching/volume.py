@@ -1,29 +1,26 @@
 """The index of one collection: its records and its words, one commit at a time, on disk or in memory.
 
-Two files are written, the records first, and the words after them; a number in the records says up to where
-the words go. Whoever opens it next for writing finishes what a process left that died between the two.
+Records are written first, then their words; a number says how far those go. Who writes next finishes both.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-from langchain_context_engine.searching import background, folders
-from langchain_context_engine.searching.bags import Words
-from langchain_context_engine.searching.facets import facets, microseconds
+from langchain_context_engine.searching import folders
 from langchain_context_engine.searching.forks import leave, renew_after_fork
-from langchain_context_engine.searching.postings import Posted, Postings, Reader
-from langchain_context_engine.searching.rows import Record, Rows, Sequencing
+from langchain_context_engine.searching.postings import Postings, Reader
+from langchain_context_engine.searching.rows import Rows, Sequencing
+from langchain_context_engine.searching.volume_writer import Writer
 from langchain_context_engine.searching.writer_lock import WriterLock
 from langchain_context_engine.text.words import terms
 from langchain_context_engine.values.metadata import read_list
@@ -31,12 +28,8 @@ from langchain_context_engine.values.metadata import read_list
 _FORMAT = 1
 _PROBE = "Parsing parse_url, v1.2 and HTTPServer's 認証 naïve C++ decisions don't"
 _OPENING_SECONDS = 5.0
-_LOOKED_UP_EVERY = 100
 _RECORDS, _WORDS, _LOCK = "records.db", "words", "lock"
 _log = logging.getLogger(__name__)
-
-Change = tuple[str, Record | None, bytes | None]
-"""An id, its record or None where it is gone, and its vector where that is kept."""
 
 Damage = (sqlite3.Error, ValueError, OSError)
 """What a damaged or half-deleted index raises."""
@@ -80,8 +73,7 @@ class Volume:
         collection: Chroma's id of the collection.
 
     Raises:
-        OSError: The folder cannot be made or read.
-        sqlite3.Error: The same.
+        OSError: The folder cannot be made or read; likewise sqlite3.Error.
 
     Attributes:
         notice: What was done when it was opened that people should know, once; or "".
@@ -136,13 +128,13 @@ class Volume:
         try:
             facts = rows.facts()
             if (facts.get("version"), facts.get("collection")) != (version(), self.collection):
-                raise ValueError("it was made by another version")
+                _refuse("it was made by another version")
             postings = Postings(folder / _WORDS)
             edition = _edition(rows, postings)
             pending = rows.fetch("SELECT count(*) FROM records WHERE row > ?", edition.upto)[0][0]
             is_settled = not pending and not rows.gone()
             if is_settled and edition.reader.size != edition.count:
-                raise ValueError("words and records do not belong together")
+                _refuse("words and records do not belong together")
         except BaseException:
             rows.close()
             raise
@@ -200,12 +192,7 @@ class Volume:
                 leave(old)  # somebody may be reading it
 
     def discard(self) -> None:
-        """Make an empty index in place of this one.
-
-        Raises:
-            OSError: It cannot be made.
-            sqlite3.Error: The same.
-        """
+        """Make an empty index in place of this one, or raise what a damaged one raises."""
         with self._lock:
             if self.folder is not None:
                 with self._writing.held(wait_seconds=_OPENING_SECONDS) as is_held:
@@ -287,58 +274,6 @@ class Volume:
             self.rows.lock = threading.RLock()
 
 
-class Writer:
-    """Writes to a volume, whose lock is held."""
-
-    def __init__(self, volume: Volume, rows: Rows) -> None:
-        self._volume = volume
-        self._rows = rows
-
-    def facts(self) -> dict[str, str]:
-        """Return what is noted now."""
-        return self._rows.facts()
-
-    def commit(self, changes: Sequence[Change], facts: Mapping[str, object]) -> None:
-        """Commit changes and facts: `sequence`, `is_whole`, `read_to`.
-
-        Nothing is written where another process was further already; what it wrote is taken in.
-        """
-        known = self.facts()
-        if int(known["sequence"]) <= int(str(facts.get("sequence", known["sequence"]))):
-            keys = [(str(a), str(b)) for a, b in read_list(known["sequences"])]
-            self._rows.put(changes, keys, {})
-            self.post(facts, {id_: record for id_, record, _ in changes if record is not None})
-        self._volume.reload()
-
-    def post(self, facts: Mapping[str, object], known: Mapping[str, Record]) -> None:
-        """Write the words of all records that have none yet; `known` are some by id, with their words."""
-        rows = self._rows
-        told = rows.facts()
-        upto, gone, new = int(told["upto"]), rows.gone(), list(rows.outstanding(int(told["upto"])))
-        # Those of a writer that died may be there already, so all are taken out first.
-        is_left = any(record.id not in known for record in new)
-        taken = [*gone, *(record.row for record in new)] if is_left else gone
-        if new or taken:
-            self._volume.postings.write(taken, _all_posted(new, known))
-        noted = {
-            "number": int(told["number"]) + 1,
-            "upto": max([upto, *(record.row for record in new)]),
-            "count": rows.count(),
-            **({"has_dead": 1} if taken else {}),
-            **facts,
-        }
-        rows.settle(noted)
-        self._volume.reload()
-
-    def arrange(self, keys: Sequencing) -> None:
-        """Place all records by a pair of keys."""
-        known = read_list(self.facts()["sequences"])
-        if list(keys) not in known:
-            self._rows.arrange(keys)
-            self._rows.put((), (), {"sequences": json.dumps([*known, list(keys)])})
-        self._volume.reload()
-
-
 def _edition(rows: Rows, postings: Postings) -> Edition:
     # The facts first: words that are newer than they say are found again by what is pending.
     facts = rows.facts()
@@ -353,24 +288,12 @@ def _edition(rows: Rows, postings: Postings) -> Edition:
     )
 
 
-def _all_posted(records: Sequence[Record], known: Mapping[str, Record]) -> Iterator[Posted]:
-    for number, record in enumerate(records):
-        if number % _LOOKED_UP_EVERY == 0 and background.is_ending():
-            raise OSError("the program ends")
-        yield _posted(record, known.get(record.id))
-
-
-def _posted(record: Record, known: Record | None) -> Posted:
-    words = known.words if known is not None else None
-    if words is None:
-        words = Words.of(record.document or "", record.metadata)
-    return Posted(
-        record.row, words, tuple(facets(record.metadata)), microseconds(record.metadata.get("created_at"))
-    )
-
-
 def _inode(path: Path) -> int:
     try:
         return path.stat().st_ino
     except OSError:
         return -1
+
+
+def _refuse(reason: str) -> None:
+    raise ValueError(reason)

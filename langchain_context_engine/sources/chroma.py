@@ -20,9 +20,10 @@ from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.folders import is_local
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import Vector, check_vector
+from langchain_context_engine.searching.reading import Told, told_of
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.searching.search import Search
-from langchain_context_engine.searching.shelf import Shelf, Told
+from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.searching.together import Together
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.values.errors import ConfigError, SourceError
@@ -140,7 +141,7 @@ class ChromaSource:
         if shelf is None or not (search.lexical is None or shelf.has_news):
             return []
         # Figures are of all tenants' records.
-        return shelf.told(self.name, is_scoped=bool(request.scope))
+        return told_of(shelf, self.name, is_scoped=bool(request.scope))
 
     @property
     def is_cold(self) -> bool:

@@ -19,8 +19,8 @@ from langchain_context_engine.filtering.filters import (
 )
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.finders import Finder, Hit, Searched
+from langchain_context_engine.searching.reading import Told, read_kept, told_of
 from langchain_context_engine.searching.records import to_candidate
-from langchain_context_engine.searching.shelf import Told
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
@@ -129,7 +129,7 @@ class FileSource:
         shelf = self._shared.lexical.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
         if shelf is None:
             state = self._shared.lexical.state(self._handle)
-            told = [] if state is None else state.told(self.name, is_scoped=bool(request.scope))
+            told = [] if state is None else told_of(state, self.name, is_scoped=bool(request.scope))
             return Offer(warnings=told)
 
         is_wanted, passes = matcher(wanted), filter_test(request)
@@ -147,7 +147,7 @@ class FileSource:
             within=all_of(Not(HIDDEN), read_scope(request.scope)),
         )
         hits = self.find(searched, request, request.offset + limit)[request.offset :]
-        records = shelf.read(self._handle, [hit.id for hit in hits])
+        records = read_kept(shelf, self._handle, [hit.id for hit in hits])
         asked = query_terms(request.query)
         return [
             self._shown(hit, records[hit.id], request.query, asked)

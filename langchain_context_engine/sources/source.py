@@ -10,8 +10,9 @@ from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.forks import renew_after_fork
-from langchain_context_engine.searching.lexical import MEMORY_MEGABYTES, LexicalIndex
+from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import QueryVectors
+from langchain_context_engine.searching.shelves import MEMORY_MEGABYTES
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 

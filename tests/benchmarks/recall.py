@@ -19,6 +19,7 @@ from langchain_context_engine.evaluation.evaluate import evaluate
 from langchain_context_engine.evaluation.report import Report
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load
 
+
 def engine_over(dataset: Dataset, cache: Path, **settings) -> ContextEngine:
     """Return an engine with its defaults over a set's collections."""
     embeddings = LocalEmbeddings()
