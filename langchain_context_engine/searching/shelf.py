@@ -132,6 +132,7 @@ class Shelf:
             self.volume.discard()
             self.watch = None
             self.vectors = Vectors(0)
+            self._number = next(_numbers)  # rows are counted anew
             self.view = self._viewed(Since(), Memo())
             self.ready.clear()
 
@@ -174,6 +175,8 @@ class Shelf:
     def _renewed(self) -> None:
         """Show the last commit, without what it has of what was written since."""
         since, edition = self.view.since, self.volume.edition
+        if self.volume.rows is not self.view.rows:
+            self._number = next(_numbers)  # opened anew, and made anew perhaps
         if self.is_exact:
             done = [id_ for id_, each in since.changed.items() if each.sequence <= edition.sequence]
         else:
@@ -270,7 +273,9 @@ class Shelf:
         if is_large if not size else len(self.view) * size > self.vectors.most_bytes:
             self.vectors.is_too_large = True
             return
-        self.vectors.put({id_: unpacked(vector) for id_, vector in rows.vectors()})
+        since = self.view.since
+        kept = ((id_, vector) for id_, vector in rows.vectors() if not since.has(id_))
+        self.vectors.put({id_: unpacked(vector) for id_, vector in kept})
 
     def arrange(self, keys: Sequencing) -> None:
         """Have the records placed by a pair of metadata keys."""

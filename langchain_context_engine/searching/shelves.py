@@ -19,13 +19,15 @@ from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.rows import Record
 from langchain_context_engine.searching.shelf import WRITTEN_AT_ONCE, Shelf
 from langchain_context_engine.searching.volume import Damage
-from langchain_context_engine.text.analysis import MOST_TEXTS
 from langchain_context_engine.values.clock import moment_asked
 from langchain_context_engine.values.errors import ContextEngineError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
 MEMORY_MEGABYTES = 64
 """What the vectors of all collections of an engine may take in memory; beyond, the store's index is asked."""
+
+PREPARED_TEXTS = 10_000
+"""Texts that are prepared in the background, at some kilobytes each; others are when a question meets them."""
 
 _RECENT_BYTES = 24 * 2**20
 _FIRST_RUNG = 50
@@ -60,7 +62,7 @@ class Shelves:
         *,
         refresh_seconds: float = 30.0,
         on_text: Callable[[str], None] | None = None,
-        most_texts: int = MOST_TEXTS,
+        most_texts: int = PREPARED_TEXTS,
         memory_megabytes: float = MEMORY_MEGABYTES,
     ) -> None:
         self._path = path
