@@ -27,15 +27,12 @@ MEMORY_MEGABYTES = 64
 """What the vectors of all collections of an engine may take in memory; beyond, the store's index is asked."""
 
 PREPARED_TEXTS = 10_000
-"""Texts that are prepared in the background, at some kilobytes each; others are when a question meets them."""
+"""Texts that are prepared in the background, at some kilobytes each; others when a question meets them."""
 
 _RECENT_BYTES = 24 * 2**20
-_FIRST_RUNG = 50
 _QUIET_SECONDS = 0.25
 """How long nobody asked before texts are prepared in the background."""
 _BATCH = 1000
-_KEPT_QUESTIONS = 64
-_TRIES = 4
 _RETRY_SECONDS = 30.0
 _log = logging.getLogger(__name__)
 
@@ -184,8 +181,7 @@ class Shelves:
         folder = folder_of(handle, self._path)
         try:
             return Shelf(collection, folder, self._recent, room)
-        except Damage as error:
-            # Slower to start, not wrong.
+        except Damage as error:  # slower to start, not wrong
             reason = f"its index cannot be kept at {folder}: {safe_message(error)}"
             _log.warning("%s: %s", handle.name, reason)
             shelf = Shelf(collection, None, self._recent, room)
