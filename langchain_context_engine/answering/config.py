@@ -228,8 +228,8 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        names = type(self).model_fields.keys() - {"index_dir"}  # of this machine
-        return {name: describe(getattr(self, name)) for name in type(self).model_fields if name in names}
+        names = [name for name in type(self).model_fields if name != "index_dir"]  # that is this machine's
+        return {name: describe(getattr(self, name)) for name in names}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
@@ -257,12 +257,8 @@ class EngineConfig(BaseModel):
         own = {name: getattr(self, name) for name in type(self).model_fields}
         if "budget" in settings and isinstance(settings["budget"], int):
             own_budget: Budget = self.budget
-            settings["budget"] = _with_tokens(own_budget, settings["budget"])
+            settings["budget"] = replace(own_budget, tokens=settings["budget"])
         return type(self)(**{**own, **settings})
-
-
-def _with_tokens(budget: Budget, tokens: int) -> Budget:
-    return replace(budget, tokens=tokens)
 
 
 _DATA = {
