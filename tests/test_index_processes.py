@@ -1,59 +1,25 @@
-"""The index on disk under many processes: killed, forked, damaged, written to by one while others ask."""
+"""The index on disk under processes that are killed and forked, under damage and a full disk."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
 
-import chromadb
 import pytest
 
-from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine import ChromaSource
 from langchain_context_engine.searching.state import index_state
-from tests.builders import WordEmbeddings, a_collection, a_request
-from tests.chroma_builders import EMBEDDINGS, ids, notes
-
-VECTOR = [1.0, 0.5]
-
-
-def run(program: str, *arguments: object, **options) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
-
-
-def a_store(folder: Path, n: int, name: str = "notes") -> chromadb.Collection:
-    collection = chromadb.PersistentClient(str(folder)).create_collection(name, embedding_function=None)
-    for start in range(0, n, 5000):
-        rows = range(start, min(n, start + 5000))
-        collection.add(
-            ids=[f"n{row}" for row in rows],
-            documents=[f"note {row} about billing, item w{row}x" for row in rows],
-            metadatas=[{"team": "red" if row % 2 else "blue"} for row in rows],
-            embeddings=[[1.0, row / n] for row in rows],
-        )
-    return collection
-
-
-def index_of(folder: Path) -> Path:
-    return next((folder / "context-engine-index").iterdir())
-
-
-ASK = """
-    import sys, json, chromadb
-    from langchain_context_engine import ChromaSource, ContextEngine
-    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
-    context = engine.build(sys.argv[2], vector=[1.0, 0.5], limit=5)
-    lexical = [c.id for c in context.candidates if c.claims.get("lexical")]
-    shelf = engine.sources[0]._shared.lexical.state(engine.sources[0]._handle)
-    print(json.dumps([lexical, list(context.warnings), shelf.volume.edition.number]))
-"""
+from tests.builders import a_request
+from tests.chroma_builders import ids
+from tests.index_builders import ASK, VECTOR, a_store, index_of, run
 
 
 def test_a_process_opens_what_another_has_read_and_reads_nothing_again(tmp_path):
@@ -143,8 +109,6 @@ def test_killed_at_any_moment_an_index_answers_as_a_new_one_does(tmp_path):
 
 
 def _set_version(index: Path) -> None:
-    import sqlite3
-
     with sqlite3.connect(index / "records.db") as database:
         database.execute("UPDATE facts SET value = 'older' WHERE name = 'version'")
     database.close()
@@ -176,8 +140,6 @@ def test_a_damaged_index_is_made_anew_and_said_once(tmp_path, damage):
 
 
 def test_an_index_that_vanishes_while_it_is_used_costs_no_question(tmp_path):
-    import shutil
-
     source = ChromaSource(a_store(tmp_path, 200))
     source.prepare()
     shutil.rmtree(tmp_path / "context-engine-index")
@@ -280,86 +242,3 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
     assert "child answered" in ended.stdout
     assert "parent answered" in ended.stdout
     assert "before this process was forked" in ended.stdout
-
-
-WRITER = """
-    import sys, time, chromadb
-    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-    until, turn = time.monotonic() + float(sys.argv[2]), 0
-    while time.monotonic() < until:
-        began = time.monotonic()
-        collection.upsert(ids=[f"v{turn % 40}"], documents=[f"turn k{turn}q of the writer"], embeddings=[[1.0, 0.5]])
-        print(turn, flush=True)
-        turn += 1
-        time.sleep(max(0.0, 0.01 - (time.monotonic() - began)))
-"""
-READER = """
-    import sys, time, chromadb
-    from pathlib import Path
-    from langchain_context_engine import ChromaSource, ContextEngine
-    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
-    log, until, asked, wrong = Path(sys.argv[3]), time.monotonic() + float(sys.argv[2]), 0, 0
-    while time.monotonic() < until:
-        lines = log.read_text().split()
-        if not lines:
-            continue
-        last = int(lines[-1])
-        context = engine.build(f"k{last}q", vector=[1.0, 0.5], limit=60)
-        texts = [c.text for c in context.candidates]
-        # It may have been written over by one that is forty turns later, never be missing before that.
-        later = int(log.read_text().split()[-1])
-        if not any(f"k{last}q" in text for text in texts) and later < last + 39:
-            wrong += 1
-        gone = [t for t in texts if t.startswith("turn k") and int(t.split("k")[1].split("q")[0]) < last - 40]
-        wrong += len(gone) + len(context.warnings)
-        asked += 1
-        if gone or context.warnings:
-            sys.stderr.write(f"{last} {later} {gone[:3]} {context.warnings}" + chr(10))
-    print(asked, wrong)
-"""
-
-
-def test_while_one_process_writes_four_others_ask_and_none_answers_wrongly(tmp_path):
-    a_store(tmp_path, 200)
-    assert run(ASK, tmp_path, "w7x").returncode == 0
-    log = tmp_path / "log.txt"
-    with log.open("w") as out:
-        command = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path), "14"]
-        writer = subprocess.Popen(command, stdout=out)
-        command = [sys.executable, "-c", textwrap.dedent(READER), str(tmp_path), "8", str(log)]
-        readers = [
-            subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(4)
-        ]
-        told = [reader.communicate(timeout=110) for reader in readers]
-        writer.wait(60)
-    assert [error for _, error in told] == [""] * 4
-    counted = [tuple(map(int, out.split())) for out, _ in told]
-    assert all(asked > 0 for asked, _ in counted)
-    assert [wrong for _, wrong in counted] == [0] * 4
-
-
-def test_an_index_of_a_later_copy_of_the_store_is_not_believed(tmp_path):
-    import shutil
-
-    store, copy = tmp_path / "store", tmp_path / "copy"
-    collection = a_collection(
-        notes(30), client=chromadb.PersistentClient(str(store)), name="notes", embeddings=WordEmbeddings(2)
-    )
-    shutil.copytree(store, copy)
-    collection.add(ids=["later"], documents=["a zebra"], embeddings=[VECTOR])
-    ChromaSource(collection).prepare()
-    shutil.copytree(store / "context-engine-index", copy / "context-engine-index")
-    told = json.loads(run(ASK, copy, "zebra").stdout)
-    assert told[0] == []
-
-
-def test_engines_over_parts_of_a_store_share_its_indexes(tmp_path):
-    client = chromadb.PersistentClient(str(tmp_path))
-    kept = [a_collection(notes(20), name=f"notes{i}", embeddings=EMBEDDINGS, client=client) for i in range(2)]
-    both = ContextEngine(sources=[ChromaSource(each, embeddings=EMBEDDINGS) for each in kept])
-    one = ContextEngine(sources=[ChromaSource(kept[0], embeddings=EMBEDDINGS)])
-    assert both.search("billing item")
-    assert one.search("billing item")
-    assert len(list((tmp_path / "context-engine-index").iterdir())) == 2
