@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -37,11 +38,13 @@ def prepare(
     with output.progress_bar("reading") as show:
         for each in found:
             name = str(each.name)
-            ChromaSource(each).prepare(
-                with_texts=False, progress=lambda done, total, name=name: show(done, total, name)
-            )
+            ChromaSource(each).prepare(with_texts=False, progress=_shown(name, show))
     for each in found:
         output.write_text(f"{each.name}: {index_state(each)}")
+
+
+def _shown(name: str, show: Callable[[int, int, str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(done, total, name)
 
 
 def _on_server(server: str, names: list[str] | None) -> list[Any]:

@@ -88,7 +88,7 @@ def _spellings(word: str, views: Sequence[View], frequency: Callable[[str], int]
     furthest = 2 if len(word) >= _TWICE_CORRECTABLE else 1
     vocabulary = sorted(set().union(*(view.vocabulary(word[0]) for view in views)))
     near = process.extract(word, vocabulary, scorer=OSA.distance, score_cutoff=furthest, limit=None)
-    found = []
+    found: list[tuple[str, float]] = []
     for spelling, distance, _ in sorted(near, key=lambda hit: (hit[1], hit[0])):
         if len(found) == _MOST_SPELLINGS:
             break
