@@ -28,6 +28,7 @@ from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
 from langchain_context_engine.commands.ls import ls
 from langchain_context_engine.commands.mcp import mcp
+from langchain_context_engine.commands.prepare import prepare
 from langchain_context_engine.commands.rm import rm
 from langchain_context_engine.commands.serve import serve
 from langchain_context_engine.commands.tune import tune
@@ -40,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for _command in (demo, index, ls, rm, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
+for _command in (demo, index, prepare, ls, rm, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
     app.command()(_command)
 
 

@@ -116,7 +116,7 @@ class ContextEngine:
         if ready is not None:
             return ready
         with turn() as mine:
-            start, deadline = self._clock()
+            start, deadline = self._clock(request)
             with stage_span("collect"), self._failure_recorded(request, start):
                 found = collect(self._asking.sources_for(request), request, deadline)
             return self._remembered(key, self._answer(request, after(mine, found), start, deadline))
@@ -127,7 +127,7 @@ class ContextEngine:
         if ready is not None:
             return ready
         async with aturn() as mine:
-            start, deadline = self._clock()
+            start, deadline = self._clock(request)
             with stage_span("collect"), self._failure_recorded(request, start):
                 found = await acollect(self._asking.sources_for(request), request, deadline)
             rest = (request, after(mine, found), start, deadline)
@@ -142,7 +142,7 @@ class ContextEngine:
         if finds_nothing(request):
             return ()
         with turn():
-            _, deadline = self._clock()
+            _, deadline = self._clock(request)
             found = collect(self._asking.sources_for(request), request, deadline)
             return self._ranked(request, found, deadline)
 
@@ -152,7 +152,7 @@ class ContextEngine:
         if finds_nothing(request):
             return ()
         async with aturn():
-            _, deadline = self._clock()
+            _, deadline = self._clock(request)
             found = await acollect(self._asking.sources_for(request), request, deadline)
             return await asyncio.to_thread(self._ranked, request, found, deadline)
 
@@ -196,10 +196,10 @@ class ContextEngine:
         key = self._key(request, query, fields)
         return request, key, self._recalled(key)
 
-    def _clock(self) -> tuple[float, float]:
+    def _clock(self, request: ContextRequest) -> tuple[float, float]:
         """Return now, and the deadline of all sources."""
         now = time.monotonic()
-        return now, now + self.config.timeout_seconds
+        return now, now + self._asking.patience(request, self.config.timeout_seconds)
 
     def _request(self, query: str | ContextRequest, fields: dict[str, Any]) -> ContextRequest:
         request = (

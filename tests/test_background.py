@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -11,7 +12,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.searching import lexical
+from langchain_context_engine.searching import shelves
 from langchain_context_engine.stages import dedupe
 from langchain_context_engine.text import analysis
 from tests.chroma_builders import a_source, notes
@@ -44,9 +45,11 @@ def many_notes(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("seconds", [0.05, 0.4, 1.2])
-def test_a_program_that_ends_while_a_collection_is_read_ends_cleanly(many_notes, seconds):
-    run = [sys.executable, "-c", PROGRAM, str(many_notes), str(seconds)]
+@pytest.mark.parametrize("seconds", [0.05, 0.4, 0.8])
+def test_a_program_that_ends_while_a_collection_is_read_ends_cleanly(many_notes, tmp_path, seconds):
+    store = tmp_path / "store"
+    shutil.copytree(many_notes, store, ignore=shutil.ignore_patterns("context-engine-index"))
+    run = [sys.executable, "-c", PROGRAM, str(store), str(seconds)]
     ended = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
 
@@ -75,7 +78,7 @@ def test_a_counter_of_ones_own_is_not_asked_for_texts_that_nobody_asked_about(tm
 
 
 def test_texts_are_not_prepared_while_questions_come(tmp_path, monkeypatch):
-    monkeypatch.setattr(lexical, "_QUIET_SECONDS", 3.0)  # no machine is so busy between two questions
+    monkeypatch.setattr(shelves, "_QUIET_SECONDS", 3.0)  # no machine is so busy between two questions
     source = a_source(notes(200), client=chromadb.PersistentClient(str(tmp_path)))
     engine = ContextEngine(sources=[source])
     index = engine.sources[0]._shared.lexical

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -89,6 +90,8 @@ class EngineConfig(BaseModel):
         when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
         counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
+        memory_megabytes: What vectors may take in memory; a collection beyond is searched by its store.
+        index_dir: A folder for indexes; None is beside a local Chroma's files, else the user's cache.
 
     Raises:
         ConfigError: A value is wrong; the message names the field.
@@ -130,6 +133,8 @@ class EngineConfig(BaseModel):
     shown_score: Literal["score", "relevance"] = "score"
     doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
     when_doubtful: Literal["keep", "empty"] = "keep"
+    memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
+    index_dir: Path | None = None
     _counter: TokenCounter | None = PrivateAttr(default=None)
 
     def __init__(self, **settings: Any) -> None:
@@ -256,7 +261,8 @@ class EngineConfig(BaseModel):
 
     def described(self) -> dict[str, Any]:
         """Return the settings as JSON-ready data; parts given as functions by their names."""
-        return {name: as_data(getattr(self, name)) for name in type(self).model_fields}
+        names = [name for name in type(self).model_fields if name != "index_dir"]  # that is this machine's
+        return {name: as_data(getattr(self, name)) for name in names}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
@@ -289,9 +295,5 @@ class EngineConfig(BaseModel):
         own = {name: getattr(self, name) for name in type(self).model_fields}
         if "budget" in settings and isinstance(settings["budget"], int):
             own_budget: Budget = self.budget
-            settings["budget"] = _with_tokens(own_budget, settings["budget"])
+            settings["budget"] = replace(own_budget, tokens=settings["budget"])
         return type(self)(**{**own, **settings})
-
-
-def _with_tokens(budget: Budget, tokens: int) -> Budget:
-    return replace(budget, tokens=tokens)

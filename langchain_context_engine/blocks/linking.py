@@ -9,11 +9,11 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from langchain_context_engine.searching.changes import watch
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.watches import watch
 from langchain_context_engine.values.metadata import read_list
 
 __all__ = ["StatedLinks"]
@@ -23,6 +23,14 @@ _READ_EVERY_TIME = 3000
 
 _STALE_SECONDS = 60.0
 """How long a change in place may stay unseen in a larger store of that kind."""
+
+
+class _Links(dict[str, tuple[str, ...]]):
+    """What each block names, of every block there is."""
+
+    def all_ids(self) -> Collection[str]:
+        """Return the ids of all blocks, as a watch asks for them."""
+        return self.keys()
 
 
 class StatedLinks:
@@ -35,7 +43,7 @@ class StatedLinks:
     def __init__(self, handle: CollectionHandle) -> None:
         self._handle = handle
         self._watch = watch(handle)
-        self._links: dict[str, tuple[str, ...]] = {}
+        self._links = _Links()
         self._linking: dict[str, set[str]] = {}
         self._read_at = float("-inf")
         self._lock = threading.Lock()
@@ -65,10 +73,10 @@ class StatedLinks:
 
     def _read_all(self) -> None:
         try:
-            self._watch.changes(self._links)  # what comes later is told from here on
+            self._watch.begin()  # what comes later is told from here on
         except sqlite3.Error:
             self._watch = watch(self._handle)
-        self._links, self._linking = {}, {}
+        self._links, self._linking = _Links(), {}
         for id_, metadata in self._handle.metadata(None).items():
             self._put(id_, metadata)
         self._read_at = time.monotonic()

@@ -98,7 +98,9 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
         return
     yield "store", f"{store.chroma_path}, {len(collections)} collections", True
     for collection in collections:
-        yield _collection(client.get_collection(collection.name, embedding_function=None), embeddings)
+        opened = client.get_collection(collection.name, embedding_function=None)
+        yield _collection(opened, embeddings)
+        yield f"index of {collection.name}", *_index(opened)
     yield _sharing(store.chroma_path)
 
 
@@ -113,6 +115,14 @@ def _collection(collection: Any, embeddings: str) -> Finding:
     except CommandFailedError as error:
         return name, f"{told}: {error}", False
     return name, f"{told}: fits {getattr(found, 'model', '')}", True
+
+
+def _index(collection: Any) -> tuple[str, bool]:
+    from langchain_context_engine.searching.state import index_state
+
+    state = index_state(collection)
+    # What is not there yet, or is made anew by the next question, is no fault.
+    return (f"{state}" if state.records else "empty"), True
 
 
 def _sharing(chroma_path: Path) -> Finding:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_context_engine.searching.records import steady
@@ -18,8 +19,19 @@ _OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
 FIELDS = ("documents", "metadatas")
 """What a record is made of beside its vector."""
 
+_QUOTA = re.compile(r"quota|exceeded.{0,40}limit|limit.{0,40}exceeded", re.IGNORECASE)
+
+QUOTA = 300
+"""Records that Chroma Cloud gives at once."""
+
+_LEAST = 10
+_UNLIMITED = 2**31 - 1
 _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
+
+
+class QuotaError(SourceError):
+    """A store gives fewer records at once than it was asked for."""
 
 
 def check_collection_name(name: str) -> str:
@@ -61,6 +73,8 @@ class CollectionHandle:
             raise ConfigError(msg)
         self._collection = collection
         self._space = ""
+        self._process = os.getpid()
+        self.most = QUOTA if _is_cloud(collection) else _UNLIMITED
         self.name: str = collection.name
 
     @property
@@ -83,8 +97,14 @@ class CollectionHandle:
         self, vector: Sequence[float], n: int, where: dict[str, Any] | None
     ) -> list[tuple[str, float]]:
         """Return (id, raw distance) of up to n records, nearest first, ties by id."""
-        answer = self._call(
-            "query", query_embeddings=[list(vector)], n_results=n, where=where, include=["distances"]
+        answer = self._within_quota(
+            lambda most: self._call(
+                "query",
+                query_embeddings=[list(vector)],
+                n_results=min(n, most),
+                where=where,
+                include=["distances"],
+            )
         )
         found = zip((answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0], strict=True)
         return sorted(
@@ -100,32 +120,86 @@ class CollectionHandle:
         """
         wanted = list(dict.fromkeys(ids))
         found: dict[str, dict[str, Any]] = {}
-        for start in range(0, len(wanted), _BATCH):
-            batch, fields = wanted[start : start + _BATCH], list(include)
+        while wanted:
+            size = min(_BATCH, self.most)
+            batch, fields = wanted[:size], list(include)
             try:
                 answer = self._call("get", ids=batch, include=fields)
+            except QuotaError as error:
+                self._learn(error, size)
+                continue
             except SourceError:
                 if "embeddings" not in fields:
                     raise
                 fields.remove("embeddings")
                 answer = self._call("get", ids=batch, include=fields)
             found |= _rows(answer, fields)
+            wanted = wanted[size:]
         return found
 
     def find(self, where: dict[str, Any] | None = None) -> list[str]:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
-        return list(self._call("get", where=where, include=[])["ids"])
+        return list(self._everything(where, ()))
+
+    def ids_from(self, place: int, most: int) -> list[str]:
+        """Return up to `most` ids from a place on, in the collection's order."""
+        answer = self._within_quota(
+            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=[])
+        )
+        return list(answer["ids"])
 
     def metadata(self, where: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
         """Return id → metadata of all records that a `where` lets through, in the collection's order."""
-        answer = self._call("get", where=where, include=["metadatas"])
-        return dict(zip(answer["ids"], (found or {} for found in answer["metadatas"]), strict=True))
+        found = self._everything(where, ("metadatas",))
+        return {id_: fields["metadatas"] or {} for id_, fields in found.items()}
+
+    def _everything(self, where: dict[str, Any] | None, include: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return all records that a `where` lets through, at once or as many at a time as may be."""
+        if self.most == _UNLIMITED:
+            try:
+                return _rows(self._call("get", where=where, include=list(include)), include)
+            except QuotaError as error:
+                self._learn(error, _UNLIMITED)
+        found: dict[str, dict[str, Any]] = {}
+        while True:
+            answer = self._within_quota(
+                lambda most, done: self._call(
+                    "get", where=where, include=list(include), limit=most, offset=done
+                ),
+                len(found),
+            )
+            page = _rows(answer, include)
+            if not page.keys() - found.keys():
+                return found
+            found |= page
+
+    def _within_quota(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a call gives that is told how many records it may ask for."""
+        try:
+            return call(self.most, *arguments)
+        except QuotaError as error:
+            self._learn(error, self.most)
+            return call(self.most, *arguments)
+
+    def _learn(self, error: QuotaError, asked: int) -> None:
+        """Ask for no more than a quota from now on."""
+        if asked <= _LEAST:
+            raise error
+        self._process = os.getpid()
+        self.most = QUOTA if asked > QUOTA else max(_LEAST, asked // 2)
 
     def id_at(self, place: int) -> str:
         """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
         return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
 
     def _call(self, method: str, **arguments: Any) -> Any:
+        if os.getpid() != self._process and _is_in_process(self._collection):
+            # Chroma's own threads did not come along: any call would wait for ever, and the process with it.
+            msg = (
+                f"collection {self.name!r} was opened before this process was forked, where Chroma cannot be"
+                " used; open it in each process (gunicorn: without --preload, or in post_fork)"
+            )
+            raise SourceError(msg)
         try:
             return getattr(self._collection, method)(**arguments)
         except Exception as error:  # noqa: BLE001 - clients raise errors of many libraries
@@ -153,6 +227,8 @@ class CollectionHandle:
 
     def _explained(self, error: Exception) -> SourceError:
         text = str(error)
+        if _QUOTA.search(text):
+            return QuotaError(f"collection {self.name!r} could not be read: {safe_message(error)}")
         match = _DIMENSIONS.search(text)
         if match:
             expected, got = match.groups()
@@ -171,6 +247,16 @@ def _space_of(collection: Any) -> str:
     configuration = getattr(collection, "configuration", None) or {}
     spaces = ((configuration.get(index) or {}).get("space") for index in ("hnsw", "spann"))
     return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
+
+
+def _is_in_process(collection: Any) -> bool:
+    settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
+    return "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
+
+
+def _is_cloud(collection: Any) -> bool:
+    settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
+    return "trychroma.com" in str(getattr(settings, "chroma_server_host", "") or "")
 
 
 def _says_missing(error: Exception) -> bool:

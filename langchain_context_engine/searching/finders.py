@@ -5,6 +5,7 @@ A finder is `(shelf, request, needed) -> hits`, best first; a `FileSource` asks 
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.filtering.filters import (
+    EVERYTHING,
     Condition,
     Filter,
     all_of,
@@ -20,11 +22,11 @@ from langchain_context_engine.filtering.filters import (
     to_chroma,
 )
 from langchain_context_engine.ranking.signals import Keyword
-from langchain_context_engine.searching.catalogue import Admits, Catalogue
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.searching.view import Admits, View
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.words import STOP_WORDS, query_terms
 from langchain_context_engine.values.clock import read_instant
@@ -35,8 +37,7 @@ KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
 """A question's keywords: its words of more than three letters that are no stop words."""
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
-_VIEWS_READ = 200
-_KEYWORDS_TRIED = 20
+_VIEWS_READ, _KEYWORDS_TRIED, _LOOKED_AT_ONCE = 200, 20, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,7 @@ class Searched:
         shelf: The collection's shelf in it, up to date.
         wanted: Scope, `deleted` and `where`.
         admits: Tells of an id and its metadata whether the record may be offered.
+        within: Scope and `deleted`: words are counted there.
     """
 
     handle: CollectionHandle
@@ -74,15 +76,19 @@ class Searched:
     wanted: Filter
     admits: Admits
 
+    within: Filter = EVERYTHING
+
     @property
-    def catalogue(self) -> Catalogue:
-        """Ids and metadata of all records, of every scope."""
-        return self.shelf.catalogue
+    def view(self) -> View:
+        """The records, of every scope."""
+        return self.shelf.view
 
     def admitted(self, ids: Iterable[str]) -> Iterator[str]:
         """Yield those ids that the request may see."""
-        entries = self.catalogue.entries
-        return (i for i in ids if (entry := entries.get(i)) is not None and self.admits(i, entry.metadata))
+        rest = iter(ids)
+        while some := list(itertools.islice(rest, _LOOKED_AT_ONCE)):
+            known = self.view.metadata(some)
+            yield from (id_ for id_ in some if id_ in known and self.admits(id_, known[id_]))
 
 
 Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
@@ -104,8 +110,9 @@ def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, 
     if not query.terms:
         return []
     index, shelf = searched.index, searched.shelf
-    found = index.search(query, shelf, searched.wanted, searched.admits, needed)
-    claims = index.scores(LexicalQuery.of(request.query), shelf, [id_ for id_, _ in found])
+    found = index.search(query, shelf, searched.wanted, searched.admits, needed, searched.within)
+    ids = [id_ for id_, _ in found]
+    claims = index.scores(LexicalQuery.of(request.query), shelf, ids, searched.within)
     return [
         Hit(
             id=id_,
@@ -157,17 +164,18 @@ class Fuzzy:
         digests, paths, texts = self._known.setdefault(
             searched.shelf.collection, ({}, TrigramIndex(), TrigramIndex())
         )
-        entries = dict(searched.catalogue.entries)
-        for id_ in [id_ for id_ in digests if id_ not in entries]:
+        there: set[str] = set()
+        for record in searched.view.every():
+            there.add(record.id)
+            if digests.get(record.id) != record.digest:
+                metadata = record.metadata
+                paths.put(record.id, str(metadata.get("path") or metadata.get("title") or ""))
+                texts.put(record.id, record.document or "")
+                digests[record.id] = record.digest
+        for id_ in digests.keys() - there:
             del digests[id_]
             paths.remove(id_)
             texts.remove(id_)
-        changed = [id_ for id_, entry in entries.items() if digests.get(id_) != entry.digest]
-        for id_, fields in searched.handle.read(changed, ("documents",)).items():
-            metadata = entries[id_].metadata
-            paths.put(id_, str(metadata.get("path") or metadata.get("title") or ""))
-            texts.put(id_, fields.get("documents") or "")
-            digests[id_] = entries[id_].digest
         return paths, texts
 
 
@@ -222,11 +230,11 @@ class OfThread:
         dated = _dated(
             searched, all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted), self.by
         )
-        entries = searched.catalogue.entries
+        known = searched.view.metadata(list(dated)) if self.lacking else {}
         chosen = {
             id_: at or _NEVER
             for id_, at in dated.items()
-            if not self.lacking or entries[id_].metadata.get(self.lacking) is None
+            if not self.lacking or known.get(id_, {}).get(self.lacking) is None
         }
         return _newest(searched, chosen, needed)
 
@@ -250,12 +258,12 @@ class Referenced:
         given = focused(request, "references")
         names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
         wanted = dict.fromkeys([*names, *self._kept(request)])
-        entries = searched.catalogue.entries
+        known = searched.view.metadata(list(wanted))
+        paths = tuple(name for name in wanted if name not in known)
         by_path: dict[str, list[str]] = {}
-        if any(name not in entries for name in wanted):
-            for id_, entry in list(entries.items()):
-                by_path.setdefault(str(entry.metadata.get("path")), []).append(id_)
-        named = (id_ for name in wanted for id_ in ([name] if name in entries else by_path.get(name, ())))
+        for record in searched.view.selected(Condition("path", "$in", paths)) if paths else ():
+            by_path.setdefault(str(record.metadata.get("path")), []).append(record.id)
+        named = (id_ for name in wanted for id_ in ([name] if name in known else by_path.get(name, ())))
         return [Hit(id=id_, relevance=1.0) for id_ in _first(searched.admitted(dict.fromkeys(named)), needed)]
 
     def _kept(self, request: ContextRequest) -> list[str]:
@@ -278,12 +286,7 @@ def focused(request: ContextRequest, name: str) -> Any:
 
 
 def _dated(searched: Searched, wanted: Filter, key: str) -> dict[str, datetime | None]:
-    is_wanted = matcher(wanted)
-    return {
-        id_: read_instant(entry.metadata.get(key))
-        for id_, entry in list(searched.catalogue.entries.items())
-        if is_wanted(entry.metadata)
-    }
+    return {record.id: read_instant(record.metadata.get(key)) for record in searched.view.selected(wanted)}
 
 
 def _newest(searched: Searched, dated: Mapping[str, datetime], needed: int) -> list[Hit]:

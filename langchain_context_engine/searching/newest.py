@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from langchain_context_engine.filtering.filters import Filter
-from langchain_context_engine.ranking.newest import MOST, freshness, names_version, newest_of
+from langchain_context_engine.ranking.newest import MOST, Newest, freshness, names_version, newest_of
 from langchain_context_engine.ranking.roles import is_changelog
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
+from langchain_context_engine.searching.rows import Record
 from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.values.request import ContextRequest
 
 _HOLDING, _HOLDS = 200, 0.6
 """Of so many that hold most of what a question names, those of at least this share of the best score."""
+
+_OF_ONE_DATE = 10 * MOST
+"""So many newest are told apart by their place in a file: the sections of one have its date."""
+
+_LOOKED_AT = 20_000
+"""Among so many of the newest records the sections of a changelog are looked for."""
 
 
 class Asking(Protocol):
@@ -23,6 +31,11 @@ class Asking(Protocol):
 
     request: ContextRequest
     wanted: Filter
+
+    @property
+    def within(self) -> Filter:
+        """What the request may see whatever it looks for."""
+        ...
 
     def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
         """Tell whether a record may be offered."""
@@ -35,20 +48,29 @@ def newest_ids(index: LexicalIndex, shelf: Shelf, asking: Asking) -> list[str]:
     A collection without dates has none. Where a release is asked for and the collection holds a
     changelog, its sections are; where the question names something beside, those that hold it.
     """
-    newest, admits = newest_of(asking.request.query), asking.admits
+    newest = newest_of(asking.request.query)
     if newest is None:
         return []
-    entries = list(shelf.catalogue.entries.items())
-    if newest.is_release:
-        sections = [(id_, e) for id_, e in entries if is_changelog(e.metadata) and names_version(e.metadata)]
-        entries = sections or entries
-    elif newest.about:
-        hits = index.search(LexicalQuery(newest.about, ()), shelf, asking.wanted, admits, _HOLDING)
-        held = {id_ for id_, score in hits if score >= _HOLDS * hits[0][1]}
-        entries = [(id_, entry) for id_, entry in entries if id_ in held]
-    dated = (
-        (fresh, id_)
-        for id_, entry in entries
-        if (fresh := freshness(entry.metadata)) is not None and admits(id_, entry.metadata)
-    )
+    try:
+        found = _asked_for(index, shelf, asking, newest)
+    except Damage as error:
+        index.repair(shelf, error)
+        return []
+    dated = ((fresh, record.id) for record in found if (fresh := freshness(record.metadata)) is not None)
     return [id_ for _, id_ in heapq.nlargest(MOST, dated)]
+
+
+def _asked_for(index: LexicalIndex, shelf: Shelf, asking: Asking, newest: Newest) -> Iterable[Record]:
+    """Return admitted records, among them the newest of what is asked for."""
+    view, wanted, admits = shelf.view, asking.wanted, asking.admits
+    if newest.about and not newest.is_release:
+        query = LexicalQuery(newest.about, ())
+        hits = index.search(query, shelf, wanted, admits, _HOLDING, asking.within)
+        held = [id_ for id_, score in hits if score >= _HOLDS * hits[0][1]]
+        return shelf.view.records(held).values()
+
+    def is_section(id_: str, metadata: Mapping[str, Any]) -> bool:
+        return is_changelog(metadata) and names_version(metadata) and admits(id_, metadata)
+
+    sections = view.newest(_OF_ONE_DATE, wanted, is_section, most=_LOOKED_AT) if newest.is_release else []
+    return sections or view.newest(_OF_ONE_DATE, wanted, admits)

@@ -1,33 +1,28 @@
-"""The inverted index: a thin hand on tantivy, whose BM25 uses k1 1.2 and b 0.75.
+"""The inverted index of one collection: a thin hand on tantivy, whose BM25 uses k1 1.2 and b 0.75.
 
-Terms come ready made from `words.py`, so nothing is analysed twice or in two ways. Facets are the
-record's collection and its metadata values with their type, matched exactly and never scored.
+Terms come ready made from `words.py`, so nothing is analysed twice or in two ways. A row is a number; what
+it stands for is kept beside, see `rows.py`.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+import itertools
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.filtering.filters import AllOf, AnyOf, Condition, Filter, Not
-from langchain_context_engine.text.words import bigrams, query_terms, terms
+from langchain_context_engine.filtering.filters import Filter
+from langchain_context_engine.searching.bags import Spellings, Words, joined
+from langchain_context_engine.searching.facets import Narrowing
+from langchain_context_engine.text.words import query_terms, terms
 
 _HEAP_BYTES = 30_000_000
-_LONGEST_FACET = 256
-_PAIR_JOINT = "\x1f"
-_CORRECTABLE = 4
-_TWICE_CORRECTABLE = 8
-_WEIGHTS = (1.0, 0.8, 0.5)
-"""What a word counts at edit distance 0, 1 and 2; two letters that changed places are one edit."""
-_MOST_SPELLINGS = 20
-_MOST_SINGLE_TERMS = 100
-
-SEARCHED_AT_ONCE = 400
-"""Rows that one search over all collections finds."""
+_SMALL_HEAP_BYTES = 15_000_000
+_FEW = 1000
+_COUNTED_UPTO = 20_000
+"""Rows with a word up to which the dead among them are told apart; of more they change nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,249 +39,200 @@ class LexicalQuery:
     @classmethod
     def of(cls, query: str) -> LexicalQuery:
         """Read a question."""
-        return _read_query(query)
-
-
-@lru_cache(maxsize=256)
-def _read_query(query: str) -> LexicalQuery:
-    # All sources read the same question.
-    return LexicalQuery(tuple(query_terms(query)), tuple(dict.fromkeys(_joined(terms(query)))))
+        return cls(tuple(query_terms(query)), tuple(dict.fromkeys(joined(terms(query)))))
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A value that rides along in a memo's key without being part of it."""
+class Posted:
+    """What is indexed of a row."""
 
-    value: Any = field(compare=False)
+    row: int
+    words: Words
+    facets: Sequence[str]
+    created: int | None
 
 
 class Postings:
-    """Rows of terms and facets, searched by BM25. One writer at a time; readers see the last commit.
+    """Rows of words and facets. Whoever writes holds the collection's lock.
 
     Args:
         path: A directory to keep it in; None keeps it in memory.
 
     Raises:
-        ValueError: The directory belongs to another process or to another schema.
+        ValueError: The directory holds another index, or a damaged one.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: Path | None) -> None:
         import tantivy
 
         self._tantivy = tantivy
         builder = tantivy.SchemaBuilder()
-        builder.add_integer_field("row", stored=True, indexed=True, fast=True)
+        builder.add_integer_field("row", stored=False, indexed=True, fast=True)
+        builder.add_integer_field("created", stored=False, indexed=True, fast=True)
+        builder.add_integer_field("length", stored=False, indexed=False, fast=True)
+        builder.add_integer_field("pairs_length", stored=False, indexed=False, fast=True)
         builder.add_text_field("facet", tokenizer_name="raw", index_option="basic")
         builder.add_text_field("body", tokenizer_name="ready", index_option="freq")
-        builder.add_text_field("pairs", tokenizer_name="ready", index_option="freq")
-        builder.add_text_field("record", stored=True, tokenizer_name="raw", index_option="basic")
+        builder.add_text_field("pairs", tokenizer_name="ready", index_option="basic")
         self._schema = builder.build()
         if path is not None:
-            Path(path).mkdir(parents=True, exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
         self._index = tantivy.Index(self._schema, path=None if path is None else str(path))
         whitespace = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
         self._index.register_tokenizer("ready", whitespace)
-        self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-        self._lock = threading.Lock()
-        self._searcher = self._index.searcher()
-        self._is_kept = path is not None
-        self._spellings = lru_cache(maxsize=2000)(self._find_spellings)
-        # All sources of a question ask the same.
-        self._bodies = lru_cache(maxsize=64)(self._make_body)
-        self._best = lru_cache(maxsize=64)(self._find_best)
-        self._paired = lru_cache(maxsize=64)(self._find_paired)
+        self._narrowing = Narrowing(self._schema)
 
-    def add(self, row: int, collection: str, text: str, metadata: Mapping[str, Any], record: str) -> None:
-        """Add a row; `record` is kept beside it where the index is kept on disk."""
-        title = " ".join(str(metadata[key]) for key in ("title", "path", "symbol") if metadata.get(key))
-        body = terms(text)
-        named = terms(title) if title else []
+    def write(self, gone: Sequence[int], posted: Iterable[Posted]) -> None:
+        """Take rows out, then rows in, in one commit; a row that is put in again must be among the gone.
+
+        Raises:
+            ValueError: The disk is full, or the directory is not as it should be.
+        """
+        first = list(itertools.islice(posted, _FEW))
+        heap = _SMALL_HEAP_BYTES if len(first) < _FEW else _HEAP_BYTES
+        writer = self._index.writer(heap_size=heap, num_threads=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            for row in gone:
+                writer.delete_documents("row", row)
+        for each in itertools.chain(first, posted):
+            writer.add_document(self._document(each))
+        writer.commit()
+        writer.wait_merging_threads()
+
+    def _document(self, posted: Posted) -> Any:
         document = self._tantivy.Document()
-        document.add_integer("row", row)
-        document.add_text("facet", _collection_facet(collection))
-        for facet in _facets(metadata):
+        document.add_integer("row", posted.row)
+        if posted.created is not None:
+            document.add_integer("created", posted.created)
+        document.add_integer("length", len(posted.words.terms))
+        document.add_integer("pairs_length", len(posted.words.pairs))
+        for facet in posted.facets:
             document.add_text("facet", facet)
-        document.add_text("body", " ".join([*body, *named]))
-        document.add_text("pairs", " ".join([*_joined(body), *_joined(named)]))
-        if self._is_kept:
-            document.add_text("record", record)
-        with self._lock:
-            self._writer.add_document(document)
+        document.add_text("body", " ".join(posted.words.terms))
+        document.add_text("pairs", " ".join(posted.words.pairs))
+        return document
 
-    def delete(self, row: int) -> None:
-        """Delete a row, if it is there."""
-        with self._lock:
-            self._writer.delete_documents("row", row)
+    def reader(self, *, has_dead: bool) -> Reader:
+        """Return a reader of the last commit; `has_dead` says that rows were ever taken out."""
+        self._index.reload()
+        return Reader(self._tantivy, self._schema, self._narrowing, self._index.searcher(), has_dead=has_dead)
 
-    def commit(self) -> None:
-        """Make what was added and deleted visible to searches."""
-        with self._lock:
-            self._writer.commit()
-            self._index.reload()
-            self._searcher = self._index.searcher()
-        self._spellings.cache_clear()
-        for memo in (self._bodies, self._best, self._paired):
-            memo.cache_clear()
 
-    def rows(self) -> Iterator[tuple[int, str]]:
-        """Yield (row, record) of everything that is kept."""
-        searcher = self._searcher
-        if searcher.num_docs:
-            hits = searcher.search(self._tantivy.Query.all_query(), searcher.num_docs, count=False).hits
-            for _, address in hits:
-                document = searcher.doc(address)
-                yield document["row"][0], (document["record"] or [""])[0]
+class Reader:
+    """One commit of the postings; it stays what it is whatever is written meanwhile."""
+
+    def __init__(
+        self, tantivy: Any, schema: Any, narrowing: Narrowing, searcher: Any, *, has_dead: bool
+    ) -> None:
+        self._has_dead = has_dead
+        self._tantivy = tantivy
+        self._schema = schema
+        self._narrowing = narrowing
+        self._searcher = searcher
+
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return int(self._searcher.num_docs)
 
     def search(
-        self, query: LexicalQuery, collection: str, condition: Filter, limit: int
-    ) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of up to `limit` rows of a collection, best first.
+        self, wanted: Sequence[Spellings], weights: dict[str, float], condition: Filter, limit: int, *,
+        needs_all: bool,
+    ) -> list[tuple[int, float]]:  # fmt: skip
+        """Return (row, score) of up to `limit` rows, best first.
 
-        The filter is applied as far as facets can tell; the caller checks the rest.
+        The score is BM25 with the frequencies that `weights` tell and this index' own mean length. The
+        filter is applied as far as facets can tell; the caller checks the rest.
+
+        Args:
+            wanted: The question's words, each in its spellings.
+            weights: Spelling → the inverse document frequency that it is to have.
+            condition: What rows must pass.
+            limit: The most rows.
+            needs_all: Every word must stand there.
         """
-        body = self._body(query)
-        if body is None:
-            return []
-        facets = [self._term("facet", _collection_facet(collection)), self._filter(condition)]
-        return self._run(body, [part for part in facets if part is not None], limit)
+        query, occur = self._tantivy.Query, self._tantivy.Occur
+        each = occur.Must if needs_all else occur.Should
+        clauses = [(each, self._spelled(spellings, weights)) for spellings in wanted]
+        narrowed = self._narrowing.query(condition, self._searcher)
+        scored = query.boolean_query(clauses)
+        if narrowed is not None:
+            zero = query.const_score_query(narrowed, 0.0)
+            scored = query.boolean_query([(occur.Must, scored), (occur.Must, zero)])
+        return self._rows(self._searcher.search(scored, max(1, limit), count=False).hits)
 
-    def search_all(self, query: LexicalQuery, condition: Filter) -> Mapping[int, float]:
-        """Return row → BM25 score of the best rows of all collections; at most `SEARCHED_AT_ONCE`.
-
-        One search for all costs what the search of one collection does.
-        """
-        # By its text: as values, True and 1 are equal, and as filters they are not.
-        return self._best(query, repr(condition), _Held(condition), self._searcher)
-
-    def _find_best(self, query: LexicalQuery, _: str, condition: _Held, __: Any) -> Mapping[int, float]:
-        body, admitted = self._body(query), self._filter(condition.value)
-        if body is None:
-            return {}
-        return dict(self._run(body, [] if admitted is None else [admitted], SEARCHED_AT_ONCE))
-
-    def scores_by_terms(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
-        """Return row → BM25 score of these rows; a row that matches nothing is absent."""
-        return self._scores_of(rows, self._body(query)) if rows else {}
-
-    def scores_by_pairs(self, query: LexicalQuery, rows: Sequence[int]) -> dict[int, float]:
-        """Return row → BM25 score by pairs of terms of these rows; a row that has none is absent."""
-        if not rows or not query.pairs:
-            return {}
-        of_all = self._paired(query, self._searcher)
-        if of_all is not None:
-            return {row: of_all[row] for row in rows if row in of_all}
-        return self._scores_of(rows, self._pairs(query))
-
-    def _find_paired(self, query: LexicalQuery, searcher: Any) -> Mapping[int, float] | None:
-        """Return row → BM25 by pairs of all rows that have one, or None where those are many.
-
-        Most pairs stand in few rows or none, so one search serves all collections.
-        """
-        frequencies = [searcher.doc_freq("pairs", pair) for pair in query.pairs]
-        if sum(frequencies) > SEARCHED_AT_ONCE:
+    def chosen(self, condition: Filter, most: int) -> list[int] | None:
+        """Return the rows that a filter may admit, or None where they are more than `most`, or all."""
+        narrowed = self._narrowing.query(condition, self._searcher)
+        if narrowed is None or self._count(narrowed) > most:
             return None
-        return dict(self._run(self._pairs(query), [], SEARCHED_AT_ONCE)) if any(frequencies) else {}
+        hits = self._searcher.search(self._unscored(narrowed), max(1, most), count=False).hits
+        return [row for row, _ in self._rows(hits)]
 
-    def _pairs(self, query: LexicalQuery) -> Any:
-        return self._any(self._term("pairs", pair) for pair in query.pairs)
+    def newest(self, condition: Filter, limit: int) -> list[int]:
+        """Return up to `limit` dated rows that a filter may admit, newest first."""
+        narrowed = self._narrowing.query(condition, self._searcher)
+        dated = self._tantivy.Query.range_query(
+            self._schema, "created", self._tantivy.FieldType.Integer, -(2**62), 2**62
+        )
+        must = self._tantivy.Occur.Must
+        clauses = [(must, dated), *([] if narrowed is None else [(must, narrowed)])]
+        query = self._tantivy.Query.boolean_query(clauses)
+        hits = self._searcher.search(query, max(1, limit), count=False, order_by_field="created").hits
+        return [int(row) for row in self._values([address for _, address in hits])]
 
-    def _scores_of(self, rows: Sequence[int], scored: Any) -> dict[int, float]:
-        if scored is None:
-            return {}
-        return dict(self._run(scored, [self._any_of("row", rows)], len(rows)))
-
-    def _run(self, scored: Any, required: Sequence[Any], limit: int) -> list[tuple[int, float]]:
+    def frequency(self, field: str, word: str, within: Filter) -> int:
+        """Return how many rows that a filter admits have a word."""
+        of_all = int(self._searcher.doc_freq(field, word))
+        narrowed = self._narrowing.query(within, self._searcher) if of_all else None
+        if narrowed is None and not (self._has_dead and 0 < of_all < _COUNTED_UPTO):
+            return of_all
+        if narrowed is None:
+            # The dictionary counts the dead until they are merged away.
+            return self._count(self._tantivy.Query.term_query(self._schema, field, word))
         must, query = self._tantivy.Occur.Must, self._tantivy.Query
-        clauses = [(must, scored), *((must, query.const_score_query(part, 0.0)) for part in required)]
-        searcher = self._searcher
-        hits = searcher.search(query.boolean_query(clauses), max(1, limit), count=False).hits
-        rows: list[Any] = searcher.fast_field_values("row", [address for _, address in hits])
+        term = query.term_query(self._schema, field, word)
+        return self._count(query.boolean_query([(must, term), (must, narrowed)]))
+
+    def sizes(self, within: Filter) -> tuple[int, int, int]:
+        """Return how many rows a filter admits, and how many terms and pairs they have."""
+        narrowed = self._narrowing.query(within, self._searcher)
+        if narrowed is None:
+            narrowed = self._tantivy.Query.all_query()
+        sums = {name: {"sum": {"field": name}} for name in ("length", "pairs_length")}
+        told = self._searcher.aggregate(narrowed, sums)
+        return self._count(narrowed), *(int(told[name]["value"] or 0) for name in sums)  # type: ignore[return-value]
+
+    def vocabulary(self, start: str) -> list[str]:
+        """Return all words that begin so."""
+        return [word for word, _ in self._searcher.terms_with_prefix("body", start)]
+
+    def _spelled(self, spellings: Spellings, weights: dict[str, float]) -> Any:
+        query = self._tantivy.Query
+        size = max(1, self._searcher.num_docs)
+        parts = []
+        for word, weight in spellings:
+            own = _idf(self._searcher.doc_freq("body", word), size)
+            term = query.term_query(self._schema, "body", word)
+            parts.append(query.boost_query(term, weight * weights.get(word, 0.0) / own))
+        return parts[0] if len(parts) == 1 else query.disjunction_max_query(parts)
+
+    def _unscored(self, query: Any) -> Any:
+        return self._tantivy.Query.const_score_query(query, 0.0)
+
+    def _count(self, query: Any) -> int:
+        return int(self._searcher.search(self._unscored(query), 1, count=True).count or 0)
+
+    def _rows(self, hits: Sequence[Any]) -> list[tuple[int, float]]:
+        rows = self._values([address for _, address in hits])
         return [(int(row), float(score)) for row, (score, _) in zip(rows, hits, strict=True)]
 
-    def _body(self, query: LexicalQuery) -> Any:
-        return self._bodies(query, self._searcher)
-
-    def _make_body(self, query: LexicalQuery, _: Any) -> Any:
-        occur = self._tantivy.Occur.Must if query.needs_all else self._tantivy.Occur.Should
-        clauses = [(occur, self._spelled(term)) for term in query.terms]
-        return self._tantivy.Query.boolean_query(clauses) if clauses else None
-
-    def _spelled(self, term: str) -> Any:
-        if len(term) < _CORRECTABLE or self._searcher.doc_freq("body", term):
-            return self._term("body", term)
-        variants = [
-            self._tantivy.Query.boost_query(self._term("body", word), weight)
-            for word, weight in self._spellings(term)
-        ]
-        return self._tantivy.Query.disjunction_max_query(variants) if variants else self._term("body", term)
-
-    def _find_spellings(self, term: str) -> tuple[tuple[str, float], ...]:
-        from rapidfuzz import process
-        from rapidfuzz.distance import OSA
-
-        furthest = 2 if len(term) >= _TWICE_CORRECTABLE else 1
-        vocabulary = [word for word, _ in self._searcher.terms_with_prefix("body", term[0])]
-        near = process.extract(
-            term, vocabulary, scorer=OSA.distance, score_cutoff=furthest, limit=_MOST_SPELLINGS
-        )
-        return tuple((word, _WEIGHTS[int(distance)]) for word, distance, _ in near)
-
-    def _filter(self, condition: Filter) -> Any:
-        """Return a query that admits at least what the filter admits, or None."""
-        query, occur = self._tantivy.Query, self._tantivy.Occur
-        if isinstance(condition, AllOf):
-            parts = [part for each in condition.parts if (part := self._filter(each)) is not None]
-            return query.boolean_query([(occur.Must, part) for part in parts]) if parts else None
-        if isinstance(condition, AnyOf):
-            some = [self._filter(each) for each in condition.parts]
-            return None if None in some else self._any(some)
-        is_negated = isinstance(condition, Not)
-        inner = condition.part if isinstance(condition, Not) else condition
-        if not isinstance(inner, Condition) or inner.operator != "$in":
-            return None
-        facets = [_facet(inner.key, value) for value in inner.values]
-        if any(len(facet) > _LONGEST_FACET for facet in facets):
-            return None
-        if not is_negated:
-            return self._any_of("facet", facets)
-        # What no record has excludes none: nearly always so of `deleted`.
-        facets = [facet for facet in facets if self._searcher.doc_freq("facet", facet)]
-        if not facets:
-            return None
-        found = self._any_of("facet", facets)
-        return query.boolean_query([(occur.Must, query.all_query()), (occur.MustNot, found)])
-
-    def _term(self, field: str, value: str | int) -> Any:
-        return self._tantivy.Query.term_query(self._schema, field, value)
-
-    def _any_of(self, field: str, values: Sequence[Any]) -> Any:
-        # A set of terms is an automaton that walks the whole dictionary: dear for a few.
-        if len(values) > _MOST_SINGLE_TERMS:
-            return self._tantivy.Query.term_set_query(self._schema, field, list(values))
-        return self._any(self._term(field, value) for value in values)
-
-    def _any(self, parts: Iterable[Any]) -> Any:
-        clauses = [(self._tantivy.Occur.Should, part) for part in parts]
-        return self._tantivy.Query.boolean_query(clauses) if clauses else None
+    def _values(self, addresses: Sequence[Any]) -> list[Any]:
+        return list(self._searcher.fast_field_values("row", list(addresses)))
 
 
-def _joined(words: Sequence[str]) -> list[str]:
-    return [pair.replace(" ", _PAIR_JOINT) for pair in bigrams(words)]
+def _idf(frequency: int, records: int) -> float:
+    from langchain_context_engine.searching.bags import idf_of
 
-
-def _collection_facet(collection: str) -> str:
-    return f"\x00{collection}"
-
-
-def _facets(metadata: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in metadata.items():
-        if isinstance(value, (str, bool, int, float)):
-            facet = _facet(key, value)
-            if len(facet) <= _LONGEST_FACET:
-                yield facet
-
-
-def _facet(key: str, value: Any) -> str:
-    if isinstance(value, str):
-        return f"{key}\x1fs{value}"
-    return f"{key}\x1fb{value}" if isinstance(value, bool) else f"{key}\x1fn{float(value)!r}"
+    return idf_of(frequency, max(frequency, records))

@@ -10,28 +10,34 @@ from typing import Any
 
 from langchain_context_engine.filtering.filters import (
     EVERYTHING,
+    HIDDEN,
     CandidateTest,
     Filter,
     Matcher,
+    Not,
+    all_of,
     filter_test,
     matcher,
+    read_scope,
     to_chroma,
 )
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
+from langchain_context_engine.searching.found import Asked
 from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.lexical_scores import Asked, Found
 from langchain_context_engine.searching.newest import newest_ids
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.query_vectors import Vector
 from langchain_context_engine.searching.ranking import deeper, merge_by_rank, settled
+from langchain_context_engine.searching.reading import read_kept
 from langchain_context_engine.searching.records import compare, relevance_of
 from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
 _FIRST_RUNG = 200
-"""Hits asked for at once: ids and distances are cheap, and one depth for all small limits makes the
-first n of a longer answer the shorter answer although the index is approximate."""
+"""Hits asked for at once; one depth for small limits makes the first n of a longer answer the shorter."""
+_CHOSEN_AT_ONCE = 20_000
+"""Records up to which a filter is asked of the index before their vectors are measured."""
 _DEEPEST_CHECKED = 3200
 """Hits up to which checking what comes is faster than a `where`."""
 
@@ -54,7 +60,6 @@ class Search:
         records: What was read.
         rejected: Ids that turned out not to be admitted.
         is_strict: Metadata are read before a hit is counted.
-        found: What the search by words found.
     """
 
     handle: CollectionHandle
@@ -68,14 +73,12 @@ class Search:
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
     is_strict: bool = False
-    found: Found | None = None
     to_candidate: ToCandidate = Candidate
 
     def find(self, needed: int) -> list[str]:
         """Return the ids of the `needed` best, best first.
 
-        What the legs offer is read and checked again; where something is refused (it was deleted, or
-        changed since it was catalogued), they are asked once more without it.
+        What the legs offer is read and checked again; where something is refused, they are asked without it.
         """
         self.is_strict = self._has_filters()
         query = LexicalQuery.of(self.request.query) if self.lexical else LexicalQuery((), ())
@@ -93,11 +96,7 @@ class Search:
 
     def asks(self, ids: Sequence[str]) -> Asked:
         """Return what the index of words is asked about ids that were found."""
-        if self.lexical is None:
-            return Asked(None, ids)
-        # What is not exact may have been brought up to date by what was read since.
-        shelf = self.lexical[1]
-        return Asked(shelf, ids, self.found if shelf.is_exact else None)
+        return Asked(self.lexical[1] if self.lexical else None, ids, self.within)
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
@@ -108,8 +107,7 @@ class Search:
 
     def complete(self, ids: Sequence[str], scores: Mapping[str, tuple[float, float]]) -> list[Candidate]:
         """Return the same, told the scores by words."""
-        measured = self._measure(ids)
-        found = []
+        measured, found = self._measure(ids), []
         for id_ in ids:
             distance, cosine = measured[id_]
             claims: dict[str, float] = {}
@@ -147,6 +145,11 @@ class Search:
         return not self.asks_more or self._passes(self.to_candidate(id_, {"metadatas": metadata}))
 
     @cached_property
+    def within(self) -> Filter:
+        """What the request may see whatever it looks for: where words are counted and corrected."""
+        return all_of(Not(HIDDEN), read_scope(self.request.scope))
+
+    @cached_property
     def _is_wanted(self) -> Matcher:
         return matcher(self.wanted)
 
@@ -157,14 +160,8 @@ class Search:
     @cached_property
     def asks_more(self) -> bool:
         """The request has filters beside scope and `where`."""
-        request = self.request
-        others = (
-            request.kinds,
-            request.since,
-            request.until,
-            request.min_confidence,
-            request.conversation_id,
-        )
+        asked = self.request
+        others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
         return any(other is not None for other in others)
 
     def _has_filters(self) -> bool:
@@ -173,9 +170,8 @@ class Search:
     def _nearest(self, needed: int) -> list[tuple[str, float]]:
         """Return the `needed` nearest admitted hits, or all there are.
 
-        First without a `where`, checking what comes: a whole collection's distances cost less than a
-        filter that Chroma checks. Where few of many hits are admitted the store filters, and is asked
-        deeper until it has no more. `deleted` is never left to the store, which is slow at it.
+        First without a `where`, checking what comes, which costs less than a filter that Chroma checks.
+        Where few are admitted the store filters, deeper until it has no more; never `deleted`.
         """
         if self._has_vectors() and self.lexical is not None:
             return self._nearest_in_memory(self.lexical[1], needed)
@@ -208,15 +204,19 @@ class Search:
         if not self._is_exact() or self.lexical is None or not self.lexical[1].is_current:
             return False
         shelf = self.lexical[1]
-        return shelf.vectors.serves(self.vector, len(shelf.catalogue.entries))
+        return shelf.vectors.serves(self.vector, len(shelf.view))
 
     def _nearest_in_memory(self, shelf: Shelf, needed: int) -> list[tuple[str, float]]:
         """Return the same from the vectors in memory: all are measured, and what comes is checked."""
-        first = shelf.vectors.nearest(self.vector, self.handle.space)
-        seen, rung, known = self._seen((), is_filtered=False), 2 * needed, len(shelf.catalogue.entries)
+        view = shelf.view
+        chosen = view.chosen(self.wanted, _CHOSEN_AT_ONCE)
+        first = shelf.vectors.nearest(self.vector, self.handle.space, chosen)
+        rung, known = 2 * needed, len(view) if chosen is None else len(chosen)
         while True:
             hits = first(rung)
-            found = settled(hits, seen, needed, is_all=True)
+            found = settled(
+                hits, self._seen([id_ for id_, _ in hits], is_filtered=False), needed, is_all=True
+            )
             self.distances.update(hits)
             if len(found or ()) == needed or rung >= known:
                 return found or []
@@ -227,16 +227,15 @@ class Search:
     ) -> list[tuple[str, float]]:
         """Return the hits with those that the index knows but cannot reach, nearest first.
 
-        Chroma's graph falls into islands where many vectors are alike; what lies on another island is
-        not found at any depth, nor by a filter. So where the index says that it has no more, the ids
-        are counted, and what is missing is measured here.
+        Chroma's graph falls into islands where many vectors are alike, found at no depth and by no filter.
+        So where the index says that it has no more, ids are counted, and what is missing is measured here.
         """
         reached = {id_ for id_, _ in hits}
         known: Sequence[str] = ()
         if where is None and self._is_exact() and self.lexical is not None:
-            entries = self.lexical[1].catalogue.entries
-            if len(entries) > len(hits):
-                known = [id_ for id_, entry in list(entries.items()) if self.admits(id_, entry.metadata)]
+            view = self.lexical[1].view
+            if len(view) > len(hits):
+                known = [record.id for record in view.every() if self.admits(record.id, record.metadata)]
         elif where is not None or self.handle.count() > len(hits):
             known = self.handle.find(where)
         missing = [id_ for id_ in known if id_ not in reached]
@@ -254,10 +253,9 @@ class Search:
     def _seen(self, ids: Sequence[str], *, is_filtered: bool) -> Callable[[str], bool]:
         """Return what tells of these ids whether they are admitted, as far as it can be told now."""
         if self.lexical is not None and self.lexical[1].is_exact:
-            entries = self.lexical[1].catalogue.entries
+            found = self.lexical[1].view.metadata(ids)
             return lambda id_: (
-                id_ not in self.rejected
-                and ((entry := entries.get(id_)) is None or self.admits(id_, entry.metadata))
+                id_ not in self.rejected and ((known := found.get(id_)) is None or self.admits(id_, known))
             )
         if not self.is_strict or (is_filtered and not self.rejected and not self.asks_more):
             return lambda id_: id_ not in self.rejected
@@ -270,8 +268,8 @@ class Search:
         if not self.lexical or not query.terms:
             return []
         index, shelf = self.lexical
-        self.found = index.find(query, shelf, self.wanted, self.admits, needed)
-        return [id_ for id_, _ in self.found.hits]
+        found = index.search(query, shelf, self.wanted, self.admits, needed, self.within)
+        return [id_ for id_, _ in found]
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records in one call and return the ids that are gone or not admitted after all."""
@@ -292,7 +290,7 @@ class Search:
         else:
             unmeasured = list(ids)
         if self.lexical is not None:
-            found = self.lexical[1].read(self.handle, ids, unmeasured)
+            found = read_kept(self.lexical[1], self.handle, ids, unmeasured)
         else:
             found = self.handle.read(ids, (*FIELDS, "embeddings") if unmeasured else FIELDS)
         self.records |= found

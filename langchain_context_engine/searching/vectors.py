@@ -48,6 +48,12 @@ class Vectors:
     _rows: _Rows | None = None
     _dead: int = 0
 
+    @property
+    def bytes(self) -> int:
+        """How many bytes they take."""
+        rows = self._rows
+        return 0 if rows is None else int(rows.matrix.nbytes)
+
     def has_all(self, known: int) -> bool:
         """Return whether the vectors of all of so many records are here."""
         rows = self._rows
@@ -125,8 +131,16 @@ class Vectors:
         self._rows, self._dead = _Rows(matrix, lengths, inverse, np.zeros(room, dtype=bool), ids, places), 0
         return self._rows
 
-    def nearest(self, vector: Sequence[float], space: str) -> Callable[[int], list[tuple[str, float]]]:
-        """Return n → (id, distance) of the n nearest and all as near, nearest first, ties by id."""
+    def nearest(
+        self, vector: Sequence[float], space: str, among: Sequence[str] | None = None
+    ) -> Callable[[int], list[tuple[str, float]]]:
+        """Return n → (id, distance) of the n nearest and all as near, nearest first, ties by id.
+
+        Args:
+            vector: What they are near to.
+            space: The metric.
+            among: The ids that count; None is all.
+        """
         import numpy as np
 
         rows = self._rows
@@ -137,6 +151,11 @@ class Vectors:
         far, unsure = _distances(rows, query, size, space)
         if rows.is_dead[:size].any():
             far[rows.is_dead[:size]] = np.inf
+        if among is not None:
+            given = [place for id_ in among if (place := rows.places.get(id_)) is not None and place < size]
+            others = np.ones(size, dtype=bool)
+            others[given] = False
+            far[others] = np.inf
 
         def first(n: int) -> list[tuple[str, float]]:
             bound = np.inf if n >= size else float(np.partition(far, n)[n]) + unsure

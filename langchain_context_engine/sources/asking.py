@@ -19,6 +19,9 @@ from langchain_context_engine.values.types import Candidate
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
 """Candidates that a source may offer, where one source is asked and where several are."""
 
+OPENING_SECONDS = 15.0
+"""How long the first question waits at most for large stores to be opened."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
@@ -47,7 +50,11 @@ class Asking:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
-        shared = SharedResources(on_text=_prepared_by(config))
+        shared = SharedResources(
+            index_dir=config.index_dir,
+            on_text=_prepared_by(config),
+            memory_megabytes=config.memory_megabytes,
+        )
         bound = tuple(source.share(shared) if hasattr(source, "share") else source for source in sources)
         return cls(sources=bound).under(config)
 
@@ -88,6 +95,11 @@ class Asking:
         if request.pinned and not any(isinstance(source, PinnedSource) for source in chosen):
             chosen.insert(0, PinnedSource())
         return tuple(chosen)
+
+    def patience(self, request: ContextRequest, timeout_seconds: float) -> float:
+        """Return how many seconds the sources have: more where a large store is opened for the first time."""
+        is_cold = any(getattr(source, "is_cold", False) for source in self.sources_for(request))
+        return max(timeout_seconds, OPENING_SECONDS) if is_cold else timeout_seconds
 
     def with_usage(self, candidates: tuple[Candidate, ...], journal: Any) -> tuple[Candidate, ...]:
         """Return the candidates with how often each was used, where that carries weight."""

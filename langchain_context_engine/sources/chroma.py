@@ -17,14 +17,17 @@ from langchain_context_engine.filtering.filters import (
     read_where,
 )
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.folders import is_local
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import Vector, check_vector
+from langchain_context_engine.searching.reading import Told, told_of
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.searching.search import Search
 from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.searching.together import Together
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -33,6 +36,10 @@ DEFAULT_LIMIT = 20
 
 _FIRST_READING_SECONDS = 1.0
 """How long a question waits for the first reading of a large collection before it does without words."""
+
+
+_COLD_FROM = 20_000
+"""Records from which on opening a collection may take longer than a question's deadline."""
 
 
 class ChromaSource:
@@ -81,6 +88,7 @@ class ChromaSource:
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
         self._shared = shared or SharedResources()
+        self._answered: dict[str, bool] = {}
         self.collection_name: str = self._handle.name
         """The collection's name: the `source` of every candidate. Of two collections of one name (in two
         databases) the engine calls the second `name#2`, so that their ids do not mix."""
@@ -94,7 +102,7 @@ class ChromaSource:
             shared.lexical.register(self._handle)
         return bound
 
-    def fetch(self, request: ContextRequest) -> list[Candidate]:
+    def fetch(self, request: ContextRequest) -> Offer:
         """Return up to `limit` candidates after `offset`, by their best rank in either leg, best first.
 
         An empty query without a vector finds nothing and asks nobody.
@@ -104,7 +112,10 @@ class ChromaSource:
             SourceError: The collection could not be read.
         """
         begun = self.begin(request)
-        return [] if begun is None else begun[0].candidates(begun[1])
+        if begun is None:
+            return Offer()
+        found, self._answered["is"] = begun[0].candidates(begun[1]), True
+        return Offer(found, warnings=self._warnings(request, begun[0]))
 
     def begin(self, request: ContextRequest) -> tuple[Search, list[str]] | None:
         """Return a search and the ids that `fetch` will return, or None where there is nothing to find."""
@@ -121,6 +132,29 @@ class ChromaSource:
             if isinstance(item, str) or item[0] == self.collection_name
         }
         return search, search.find(request.offset + limit)[request.offset :]
+
+    def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
+        """Return what the answer must say of words that it did without, or of an index in trouble."""
+        if not self.hybrid:
+            return []
+        shelf = self._shared.lexical.state(self._handle)
+        if shelf is None or not (search.lexical is None or shelf.has_news):
+            return []
+        # Figures are of all tenants' records.
+        return told_of(shelf, self.name, is_scoped=bool(request.scope))
+
+    @property
+    def is_cold(self) -> bool:
+        """A large local collection that this process has not asked yet."""
+        if self._answered or not is_local(self._handle):
+            return False
+        try:
+            is_large = self._handle.count() > _COLD_FROM
+        except SourceError:
+            is_large = False
+        if not is_large:
+            self._answered["is"] = True
+        return is_large
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
         """Return the candidates of these ids in their order; the missing and the out of scope are left out.
@@ -152,12 +186,8 @@ class ChromaSource:
         shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
         if shelf is None:
             return []
-        entries, is_known = shelf.catalogue.entries, matcher(self._scope(request))
-        return [
-            id_
-            for id_ in shelf.catalogue.named_in(text)
-            if (entry := entries.get(id_)) is not None and is_known(entry.metadata)
-        ]
+        is_known = matcher(self._scope(request))
+        return shelf.view.named_in(text, lambda _, metadata: is_known(metadata))
 
     def company(self, request: ContextRequest) -> Together | None:
         """Return what asks those sources together that share an index and answer from memory.
@@ -168,26 +198,28 @@ class ChromaSource:
         if request.vector is None and not getattr(self.embeddings, "is_in_process", False):
             return None
         shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
-        if shelf is None or not (shelf.is_exact and shelf.is_current):
+        if shelf is None or not (shelf.is_exact and shelf.is_current) or shelf.has_news:
             return None
-        if not shelf.vectors.has_all(len(shelf.catalogue.entries)):
+        if not shelf.vectors.has_all(len(shelf.view)):
             return None
         return Together(self._shared.lexical)
 
-    def prepare(self, *, with_texts: bool = True) -> None:
-        """Read the collection now, rather than with the first question.
+    def prepare(self, *, with_texts: bool = True, progress: Told | None = None) -> None:
+        """Read the collection now, rather than with the first question; what was read before stays read.
 
         Args:
+            progress: Told how many records are read and how many there are.
             with_texts: Also work out now what a question would work out of a text that it meets for the
                 first time; False leaves that to the background, while nobody asks.
 
         Raises:
-            SourceError: The collection could not be read.
+            SourceError: The collection could not be read, or its index not be written.
         """
-        if self.hybrid:
-            shelf = self._shared.lexical.sync(self._handle)
-            if shelf is not None and with_texts:
-                self._shared.lexical.prepare_texts(shelf)
+        if not self.hybrid:
+            return
+        shelf = self._shared.lexical.read(self._handle, progress)
+        if with_texts:
+            self._shared.lexical.prepare_texts(shelf)
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))
@@ -197,6 +229,8 @@ class ChromaSource:
             return None
         index = self._shared.lexical
         shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
+        if shelf is not None and self.sequence is not None:
+            shelf.arrange(self.sequence)
         return None if shelf is None else (index, shelf)
 
     def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
@@ -205,7 +239,7 @@ class ChromaSource:
         def adjacent(id_: str) -> tuple[str, ...]:
             if lexical is None or self.sequence is None:
                 return ()
-            return lexical[1].catalogue.adjacent(id_, self.sequence, lambda _, found: is_known(found))
+            return lexical[1].view.adjacent(id_, self.sequence, lambda _, found: is_known(found))
 
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             return to_candidate(

@@ -19,13 +19,15 @@ from langchain_context_engine.filtering.filters import (
 )
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.finders import Finder, Hit, Searched
+from langchain_context_engine.searching.reading import Told, read_kept, told_of
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -112,20 +114,23 @@ class FileSource:
         shared.lexical.register(self._handle)
         return bound
 
-    def prepare(self) -> None:
+    def prepare(self, *, progress: Told | None = None) -> None:
         """Read the collection into the index now, rather than with the first question.
+
+        Args:
+            progress: Told how many records are read and how many there are.
 
         Raises:
             SourceError: The collection could not be read.
         """
-        self._shared.lexical.sync(self._handle)
+        self._shared.lexical.read(self._handle, progress)
         self.fetch(ContextRequest(query="prepare", limit=1))
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
         """Return what the finder finds after `offset`, best first, at most `limit` of both.
 
         Raises:
-            SourceError: The collection could not be read, or its first reading is not done.
+            SourceError: The collection could not be read.
         """
         # What is pinned must come in: only the scope and exclusions keep it out.
         where = read_where({} if self.is_pinned else request.where)
@@ -135,8 +140,9 @@ class FileSource:
             return []
         shelf = self._shared.lexical.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
         if shelf is None:
-            msg = f"collection {self._handle.name!r} is still being read for the first time; ask again"
-            raise SourceError(msg)
+            state = self._shared.lexical.state(self._handle)
+            told = [] if state is None else told_of(state, self.name, is_scoped=bool(request.scope))
+            return Offer(warnings=told)
 
         is_wanted, passes = matcher(wanted), filter_test(request)
 
@@ -145,10 +151,15 @@ class FileSource:
             return is_wanted(metadata) and found.kind not in self.without_kinds and passes(found)
 
         searched = Searched(
-            handle=self._handle, index=self._shared.lexical, shelf=shelf, wanted=wanted, admits=admits
+            handle=self._handle,
+            index=self._shared.lexical,
+            shelf=shelf,
+            wanted=wanted,
+            admits=admits,
+            within=all_of(Not(HIDDEN), read_scope(request.scope)),
         )
         hits = self.find(searched, request, request.offset + limit)[request.offset :]
-        records = shelf.read(self._handle, [hit.id for hit in hits])
+        records = read_kept(shelf, self._handle, [hit.id for hit in hits])
         asked = query_terms(request.query)
         return [
             self._shown(hit, records[hit.id], request, asked)

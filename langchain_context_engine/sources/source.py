@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.forks import renew_after_fork
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import QueryVectors
+from langchain_context_engine.searching.shelves import MEMORY_MEGABYTES
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -19,7 +21,8 @@ from langchain_context_engine.values.types import Candidate
 class Source(Protocol):
     """Anything with a name that offers candidates for a request.
 
-    The request of an engine always has `limit` and `now` filled. A source may also have
+    The request of an engine always has `limit` and `now` filled. What is fetched may be an `Offer`, whose
+    warnings the context carries. A source may also have
 
     * `afetch(request)`, the same for asyncio;
     * `get(ids, request)`: the candidates of these ids in their order, what is missing or out of
@@ -29,6 +32,8 @@ class Source(Protocol):
     * `company(request)`: what those sources share that are best asked in one thread, since they answer
       from memory: hashable, and where it is callable, called with these sources and the request in place
       of each `fetch`, to return what each would; None for a thread of its own;
+    * `is_cold`: its store is large and was not asked yet in this process, so the first question waits for
+      it to be opened, beyond the deadline and some seconds at most;
     * `share(shared)`: a copy of it that uses an engine's `SharedResources`;
     * `collection_name`: the `source` of its candidates where that is not its `name`.
 
@@ -55,23 +60,27 @@ class SharedResources:
         query_vectors: Embeds each query once for all sources with one embedder.
 
     Args:
-        lexical_path: A directory to keep the lexical index in; None keeps it in memory.
+        index_dir: A folder for the indexes of words; None keeps them beside the stores, see `folder_of`.
         max_queries: Embedded queries to remember.
-        on_text: Called once with each text that stays in memory.
+        on_text: Called once with each text that is read, while nobody asks.
+        memory_megabytes: What the vectors of all collections may take in memory.
     """
 
     def __init__(
         self,
         *,
-        lexical_path: str | Path | None = None,
+        index_dir: str | Path | None = None,
         max_queries: int = 1000,
         on_text: Callable[[str], None] | None = None,
+        memory_megabytes: float = MEMORY_MEGABYTES,
     ) -> None:
         self.query_vectors = QueryVectors(max_queries=max_queries)
-        self._lexical_path = lexical_path
+        self._index_dir = index_dir
+        self._memory_megabytes = memory_megabytes
         self._on_text = on_text
         self._lexical: LexicalIndex | None = None
         self._lock = threading.Lock()
+        renew_after_fork(self)
         self._named: dict[str, str] = {}
 
     def name_of(self, handle: CollectionHandle) -> str:
@@ -84,10 +93,16 @@ class SharedResources:
         with self._lock:
             return next(name for name in names if self._named.setdefault(name, own) == own)
 
+    def renew(self) -> None:
+        """Make the lock anew in a forked process."""
+        self._lock = threading.Lock()
+
     @property
     def lexical(self) -> LexicalIndex:
         """The one index of words over all hybrid sources, so that BM25 scores compare."""
         with self._lock:
             if self._lexical is None:
-                self._lexical = LexicalIndex(self._lexical_path, on_text=self._on_text)
+                self._lexical = LexicalIndex(
+                    self._index_dir, on_text=self._on_text, memory_megabytes=self._memory_megabytes
+                )
             return self._lexical

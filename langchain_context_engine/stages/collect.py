@@ -24,6 +24,7 @@ from langchain_context_engine.stages.running import (
     is_plain,
     run,
     walked,
+    warnings_of,
 )
 from langchain_context_engine.stages.turnstile import passing_on
 from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
@@ -136,6 +137,7 @@ async def _in_thread(call: Callable[[], Any], asked: float, begun: list[Callable
 def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextRequest) -> Collected:
     """Turn what the sources gave into sound candidates, decisions and warnings."""
     warnings: list[str] = []
+    told: list[str] = []
     offers: list[tuple[str, Sequence[Any]]] = []
     for source, answer in zip(sources, answers, strict=True):
         problem, items = read_answer(answer)
@@ -143,11 +145,12 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
             warnings.append(f"source {source.name!r} failed: {problem}")
         if items is not None:
             offers.append((source.name, items))
+            told.extend(warnings_of(answer))
     if sources and not offers:
         threads.linger()
         raise AllSourcesFailedError(warnings)
     admitted = admit(offers, request)
-    return replace(admitted, warnings=(*warnings, *admitted.warnings), has_failures=bool(warnings))
+    return replace(admitted, warnings=(*warnings, *told, *admitted.warnings), has_failures=bool(warnings))
 
 
 def read_answer(answer: Answer) -> tuple[str, Sequence[Any] | None]:

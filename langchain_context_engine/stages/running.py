@@ -16,6 +16,7 @@ from langchain_context_engine.stages import threads
 from langchain_context_engine.stages.turnstile import glances
 from langchain_context_engine.values.clock import asked_at
 from langchain_context_engine.values.errors import SourceError
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.redact import safe_message
 
 MOST_OFFERED = 50_000
@@ -39,10 +40,12 @@ class Partial:
     Attributes:
         items: What was read.
         trouble: Why no more was.
+        warnings: What it had to say all the same.
     """
 
     items: Sequence[Any]
     trouble: str
+    warnings: Sequence[str] = ()
 
 
 class Overdue:
@@ -173,7 +176,7 @@ def answer_of(call: Callable[..., Any], *args: Any) -> Answer:
 
 def is_plain(answer: Answer) -> bool:
     """Tell whether walking through an answer is nothing to wait for, or it is none."""
-    if type(answer) in {list, tuple}:
+    if type(answer) in {list, tuple, Offer}:
         return len(answer) <= MOST_OFFERED
     return isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence)
 
@@ -183,15 +186,21 @@ def walked(answer: Answer) -> Answer:
     if is_plain(answer):
         return answer
     items: list[Any] = []
-    trouble = answer_of(_take, items, answer)
+    trouble, said = answer_of(_take, items, answer), warnings_of(answer)
     if trouble is None and len(items) <= MOST_OFFERED:
-        return items
+        return Offer(items, warnings=said)
     if trouble is None:
         told = f"it offered more than {MOST_OFFERED:,} candidates; the others were not looked at"
-        return Partial(items[:MOST_OFFERED], told)
+        return Partial(items[:MOST_OFFERED], told, said)
     if not items:
         return trouble
-    return Partial(items, f"its answer broke off after {len(items)} candidates: {safe_message(trouble)}")
+    told = f"its answer broke off after {len(items)} candidates: {safe_message(trouble)}"
+    return Partial(items, told, said)
+
+
+def warnings_of(answer: Answer) -> Sequence[str]:
+    """Return what the context is to say of an answer."""
+    return answer.warnings if isinstance(answer, (Offer, Partial)) else ()
 
 
 def _take(items: list[Any], answer: Sequence[Any]) -> None:

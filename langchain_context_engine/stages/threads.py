@@ -15,10 +15,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["is_ending", "linger", "rest", "start"]
+__all__ = ["is_awaited", "is_ending", "linger", "rest", "start"]
 
 PATIENCE_SECONDS = 5.0
 """How long a program's end waits for all threads together; between two looks at `is_ending` less passes."""
+_STAY_SECONDS = 60.0
 
 
 class _Threads:
@@ -65,13 +66,19 @@ def is_ending() -> bool:
     return _threads.ending.is_set()
 
 
+def is_awaited() -> bool:
+    """Tell whether the program's end waits for this thread."""
+    return threading.current_thread() in _threads.running
+
+
 def linger() -> None:
     """Wait for the end of the program where it has begun and this is a daemon thread, which it will end.
 
-    Such a thread that still asks gets no answer any more, and should not die of that with a traceback.
+    Such a thread that still asks gets no answer any more, and should neither die of that with a traceback
+    nor meet the end in native code.
     """
-    if is_ending() and threading.current_thread() is not threading.main_thread():
-        time.sleep(PATIENCE_SECONDS)
+    if is_ending() and threading.current_thread().daemon:
+        time.sleep(_STAY_SECONDS)
 
 
 def _end() -> None:

@@ -12,6 +12,7 @@ __all__ = [
     "errors",
     "freeze",
     "metadata",
+    "offer",
     "redact",
     "registry",
     "request",

@@ -1,0 +1,68 @@
+"""`context-engine prepare`: read the collections of a store into their indexes ahead of any question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.options import DEFAULT_STORE, CollectionsOption, StoreOption
+from langchain_context_engine.commands.store import Store
+from langchain_context_engine.values.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+
+def prepare(
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    collection: CollectionsOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="HOST:PORT", help="A Chroma server, in place of a folder."),
+    ] = None,
+) -> None:
+    """Read collections into their indexes of words; what was read before is not read again.
+
+    It may be interrupted and goes on where it was. Without it the first question starts the reading, and
+    answers without words until it is done.
+    """
+    from langchain_context_engine.searching.state import index_state
+    from langchain_context_engine.sources.chroma import ChromaSource
+
+    found = Store(store).collections(collection) if server is None else _on_server(server, collection)
+    with output.progress_bar("reading") as show:
+        for each in found:
+            name = str(each.name)
+            ChromaSource(each).prepare(with_texts=False, progress=_shown(name, show))
+    for each in found:
+        output.write_text(f"{each.name}: {index_state(each)}")
+
+
+def _shown(name: str, show: Callable[[int, int, str], None]) -> Callable[[int, int], None]:
+    return lambda done, total: show(done, total, name)
+
+
+def _on_server(server: str, names: list[str] | None) -> list[Any]:
+    client = _connected(server)
+    known = sorted(str(collection.name) for collection in client.list_collections())
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError("collection", name, known)
+    return [client.get_collection(name, embedding_function=None) for name in names or known]
+
+
+def _connected(server: str) -> ClientAPI:
+    import chromadb
+
+    host, _, port = server.rpartition(":")
+    try:
+        return chromadb.HttpClient(host=host or "127.0.0.1", port=int(port))
+    except Exception as error:  # whatever Chroma raises here, it is the server that cannot be reached
+        raise CommandFailedError(
+            f"no Chroma server answers at {server}: {type(error).__name__}; give --server HOST:PORT"
+        ) from error

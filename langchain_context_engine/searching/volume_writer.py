@@ -1,0 +1,90 @@
+"""Writing to the index of one collection, while its lock is held."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from langchain_context_engine.searching import background
+from langchain_context_engine.searching.bags import Words
+from langchain_context_engine.searching.facets import facets, microseconds
+from langchain_context_engine.searching.postings import Posted
+from langchain_context_engine.searching.rows import Record, Rows, Sequencing
+from langchain_context_engine.values.metadata import read_list
+
+if TYPE_CHECKING:
+    from langchain_context_engine.searching.volume import Volume
+
+Change = tuple[str, Record | None, bytes | None]
+"""An id, its record or None where it is gone, and its vector where that is kept."""
+
+_LOOKED_UP_EVERY = 100
+
+
+class Writer:
+    """Writes to a volume, whose lock is held."""
+
+    def __init__(self, volume: Volume, rows: Rows) -> None:
+        self._volume = volume
+        self._rows = rows
+
+    def facts(self) -> dict[str, str]:
+        """Return what is noted now."""
+        return self._rows.facts()
+
+    def commit(self, changes: Sequence[Change], facts: Mapping[str, object]) -> None:
+        """Commit changes and facts: `sequence`, `is_whole`, `read_to`.
+
+        Nothing is written where another process was further already; what it wrote is taken in.
+        """
+        known = self.facts()
+        if int(known["sequence"]) <= int(str(facts.get("sequence", known["sequence"]))):
+            keys = [(str(a), str(b)) for a, b in read_list(known["sequences"])]
+            self._rows.put(changes, keys, {})
+            self.post(facts, {id_: record for id_, record, _ in changes if record is not None})
+        self._volume.reload()
+
+    def post(self, facts: Mapping[str, object], known: Mapping[str, Record]) -> None:
+        """Write the words of all records that have none yet; `known` are some by id, with their words."""
+        rows = self._rows
+        told = rows.facts()
+        upto, gone, new = int(told["upto"]), rows.gone(), list(rows.outstanding(int(told["upto"])))
+        # Those of a writer that died may be there already, so all are taken out first.
+        is_left = any(record.id not in known for record in new)
+        taken = [*gone, *(record.row for record in new)] if is_left else gone
+        if new or taken:
+            self._volume.postings.write(taken, _all_posted(new, known))
+        noted = {
+            "number": int(told["number"]) + 1,
+            "upto": max([upto, *(record.row for record in new)]),
+            "count": rows.count(),
+            **({"has_dead": 1} if taken else {}),
+            **facts,
+        }
+        rows.settle(noted)
+        self._volume.reload()
+
+    def arrange(self, keys: Sequencing) -> None:
+        """Place all records by a pair of keys."""
+        known = read_list(self.facts()["sequences"])
+        if list(keys) not in known:
+            self._rows.arrange(keys)
+            self._rows.put((), (), {"sequences": json.dumps([*known, list(keys)])})
+        self._volume.reload()
+
+
+def _all_posted(records: Sequence[Record], known: Mapping[str, Record]) -> Iterator[Posted]:
+    for number, record in enumerate(records):
+        if number % _LOOKED_UP_EVERY == 0 and background.is_ending():
+            raise OSError("the program ends")
+        yield _posted(record, known.get(record.id))
+
+
+def _posted(record: Record, known: Record | None) -> Posted:
+    words = known.words if known is not None else None
+    if words is None:
+        words = Words.of(record.document or "", record.metadata)
+    return Posted(
+        record.row, words, tuple(facets(record.metadata)), microseconds(record.metadata.get("created_at"))
+    )

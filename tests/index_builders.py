@@ -1,0 +1,46 @@
+"""What the tests of the index on disk share: a store, and programs that ask it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import chromadb
+
+VECTOR = [1.0, 0.5]
+
+
+def run(program: str, *arguments: object, **options) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+
+
+def a_store(folder: Path, n: int, name: str = "notes") -> chromadb.Collection:
+    collection = chromadb.PersistentClient(str(folder)).create_collection(name, embedding_function=None)
+    for start in range(0, n, 5000):
+        rows = range(start, min(n, start + 5000))
+        collection.add(
+            ids=[f"n{row}" for row in rows],
+            documents=[f"note {row} about billing, item w{row}x" for row in rows],
+            metadatas=[{"team": "red" if row % 2 else "blue"} for row in rows],
+            embeddings=[[1.0, row / n] for row in rows],
+        )
+    return collection
+
+
+def index_of(folder: Path) -> Path:
+    return next((folder / "context-engine-index").iterdir())
+
+
+ASK = """
+    import sys, json, chromadb
+    from langchain_context_engine import ChromaSource, ContextEngine
+    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    context = engine.build(sys.argv[2], vector=[1.0, 0.5], limit=5)
+    lexical = [c.id for c in context.candidates if c.claims.get("lexical")]
+    shelf = engine.sources[0]._shared.lexical.state(engine.sources[0]._handle)
+    print(json.dumps([lexical, list(context.warnings), shelf.volume.edition.number]))
+"""
