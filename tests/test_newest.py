@@ -107,3 +107,19 @@ def test_why_it_stands_there_is_told():
 )
 def test_the_newest_is_asked_for_in_words(query, asks):
     assert (newest_of(query) is not None) is asks
+
+
+def test_the_top_of_a_long_changelog_is_found_though_all_its_sections_have_one_date():
+    sections = [
+        {"id": f"{999 - i}", "text": f"Quiet {i}", "headings": f"{300 - i}.0.0", "start": i * 10}
+        for i in range(150)
+    ]
+    records = [{**s, "kind": "doc", "path": "CHANGELOG.md", "created_at": 1_600_000_000} for s in sections]
+    found = an_engine([*records, *commits(150)]).search("What is in the latest release?", k=2)
+    assert [item.key[1] for item in found] == ["999", "998"]
+
+
+def test_the_newest_are_those_of_the_requests_scope():
+    records = [{**record, "user": "u" if int(record["id"]) % 7 == 0 else "v"} for record in commits(300)]
+    found = an_engine(records).search("What changed most recently?", k=3, scope={"user": "u"})
+    assert [item.key[1] for item in found] == ["0294", "0287", "0280"]

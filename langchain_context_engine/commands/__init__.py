@@ -18,6 +18,7 @@ __all__ = [
     "ls",
     "mcp",
     "output",
+    "prepare",
     "rm",
     "serve",
     "tune",

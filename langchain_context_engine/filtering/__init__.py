@@ -6,4 +6,4 @@ Begin with `filters.py`; `where.py` is Chroma's own language of conditions.
 
 from __future__ import annotations
 
-__all__ = ["filters"]
+__all__ = ["filters", "where"]

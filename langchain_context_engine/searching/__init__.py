@@ -17,6 +17,7 @@ __all__ = [
     "records",
     "search",
     "shelf",
+    "shelves",
     "state",
     "together",
     "watches",
