@@ -19,7 +19,7 @@ from langchain_context_engine.text.words import terms
 K1, B = 1.2, 0.75
 """BM25's constants, those of Lucene and tantivy."""
 
-MOST_CHARACTERS = 2**20
+MOST_CHARACTERS = 2**23
 """Characters of one text whose words are indexed; what one record may cost is bounded."""
 
 _HEAD = struct.Struct("<II")
