@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+
 _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "python": ".py .pyi .pyw",
     "javascript": ".js .jsx .mjs .cjs",
@@ -196,10 +198,26 @@ def _ts_language(text: str) -> str | None:
     return None if is_other else "typescript"
 
 
+_QUOTED_HTML = re.compile(
+    r"<!--.*?-->|<(pre|code|script|style|textarea)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE
+)
+_HTML_TEMPLATE = re.compile(r"\{%.{0,300}?%\}|\{\{.{0,300}?\}\}|<%.{0,300}?%>|<\?(?:php\b|=)", re.DOTALL)
+
+
+def _html_language(text: str) -> str | None:
+    """A template makes pages and is none: what a browser would show of it is in pieces."""
+    head = text[:HEAD_BYTES]
+    has_front_matter = head.startswith(("---\n", "---\r\n"))
+    is_template = has_front_matter or _HTML_TEMPLATE.search(_QUOTED_HTML.sub("", head))
+    return "template" if is_template else None
+
+
 _DECIDED_BY_CONTENT: Mapping[str, Callable[[str], str | None]] = {
     ".h": _header_language,
     ".m": _m_language,
     ".pl": _pl_language,
     ".t": _t_language,
     ".ts": _ts_language,
+    ".html": _html_language,
+    ".htm": _html_language,
 }
