@@ -58,7 +58,8 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "vim": ".vim",
     "vue": ".vue",
     "svelte": ".svelte",
-    "template": ".erb .erubis .hamlit .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig .liquid",
+    "template": ".erb .erubis .hamlit .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig"
+    " .liquid",
     "css": ".css .scss .sass .less",
     "assembly": ".s .asm",
     "m4": ".m4 .ac",
