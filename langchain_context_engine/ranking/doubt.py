@@ -56,7 +56,7 @@ _VOCABULARY = 200
 """Different words that texts must have for theirs to show."""
 
 _SAMPLE = 100
-_LEAST_COMMON = 1 / 4
+_LEAST_COMMON = 1 / 3
 """A question fewer of whose words occur in the texts, `the` and `how` included, is in another language."""
 
 
@@ -81,6 +81,8 @@ class Holds:
     def warning(self) -> str:
         """Return what a person is told of a doubtful context."""
         said = f"{DOUBTS} (confidence {self.confidence or 0:.2f})"
+        if "another_language" in self.parts:
+            return f"{said}: hardly any of its words occurs, it may be asked in another language"
         if self.missing:
             named = ", ".join(repr(word) for word in self.missing[:_MOST_MISSING])
             more = len(self.missing) - _MOST_MISSING
