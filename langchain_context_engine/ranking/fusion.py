@@ -34,7 +34,9 @@ class Fusion:
     """How much each leg, a neighbour and a name weigh.
 
     Attributes:
-        dense: Weight of the cosine similarity.
+        dense: Weight of the cosine similarity: .4 suits the bundled static vectors; for those of a
+            sentence transformer .6 gives a little more at small budgets, see
+            `tests/benchmarks/README.md`, "Another embedder".
         lexical: Weight of the BM25 score.
         phrase: Weight of the BM25 score over word pairs.
         sentence: Weight of the question's share that the best single sentence holds.
