@@ -42,5 +42,8 @@ def name_of(candidate: Candidate) -> str:
     """
     if candidate.kind == "commit":
         return candidate.text.lstrip().partition("\n")[0]
+    if not candidate.metadata.get("path"):
+        # The title of an article is its heading in all its pieces: it tells none of them from the others.
+        return ""
     said = (candidate.metadata.get(key) for key in _NAMES)
     return ". ".join(str(part) for part in said if part).replace("/", " ")

@@ -63,7 +63,7 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> boo
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.
-        held = len(asked.intersection(terms(text)))
+        held = len(asked & set(terms(text)))
         return held >= LEAST_HELD and told + figures(text) >= LEAST_WORDS
     # A sentence of a document that neither tells much nor speaks of the question only fills the room.
     return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))
