@@ -6,4 +6,14 @@ question over both legs; `shelf.py` holds what is known of a collection.
 
 from __future__ import annotations
 
-__all__ = ["collection", "finders", "lexical", "query_vectors", "records", "search", "shelf", "together"]
+__all__ = [
+    "changes",
+    "collection",
+    "finders",
+    "lexical",
+    "query_vectors",
+    "records",
+    "search",
+    "shelf",
+    "together",
+]
