@@ -24,9 +24,9 @@ _MONTH_FIRST = re.compile(rf"\b{_MONTH}\s(\d\d?)(?:st|nd|rd|th)?,?\s((?:19|20)\d
 
 _HEAD, _MOST_LINES = 400, 4
 _DATE_LINE = re.compile(
-    r"[\W_]*(?:release[ds]?(?: date)?|date|published)?[\W_]*(?:on )?(?:[^\W\d_]{3,9},? )?"
+    r"[\W_]*+(?:release[ds]?(?: date)?|date|published)?[\W_]*+(?:on )?(?:[^\W\d_]{3,9},? )?"
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?(?:st|nd|rd|th)? [^\W\d_]{3,9}\.?,? \d{4}"
-    r"|[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})[\W_]*",
+    r"|[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})[\W_]*+",
     re.IGNORECASE,
 )
 

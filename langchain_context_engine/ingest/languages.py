@@ -112,7 +112,7 @@ _BY_INTERPRETER: Mapping[str, str] = {
     "pwsh": "powershell",
 }
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
-_VERSION = re.compile(r"[\d.]+$")
+_VERSION = re.compile(r"(?<![\d.])[\d.]++$")
 
 
 def language_of(path: str, head: bytes = b"") -> str | None:
@@ -200,7 +200,7 @@ def _ts_language(text: str) -> str | None:
 
 
 _QUOTED_HTML = re.compile(
-    r"<!--.*?-->|<(pre|code|script|style|textarea)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE
+    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
 _HTML_TEMPLATE = re.compile(r"\{%.{0,300}?%\}|\{\{.{0,300}?\}\}|<%.{0,300}?%>|<\?(?:php\b|=)", re.DOTALL)
 

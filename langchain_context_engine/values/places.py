@@ -12,6 +12,8 @@ LONGEST_PLACE = 120
 
 _SHORT_SHA = 8
 _LONGEST_HEADINGS = 1000
+# What a trace keeps of a value that was no data: its type's name.
+_NO_DATA = re.compile(r"<[\w.]+>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 
 
@@ -33,7 +35,7 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
         ('a.md › 0.2 › Removed', '')
     """
     given = metadata.get("place")
-    if isinstance(given, str) and (place := _line(given)):
+    if isinstance(given, str) and not _NO_DATA.fullmatch(given) and (place := _line(given)):
         return _clipped(place)
     if path := _line(metadata.get("path")):
         return _clipped(_in_file(path, metadata))
