@@ -59,9 +59,9 @@ def date_below(text: str) -> int | None:
     r"""Return the date, epoch seconds, that stands on a line of its own below a release's heading, or None.
 
     Example:
-        >>> date_below("## Version 0.8.0\\n\\n_2014-04-24_\\n\\n * Fixed on 2013-01-01.")
+        >>> date_below("## Version 0.8.0\n\n_2014-04-24_\n\n * Fixed on 2013-01-01.")
         1398297600
-        >>> date_below("## Version 0.8.0\\n\\n * Fixed what came on 2013-01-01 with the parser.")
+        >>> date_below("## Version 0.8.0\n\n * Fixed what came on 2013-01-01 with the parser.")
     """
     for line in [line for line in text[:_HEAD].splitlines() if line.strip()][:_MOST_LINES]:
         if _DATE_LINE.fullmatch(line.strip()) and (date := _date(line)):

@@ -35,7 +35,7 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
         ('a.md › 0.2 › Removed', '')
     """
     given = metadata.get("place")
-    if isinstance(given, str) and not _NO_DATA.fullmatch(given) and (place := _line(given)):
+    if isinstance(given, str) and (place := _line(given)):
         return _clipped(place)
     if path := _line(metadata.get("path")):
         return _clipped(_in_file(path, metadata))
@@ -72,7 +72,7 @@ def _headings(value: object) -> str:
 
 def _line(value: object) -> str:
     """Return a text on one line, without what does not print; "" for what is no text."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _NO_DATA.fullmatch(value):
         return ""
     return " ".join("".join(c if c.isprintable() else " " for c in value).split())
 
