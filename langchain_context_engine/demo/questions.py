@@ -29,7 +29,7 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
         question="On which day of the month do invoices go out?",
         shows="The handbook and two people say the same rule in almost the same words: it stands in the "
-        "context once, the others are dropped as its duplicates. Lantern's own rule is out of scope and nowhere.",
+        "context once, the others are dropped as duplicates. Lantern's own rule is out of scope and nowhere.",
         budget=400,
         key_id="m-invoice-day",
     ),
