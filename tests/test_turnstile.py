@@ -101,7 +101,7 @@ async def test_who_is_cancelled_while_waiting_keeps_no_turn():
 
 
 def test_a_turn_that_was_waited_for_long_is_told(monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.engine._LATE_SECONDS", 0.0)
+    monkeypatch.setattr("langchain_context_engine.stages.turnstile._LATE_SECONDS", 0.0)
     (warning,) = ContextEngine([ListSource([a_candidate()])]).build("x").warnings
     assert "s for its turn" in warning
 
