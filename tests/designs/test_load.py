@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -17,8 +15,7 @@ from tests.designs import (
     workspace_builders,
 )
 
-# Counting which lines run makes each build some times slower.
-AT_ONCE = 200 if sys.gettrace() is None and "COV_CORE_SOURCE" not in os.environ else 40
+AT_ONCE = 200
 
 
 def memory():

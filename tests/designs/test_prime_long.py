@@ -23,9 +23,9 @@ def test_a_file_of_many_megabytes_costs_no_second_and_its_answer_is_found(refere
     service.prepare()
     ask(service, "What does berth 7 cost?")
     assert len(LONG) > 1_500_000
-    start = time.process_time()
+    start = time.perf_counter()
     context = ask(service, "Where are lost keys kept?", references=references)
-    assert time.process_time() - start < 5
+    assert time.perf_counter() - start < 1
     assert ANSWER in item(context, "long").content
     assert not context.trace.warnings
 
