@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,6 +14,7 @@ from langchain_context_engine.ingest.languages import LANGUAGES_BY_SUFFIX
 from langchain_context_engine.ingest.readers import BY_SUFFIX
 from langchain_context_engine.ingest.reading import kind_of, read_records
 from langchain_context_engine.ingest.skipped import SkippedError
+from tests.growth import assert_linear, repeated
 
 DOCUMENTS = [suffix[1:] for suffix in BY_SUFFIX if suffix not in {".xhtml", ".mkd", ".mdown"}]
 PARSED = sorted(
@@ -130,12 +130,7 @@ SHAPES += [
 
 @pytest.mark.parametrize("suffix", ["md", "rst", "html", "yaml", "json", "toml", "csv", "mbox", "py", "js"])
 def test_no_shape_of_a_file_takes_long(suffix):
-    slow = {}
     for shape in SHAPES:
-        data = (shape * (20_000 // len(shape))).encode()
-        started = time.process_time()
-        checked(f"a.{suffix}", data, chunk_size=1600)
-        seconds = time.process_time() - started
-        if seconds > 1.5:  # a quarter of this where nothing else runs; what is not linear takes minutes
-            slow[shape] = seconds
-    assert slow == {}
+        assert_linear(
+            lambda text: checked(f"a.{suffix}", text.encode(), chunk_size=1600), repeated(shape), 20_000
+        )

@@ -40,7 +40,7 @@ def test_recording_does_not_wait_for_a_locked_file(journal, path):
         started = time.perf_counter()
         for _ in range(20):
             journal.record(a_context())
-        assert time.perf_counter() - started < 0.2
+        assert time.perf_counter() - started < 2  # it would be kept for five seconds
         assert journal.flush(0.1) is False
         other.execute("COMMIT")
     assert journal.flush()
