@@ -30,9 +30,17 @@ def rater() -> str:
 
 
 def everyone(query: str | None = None) -> list[Judgment]:
-    """Return every judgment of everyone, or those of exactly one question, unsaved ones included."""
-    with opening.journal_of(state.settings()) as journal:
-        kept = journal.judgments(query) if journal is not None else []
+    """Return every judgment of everyone, or those of exactly one question, unsaved ones included.
+
+    Where the journal took no grade it may give none either: then the unsaved ones alone, which are told of.
+    """
+    try:
+        with opening.journal_of(state.settings()) as journal:
+            kept = journal.judgments(query) if journal is not None else []
+    except ContextEngineError:
+        if not unsaved():
+            raise
+        kept = []
     found = {(j.query, j.key, j.rater): j for j in kept}
     for (asked, key, who), grade in _own().items():
         if query is not None and asked != query:

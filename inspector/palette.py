@@ -30,6 +30,7 @@ FATES: Mapping[Reason, str] = {
     Reason.DIVERSITY: "out · diversity",
     Reason.NOT_WORTH_READING: "out · says little",
     Reason.BELOW_THRESHOLD: "out · low score",
+    Reason.DOUBTFUL: "out · in doubt",
     Reason.OVER_LIMIT: "out · over limit",
     Reason.FILTERED: "out · filtered",
     Reason.EXCLUDED: "out · excluded",

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import re
+import threading
 import time
 import uuid
 from collections.abc import Sequence
@@ -106,6 +107,18 @@ class SlowSource(ListSource):
 
     def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
         time.sleep(self.seconds)
+        return super().fetch(request)
+
+
+class MeetingSource(ListSource):
+    """A source that answers when so many ask it at once; where they never meet, it fails."""
+
+    def __init__(self, candidates: Sequence[Candidate] = (), name: str = "meeting", many: int = 2) -> None:
+        super().__init__(candidates, name)
+        self.barrier = threading.Barrier(many, timeout=8)
+
+    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
+        self.barrier.wait()
         return super().fetch(request)
 
 

@@ -58,6 +58,8 @@ def test_texts_are_prepared_before_a_question_meets_them(tmp_path):
     source = a_source(notes(40), client=chromadb.PersistentClient(str(tmp_path)))
     engine = ContextEngine(sources=[source])
     engine.sources[0].prepare()
+    for text in ("billing of item 3", ""):  # the question itself, and the name of a record that has none
+        analysis.analyse(text)
     before = analysis.analyse.cache_info().misses, dedupe._folded.cache_info().misses
     assert engine.build("billing of item 3").passages
     assert (analysis.analyse.cache_info().misses, dedupe._folded.cache_info().misses) == before

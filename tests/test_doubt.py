@@ -98,3 +98,105 @@ def test_legs_that_disagree_are_doubted_more():
     agreeing = holds(found([0.9, 0.8, *[0.2] * 40]), "what do berths cost?")
     apart = holds(found([0.1, 0.1, *[0.5] * 40]), "what do berths cost?")
     assert agreeing.confidence > apart.confidence
+
+
+PLACES = [
+    "gate",
+    "pier",
+    "berth",
+    "ledger",
+    "invoice",
+    "crane",
+    "lamp",
+    "buoy",
+    "rope",
+    "harbour",
+    "ferry",
+    "sluice",
+    "jetty",
+    "winch",
+    "anchor",
+    "chart",
+]
+DEEDS = [
+    "is painted",
+    "is rented",
+    "is closed",
+    "was mended",
+    "is paid",
+    "was counted",
+    "is lit",
+    "was moved",
+]
+
+
+def english(number: int = 120, dense=lambda i: 0.2, lexical=lambda i: 0.0):
+    return [
+        a_candidate(
+            text=f"The {PLACES[i % 16]} of dock{i} {DEEDS[i % 8]} by the keeper{i % 60} in the week of storm{i}.",
+            claims={"dense": dense(i), "lexical": lexical(i)},
+        )
+        for i in range(number)
+    ]
+
+
+GERMAN = "Wer bezahlt die Miete für einen Liegeplatz am Ufer?"
+
+
+def standing_out(best: float):
+    return lambda i: best if i == 0 else 0.15 + i % 7 / 100
+
+
+@pytest.mark.parametrize(
+    "query", [GERMAN, "係留料は誰が支払いますか", "Кто платит за стоянку у причала зимой?"]
+)
+def test_a_question_in_another_language_is_judged_by_the_vectors_alone(query):
+    found = holds(english(dense=standing_out(0.55)), query)
+    assert found.parts["another_language"] == 1
+    assert found.confidence > 0.8
+    lost = holds(english(dense=standing_out(0.23)), query)
+    assert lost.confidence < 0.1
+    assert "another language" in lost.warning()
+
+
+def test_of_a_question_in_another_language_words_alone_say_nothing():
+    engine = ContextEngine(sources=[ListSource([a_candidate(text=c.text) for c in english()])])
+    context = engine.build(GERMAN)
+    assert (context.confidence, context.status) == (None, Status.OK)
+    assert engine.build("the recipe of a lasagna for the evening of the week").status is Status.DOUBTFUL
+
+
+def test_a_paraphrase_that_shares_a_word_and_stands_out_is_not_doubted():
+    """One telling word of three occurs; what the vectors find stands far out and holds it."""
+    found = english(dense=standing_out(0.75), lexical=lambda i: 2.0 if i == 0 else 0.0)
+    assert holds(found, "who looks after the gate nowadays?").confidence > 0.25
+
+
+def test_words_that_never_stand_together_say_less():
+    apart = [*english(), a_candidate(text="A mole was seen."), a_candidate(text="The fee is due.")]
+    together = [*english(), a_candidate(text="A fee for the mole was seen."), a_candidate(text="It is due.")]
+    query = "is there a fee for the mole?"
+    assert holds(apart, query).parts["missing"] == holds(together, query).parts["missing"] == 0
+    assert holds(apart, query).parts["together"] == 0
+    assert holds(together, query).parts["together"] == 1
+    assert holds(apart, query).confidence < holds(together, query).confidence
+
+
+def test_confidence_does_not_depend_on_the_lowest_cosine_of_an_embedder():
+    query = "what is paid by the keeper?"
+    wide = holds(english(dense=standing_out(0.6)), query)
+    narrow = holds(english(dense=lambda i: 0.7 + 0.3 * standing_out(0.6)(i)), query)
+    assert narrow.confidence == pytest.approx(wide.confidence)
+
+
+@pytest.mark.parametrize("number", [2, 5, 10])
+@pytest.mark.parametrize("query", [LASAGNA, GERMAN, "who looks after the gate nowadays?"])
+def test_with_two_legs_little_is_said_of_a_few_records(number, query):
+    assert holds(english(number, dense=standing_out(0.3)), query).confidence > 0.25
+
+
+def test_a_question_as_long_as_a_log_is_measured_by_its_rarest_words():
+    log = " ".join(f"word{i}" for i in range(3000))
+    found = holds([a_candidate(text=log), *english(30)], log)
+    assert found.parts["together"] == 1
+    assert 0 <= found.confidence <= 1

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from langchain_context_engine.ranking.fusion import Fusion, fuse
+from langchain_context_engine.ranking.named import name_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.stages.rank import rank
@@ -147,4 +148,37 @@ def test_a_question_without_words_is_ranked_by_the_legs_alone():
     ]
     assert [f.relevance for f in fuse(found, Fusion(), "what is it?")] == [
         f.relevance for f in fuse(found, Fusion())
+    ]
+
+
+def test_what_bears_the_question_in_its_name_comes_before_what_mentions_it():
+    """As many words of the question stand in both; smart case is what the one of them is called."""
+    claims = {"dense": 0.5, "lexical": 5.0}
+    text = "if pattern: return smart and case"
+    other = a_candidate(id="other", text="nothing of it", claims={"dense": 0.1, "lexical": 0.0})
+    mention = a_candidate(
+        id="mention", kind="code", text=text, claims=claims, metadata={"path": "a.py", "symbol": "run"}
+    )
+    thing = a_candidate(
+        id="thing",
+        kind="code",
+        text=text,
+        claims=claims,
+        metadata={"path": "b.py", "symbol": "is_case_smart"},
+    )
+    found = [mention, thing, other]
+    query = "how is smart case decided"
+    with_names = [fused.relevance for fused in fuse(found, Fusion(), query)]
+    assert with_names[1] > with_names[0]
+    without = [fused.relevance for fused in fuse(found, Fusion(name=0), query)]
+    assert without[1] == without[0]
+
+
+def test_a_commit_is_called_by_its_subject_and_a_text_without_a_name_loses_nothing_among_its_like():
+    assert name_of(a_candidate(kind="commit", text="Drop Curio\n\nNobody asked.")) == "Drop Curio"
+    claims = [{"dense": 0.9, "lexical": 9.0}, {"dense": 0.2, "lexical": 1.0}]
+    found = [a_candidate(id=str(i), text="we met at noon", claims=own) for i, own in enumerate(claims)]
+    query = "when did we meet"
+    assert [f.relevance for f in fuse(found, Fusion(), query)] == [
+        f.relevance for f in fuse(found, Fusion(name=0), query)
     ]

@@ -154,7 +154,7 @@ def test_source_that_cannot_be_parsed_is_cut_by_lines(text):
     assert all(len(r.text) <= 1600 for r in records)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(text=st.text(max_size=300), language=st.sampled_from(["python", "javascript", "rust", "c"]))
 def test_any_text_gives_records_with_unique_ids_or_none(text, language):
     text = text.replace("\r", "\n")

@@ -93,19 +93,27 @@ def answers(demo):
     return [engine.build(q.question, scope=q.scope, budget=q.budget) for q in DEMO_QUESTIONS]
 
 
-def test_the_first_question_shows_a_duplicate_dropped(answers):
+def test_the_first_question_shows_duplicates_dropped(answers):
     dropped = {d.key: d.details["winner"] for d in answers[0].decisions if d.reason == Reason.DUPLICATE}
-    assert dropped["memories", "m-invoice-day-again"] == ("memories", "m-invoice-day")
+    kept = {passage.key for passage in answers[0].passages}
+    rule = {("memories", "m-invoice-day"), ("memories", "m-invoice-day-again")}
+    assert len(rule & set(dropped)) >= 1
+    assert {dropped[key] for key in rule & set(dropped)} <= kept
+    assert answers[0].text.count("first working day of the month") >= 1
 
 
-def test_the_second_question_shows_what_a_small_budget_leaves_of_a_long_account(answers):
-    (passage,) = [p for p in answers[1].passages if p.key == ("memories", "m-payout-incident")]
-    assert passage.is_truncated
-    assert "net_amount" in passage.text
+def test_the_second_question_is_answered_by_the_commit_that_mended_it(answers):
+    commit = next(p for p in answers[1].passages if p.key[0] == "commits")
+    assert "net_amount" in commit.text
+    assert "A missing column is an error now" in commit.text
+    assert any("left" in d.details for d in answers[1].decisions if d.reason == Reason.OVER_BUDGET)
 
 
-def test_the_third_question_shows_the_newer_decision_first(answers):
-    assert answers[2].passages[0].key == ("memories", "m-provider-stripe")
+def test_the_third_question_shows_the_newest_decision_first(answers):
+    dated = {p.key: p.ranked.candidate.created_at for p in answers[2].passages}
+    assert "Paddle to Stripe" in answers[2].passages[0].text
+    assert dated[answers[2].passages[0].key] > dated[answers[2].passages[1].key]
+    assert ("memories", "m-provider-stripe") in {p.key for p in answers[2].passages}
 
 
 def test_no_answer_shows_another_workspace(answers):

@@ -240,3 +240,22 @@ def test_titles_are_in_order_and_within_the_text(text):
     found = titled_lines(text)
     assert [h.start for h in found] == sorted(h.start for h in found)
     assert all(0 <= h.start < h.end <= len(text) for h in found)
+
+
+def test_a_release_takes_its_date_from_the_line_below_its_heading_for_all_its_sections():
+    text = (
+        "# Change Log\n\n## Version 0.8.0\n\n_2014-04-24_\n\n * Of 2013-01-01.\n\n### Fixes\n\n * One.\n\n"
+        "## Version 0.7.0\n\n * Without a date, as 2012-01-01 is none of it.\n"
+    )
+    found = read("CHANGELOG.md", text.encode()).records
+    assert [(r.metadata["version"], r.metadata["created_at"]) for r in found] == [
+        ("0.8.0", 1398297600),
+        ("0.8.0", 1398297600),
+        ("0.7.0", 7),
+    ]
+
+
+def test_a_heading_with_links_by_reference_is_told_by_its_words():
+    text = b"# UTF-8 ([Java][ExploreCharsets]/[Kotlin][]) `a[b][c]`\n\nx\n\n# The ([Java][A])\n\ny\n"
+    titles = [r.metadata["title"] for r in read("a.md", text).records]
+    assert titles[1] == "The (Java)"

@@ -112,7 +112,7 @@ TEXTS = (
 )
 
 
-@settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     states=st.lists(st.dictionaries(st.sampled_from(PATHS), st.sampled_from(TEXTS)), min_size=2, max_size=4)
 )
@@ -136,7 +136,7 @@ def test_an_incremental_run_gives_what_a_first_run_gives(tmp_path, client, state
 def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
-    for n in range(200):
+    for n in range(20):
         text = "\n\n\n".join(f"def function_{n}_{k}():\n    return {n * k}" for k in range(20))
         (folder / f"module_{n}.py").write_text(text + "\n")
     script = tmp_path / "run.py"
@@ -146,6 +146,7 @@ def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
             import os, sys, chromadb
             from langchain_context_engine.ingest import index_folder
             from tests.builders import WordEmbeddings
+            from tests.ingest_builders import CountingClient
 
             class Mortal(WordEmbeddings):
                 def embed_documents(self, texts):
@@ -155,7 +156,8 @@ def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
 
                 model = "WordEmbeddings"
 
-            index_folder(sys.argv[1], chromadb.PersistentClient(sys.argv[2]), Mortal())
+            client = CountingClient(chromadb.PersistentClient(sys.argv[2]), 100)
+            index_folder(sys.argv[1], client, Mortal())
             """
         )
     )
@@ -164,10 +166,10 @@ def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
     killed = subprocess.run([sys.executable, script, folder, store], check=False, env=environment)
     assert killed.returncode == 9
     client = chromadb.PersistentClient(store)
-    assert 0 < client.get_collection("code", embedding_function=None).count() < 4000
+    assert 0 < client.get_collection("code", embedding_function=None).count() < 400
     report = index_folder(folder, client, WordEmbeddings())
-    assert 0 < report["code"].added < 4000
-    assert report["code"].added + report["code"].unchanged == 4000
+    assert 0 < report["code"].added < 400
+    assert report["code"].added + report["code"].unchanged == 400
     index_folder(folder, client, WordEmbeddings(), prefix="fresh-")
     assert content(client, "code") == content(client, "fresh-code")
 

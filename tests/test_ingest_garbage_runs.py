@@ -38,7 +38,7 @@ def test_any_bytes_are_a_commit_whose_text_and_place_can_be_written(data):
         assert abs(record.metadata.get("created_at", 0)) < 2**63
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     headers=st.lists(GARBAGE, max_size=3),
     message=GARBAGE,
@@ -81,7 +81,7 @@ NAMES = st.binary(min_size=1, max_size=12).filter(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     files=st.dictionaries(
         st.builds(bytes.__add__, NAMES, st.sampled_from([b".md", b".py", b".rs", b".txt", b""])),

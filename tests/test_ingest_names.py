@@ -7,7 +7,8 @@ import time
 import pytest
 
 from langchain_context_engine.ingest import Splitter
-from langchain_context_engine.ingest.reading import read_records
+from langchain_context_engine.ingest.reading import kind_of, read_records
+from langchain_context_engine.ingest.skipped import SkippedError
 
 
 def records(path, text, **sizes):
@@ -120,3 +121,41 @@ def test_source_that_a_parser_chokes_on_is_cut_by_lines_and_says_so():
     assert time.process_time() - started < 5
     assert [(s.where, s.reason) for s in read.skipped] == [("a.js", "too complex")]
     assert read.records
+
+
+TEMPLATES = {
+    "a.html": "{%- if page.title -%}\n<h1>{{ page.title }}</h1>\n{%- endif -%}\n",
+    "b.html": "---\nlayout: base\n---\n<h1>Posts</h1>\n",
+    "c.htm": "<ul><% for post in posts %><li><%= post.title %></li><% end %></ul>\n",
+    "d.html": "<p>{{ message }}</p>\n",
+    "e.html": "<h1><?php echo $title ?></h1>\n",
+}
+
+
+@pytest.mark.parametrize("path", TEMPLATES)
+def test_a_template_of_pages_is_kept_as_it_is_written_and_not_read_as_a_page(path):
+    text = TEMPLATES[path]
+    read = read_records(path, text.encode(), splitter=Splitter())
+    assert read.kind == "code"
+    assert [record.text for record in read.records] == [text.strip()]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<h1>Templates</h1><p>Write <code>{{ name }}</code>:</p><pre>{% if x %}</pre>",
+        "<!-- {{ old }} --><p>Text</p><script>render('{{ x }}')</script>",
+        "<p>50 % of {these}</p>",
+    ],
+)
+def test_a_page_that_tells_of_templates_is_a_page(page):
+    assert kind_of("a.html", page.encode()) == "docs"
+
+
+@pytest.mark.parametrize(
+    ("path", "data"), [("__init__.py", b""), ("a.md", b"\n \n"), ("a.txt", b"\xef\xbb\xbf")]
+)
+def test_a_file_without_anything_to_read_is_left_out_as_empty(path, data):
+    with pytest.raises(SkippedError) as left_out:
+        read_records(path, data, splitter=Splitter())
+    assert left_out.value.reason == "empty"

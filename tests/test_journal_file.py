@@ -40,7 +40,7 @@ def test_recording_does_not_wait_for_a_locked_file(journal, path):
         started = time.perf_counter()
         for _ in range(20):
             journal.record(a_context())
-        assert time.perf_counter() - started < 0.2
+        assert time.perf_counter() - started < 2  # it would be kept for five seconds
         assert journal.flush(0.1) is False
         other.execute("COMMIT")
     assert journal.flush()
@@ -70,7 +70,8 @@ def test_a_disk_error_is_logged_once_and_never_reaches_the_answer(journal, path,
             journal.touch([KEY])
             journal.flush()
     assert journal.failed >= 5
-    assert len([r for r in caplog.records if "does not work" in r.message]) == 1
+    told = [r.message for r in caplog.records if str(path) in r.message]
+    assert len([message for message in told if "does not work" in message]) == 1
 
 
 def test_an_odd_context_costs_itself_alone_and_its_text_is_not_logged(journal, caplog):
@@ -261,6 +262,30 @@ def test_a_forked_child_writes_its_own_traces_once(journal, path):
     assert os.waitpid(child, 0)[1] == 0
     assert journal.count("parent") == 20
     assert journal.count("child") == 1
+
+
+def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(journal):
+    """A child waited for ever for what a thread of its parent held within SQLite."""
+    stop = threading.Event()
+
+    def open_again_and_again() -> None:
+        while not stop.is_set():
+            journal._file._let_go()
+            journal.traces(limit=1)
+
+    thread = threading.Thread(target=open_again_and_again)
+    thread.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                journal.record(a_context("child"))
+                os._exit(0 if journal.flush() and not journal.failed else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+    assert journal.count("child") == 30
 
 
 def test_many_threads_record_and_read_without_loss(journal):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.text.sentences import is_code, sentence_spans, tables, unit_spans
+from tests.growth import assert_linear, repeated
 
 
 def sentences(text: str) -> list[str]:
@@ -138,7 +137,4 @@ def test_spans_are_ordered_trimmed_and_cover_everything_but_space(text):
 )
 def test_no_text_takes_quadratic_time(unit):
     """B16."""
-    text = unit * (400_000 // len(unit))
-    start = time.process_time()
-    sentence_spans(text)
-    assert time.process_time() - start < 5
+    assert_linear(sentence_spans, repeated(unit), 400_000)

@@ -65,7 +65,7 @@ def test_build_takes_references_history_and_a_budget(caller):
         **MESSAGE,
         "references": ["docs/refunds.md"],
         "history": [{"role": "user", "content": "Hello"}],
-        "maxTokens": 560,
+        "maxTokens": 60,
     }
     data = caller.post("/build", json=body).json()["data"]
     assert data["stats"]["explicitCount"] == 1

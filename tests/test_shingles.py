@@ -6,7 +6,6 @@ import os
 import random
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +15,7 @@ from langchain_context_engine.stages.dedupe import dedupe
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.values.types import Ranked
 from tests.dedupe_builders import BANNER, ranked
+from tests.growth import assert_linear
 
 
 def numbered(count: int, make) -> list[Ranked]:
@@ -40,14 +40,11 @@ WORDS = ["".join(random.Random(i).choices("etaoinshrdlu", k=3 + i % 6)) for i in
 )
 def test_many_different_texts_take_linear_time(make):
     """D33."""
-    few, many = numbered(1000, make), numbered(4000, make)
-    seconds = []
-    for items in (few, many):
-        start = time.process_time()
+
+    def all_stay(items):
         assert len(dedupe(items)[0]) == len(items)
-        seconds.append(time.process_time() - start)
-    assert seconds[1] < 8
-    assert seconds[1] < 12 * max(seconds[0], 0.05)
+
+    assert_linear(all_stay, lambda size: numbered(size, make), 4000)
 
 
 def test_the_result_does_not_depend_on_the_hash_seed():

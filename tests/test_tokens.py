@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-import time
 import warnings
 
 import pytest
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import ListSource, a_candidate
+from tests.growth import assert_linear, repeated
 from tests.token_builders import TEXTS
 
 
@@ -27,13 +27,12 @@ def test_auto_is_cl100k_base_and_exact():
 
 @pytest.mark.parametrize("run", ["^", " ", "\n", "a", "日", "😀", "0", "<|endoftext|>", "\t ", "ab"])
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "estimate"])
-def test_a_very_long_run_is_counted_within_two_seconds(run, name):
+def test_a_very_long_run_is_counted_in_linear_time(run, name):
     """A3."""
-    text = (run * 1_000_000)[:1_000_000]
     count = resolve_tokenizer(name)
-    started = time.process_time()
+    assert_linear(count, repeated(run), 1_000_000)
+    text = (run * 1_000_000)[:1_000_000]
     tokens_ = count(text)
-    assert time.process_time() - started < 2
     if name == "estimate":
         assert tokens_ >= max(resolve_tokenizer(n)(text) for n in ("cl100k_base", "o200k_base"))
     elif (run, name) == ("^", "cl100k_base"):
@@ -116,12 +115,8 @@ def test_counting_from_many_threads_gives_one_answer(name):
     assert set(found) == {expected}
 
 
-def test_repeated_resolving_is_cheap():
-    resolve_tokenizer("gpt-4o")
-    started = time.process_time()
-    for _ in range(200):
-        resolve_tokenizer("gpt-4o")
-    assert time.process_time() - started < 0.2
+def test_a_tokenizer_is_resolved_once():
+    assert resolve_tokenizer("gpt-4o") is resolve_tokenizer("gpt-4o")
 
 
 def test_an_engine_warns_once_of_its_tokenizer_and_every_context_tells_it():

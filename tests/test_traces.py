@@ -155,6 +155,7 @@ def test_every_final_reason_has_words():
         Reason.LINKED,
         Reason.LATEST,
         Reason.RERANKED,
+        Reason.SHORTENED,
     }
     assert set(FATES) == set(Reason) - changed
 

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
+from langchain_context_engine.stages.reading import tells_alone
 from langchain_context_engine.text.sentences import unit_spans
+from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource, a_candidate
@@ -152,3 +154,20 @@ def test_no_part_in_a_context_says_too_little(records, budget):
         if decision.reason is Reason.NOT_WORTH_READING:
             assert decision.verdict is Verdict.DROPPED
             assert decision.details["words"] < decision.details["least"]
+
+
+@pytest.mark.parametrize(
+    ("query", "is_shown"),
+    [
+        ("What was the value of S & P 500 in December 2006?", True),
+        ("What was the value of ZZ in December 2006?", False),
+    ],
+)
+def test_a_row_of_figures_is_read_where_the_question_speaks_of_it(query, is_shown):
+    row = "S & P 500 | 100.00 | 77.90 | 100.24 | 111.15"
+    part = a_candidate(
+        text=f"{row}\n", metadata={"path": "report.md", "headings": "Returns"}, neighbours=("beside",)
+    )
+    asked = frozenset(query_terms(query))
+    assert telling_words(row) < LEAST_WORDS
+    assert tells_alone(part, row, asked) is is_shown

@@ -6,4 +6,22 @@ What was recorded is answered from here without a store. Sources and engines are
 
 from __future__ import annotations
 
-__all__ = ["assemble", "cited", "config", "context", "explain", "result_cache", "traces", "whatif", "wire"]
+__all__ = [
+    "assemble",
+    "cited",
+    "config",
+    "context",
+    "deviations",
+    "explain",
+    "funnel",
+    "names",
+    "nothing",
+    "pieces",
+    "plans",
+    "result_cache",
+    "settings_file",
+    "spending",
+    "traces",
+    "whatif",
+    "wire",
+]

@@ -21,7 +21,7 @@ __all__ = ["JOINT", "UNBOUNDED", "Claim", "compose", "refit", "share_packs"]
 JOINT = "\n\n"
 """What stands between the parts of a prompt."""
 
-UNBOUNDED = 2**31
+UNBOUNDED = 10**9
 """Tokens where nothing bounds them."""
 
 _MOST = 1_000_000

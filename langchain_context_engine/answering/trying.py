@@ -22,7 +22,7 @@ def budgets_tried(budget: int, most: int) -> Iterator[int]:
     Example:
         >>> from itertools import islice
         >>> list(islice(budgets_tried(2000, 9999), 4))
-        [2050, 2100, 2200, 2300]
+        [2100, 2200, 2300, 2400]
     """
     tokens = budget
     while tokens < most:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_context_engine.answering.settings_file import read_settings as read_file
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
@@ -66,6 +65,8 @@ def ask(
     if not question.strip():
         raise ConfigError("the question is empty; write one in quotes")
     home = Store(store)
+    from langchain_context_engine.answering.settings_file import read_settings as read_file
+
     file = None if settings_file is None else read_file(settings_file)
     request = {
         "scope": read_pairs("--scope", scope),

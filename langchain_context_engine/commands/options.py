@@ -6,14 +6,16 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_context_engine.answering.settings_file import SettingsFile
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ConfigError
+
+if TYPE_CHECKING:
+    from langchain_context_engine.answering.settings_file import SettingsFile
 
 DEFAULT_STORE = Path(".context-engine")
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_context_engine.answering.settings_file import read_settings as read_file
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.inspect import require_free
@@ -74,6 +73,8 @@ def serve(
 
     allowed = read_pairs("--scope", scope)
     home = Store(store)
+    from langchain_context_engine.answering.settings_file import read_settings as read_file
+
     file = None if settings_file is None else read_file(settings_file)
     if file is not None and file.request:
         raise ConfigError(f"{settings_file}: the table 'request' is the caller's to send; leave it out here")

@@ -28,15 +28,15 @@ class DemoQuestion:
 DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
         question="On which day of the month do invoices go out?",
-        shows="Two people noted the same rule in almost the same words: one stands in the context, the other "
-        "is dropped as its duplicate and named as such. Lantern's own rule is out of scope and nowhere.",
+        shows="The same rule was noted in almost the same words: it stands in the context once, the other is "
+        "dropped as its duplicate and named as such. Lantern's own rule is out of scope and nowhere.",
         budget=400,
         key_id="m-invoice-day",
     ),
     DemoQuestion(
         question="Why did the payout import fail in January, and what did we change?",
-        shows="A small budget: the long account of the incident gives only its best sentences, and the "
-        "explanation says how many tokens what was left out lacked.",
+        shows="A small budget: it holds what failed and what was changed, and the explanation says how many "
+        "tokens were left when the next best had its turn.",
         budget=120,
         key_id="m-payout-incident",
     ),

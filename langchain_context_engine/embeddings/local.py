@@ -100,4 +100,6 @@ def _loaded() -> tuple[Any, np.ndarray[Any, Any]]:
     folder = Path(wordllama.__file__).parent
     model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
     model.tokenizer.no_padding()
+    # Its cache keeps whole texts, 5 kB each, and hardly one comes again.
+    model.tokenizer.model._resize_cache(0)  # noqa: SLF001
     return model.tokenizer, model.embedding

@@ -6,4 +6,4 @@ the formulas, `tune.py` learns weights.
 
 from __future__ import annotations
 
-__all__ = ["evaluate", "metrics", "report", "tune"]
+__all__ = ["agreement", "evaluate", "exchange", "metrics", "quality", "report", "sets", "tune"]

@@ -22,6 +22,14 @@ _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DAY_FIRST = re.compile(rf"(?<!\d)(\d\d?)(?:st|nd|rd|th)?\s{_MONTH},?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"\b{_MONTH}\s(\d\d?)(?:st|nd|rd|th)?,?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
 
+_HEAD, _MOST_LINES = 400, 4
+_DATE_LINE = re.compile(
+    r"[\W_]*+(?:release[ds]?(?: date)?|date|published)?[\W_]*+(?:on )?(?:[^\W\d_]{3,9},? )?"
+    r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?(?:st|nd|rd|th)? [^\W\d_]{3,9}\.?,? \d{4}"
+    r"|[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})[\W_]*+",
+    re.IGNORECASE,
+)
+
 
 def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
     """Return `version` and `created_at` of the heading that names a release; {} without one.
@@ -45,6 +53,20 @@ def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
         if version and is_changelog:  # of several the outermost: those within speak of other versions
             undated = {"version": version[1]}
     return undated
+
+
+def date_below(text: str) -> int | None:
+    r"""Return the date, epoch seconds, that stands on a line of its own below a release's heading, or None.
+
+    Example:
+        >>> date_below("## Version 0.8.0\n\n_2014-04-24_\n\n * Fixed on 2013-01-01.")
+        1398297600
+        >>> date_below("## Version 0.8.0\n\n * Fixed what came on 2013-01-01 with the parser.")
+    """
+    for line in [line for line in text[:_HEAD].splitlines() if line.strip()][:_MOST_LINES]:
+        if _DATE_LINE.fullmatch(line.strip()) and (date := _date(line)):
+            return int(date.timestamp())
+    return None
 
 
 def _date(text: str) -> datetime | None:

@@ -15,6 +15,7 @@ from langchain_context_engine.ingest.files import (
 )
 from langchain_context_engine.ingest.git_files import HeadFiles, Listing, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
+from langchain_context_engine.ingest.git_repository import small_cache
 from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars
 from langchain_context_engine.ingest.mirror_commits import lacks, sync_commits
 from langchain_context_engine.ingest.report import OnProgress
@@ -57,10 +58,11 @@ class FolderRun:
 
     def do(self) -> None:
         """Bring all collections up to date."""
-        if self.writers.keys() - {"commits"}:
-            self._sync_files()
-        if "commits" in self.writers and self.history is not None:
-            self._sync_commits(self.history)
+        with small_cache():
+            if self.writers.keys() - {"commits"}:
+                self._sync_files()
+            if "commits" in self.writers and self.history is not None:
+                self._sync_commits(self.history)
         if self.history is not None:
             self.warnings.extend(lacks(self.history))
         for writer in self.writers.values():

@@ -17,6 +17,7 @@ GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
 
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
+_CACHE_BYTES = 16_000_000
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
 _opening = threading.Lock()
 
@@ -123,6 +124,20 @@ def _prepared() -> Iterator[None]:
         finally:
             settings.owner_validation = is_validated
             settings.set_extensions(extensions)
+
+
+@contextmanager
+def small_cache() -> Iterator[None]:
+    """Let libgit2 hold 16 MB of the objects that it read instead of 256, and leave the limit as it was.
+
+    A history is read once from its newest commit on: what a large cache would hold is not asked for again.
+    """
+    _, allowed = pygit2.settings.cached_memory
+    pygit2.settings.cache_max_size(min(allowed, _CACHE_BYTES))
+    try:
+        yield
+    finally:
+        pygit2.settings.cache_max_size(allowed)
 
 
 def _reason(folder: Path, error: Exception) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+
 _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "python": ".py .pyi .pyw",
     "javascript": ".js .jsx .mjs .cjs",
@@ -17,7 +19,7 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "c": ".c .h",
     "cpp": ".cc .cpp .cxx .hpp .hh .hxx .ipp .cu .cuh .ino",
     "csharp": ".cs",
-    "ruby": ".rb .rake .gemspec .ru",
+    "ruby": ".rb .rake .gemspec .ru .builder .jbuilder .rabl",
     "php": ".php .phtml",
     "shell": ".sh .bash .zsh .ksh .bats",
     "kotlin": ".kt .kts",
@@ -56,7 +58,8 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "vim": ".vim",
     "vue": ".vue",
     "svelte": ".svelte",
-    "template": ".erb .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig .liquid",
+    "template": ".erb .erubis .hamlit .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig"
+    " .liquid",
     "css": ".css .scss .sass .less",
     "assembly": ".s .asm",
     "m4": ".m4 .ac",
@@ -109,7 +112,7 @@ _BY_INTERPRETER: Mapping[str, str] = {
     "pwsh": "powershell",
 }
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
-_VERSION = re.compile(r"[\d.]+$")
+_VERSION = re.compile(r"(?<![\d.])[\d.]++$")
 
 
 def language_of(path: str, head: bytes = b"") -> str | None:
@@ -196,10 +199,26 @@ def _ts_language(text: str) -> str | None:
     return None if is_other else "typescript"
 
 
+_QUOTED_HTML = re.compile(
+    r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_HTML_TEMPLATE = re.compile(r"\{%.{0,300}?%\}|\{\{.{0,300}?\}\}|<%.{0,300}?%>|<\?(?:php\b|=)", re.DOTALL)
+
+
+def _html_language(text: str) -> str | None:
+    """A template makes pages and is none: what a browser would show of it is in pieces."""
+    head = text[:HEAD_BYTES]
+    has_front_matter = head.startswith(("---\n", "---\r\n"))
+    is_template = has_front_matter or _HTML_TEMPLATE.search(_QUOTED_HTML.sub("", head))
+    return "template" if is_template else None
+
+
 _DECIDED_BY_CONTENT: Mapping[str, Callable[[str], str | None]] = {
     ".h": _header_language,
     ".m": _m_language,
     ".pl": _pl_language,
     ".t": _t_language,
     ".ts": _ts_language,
+    ".html": _html_language,
+    ".htm": _html_language,
 }

@@ -73,7 +73,7 @@ _LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
 _COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%)")
 # Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
 _FRAME_LINE = re.compile(
-    r"[ \t]*(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
+    r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
     r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*|#[ \t]*(?:frozen_string_literal|-\*-).*"
     r"|require(?:_relative)?[ \t][^\n]*)[ \t]*"
 )

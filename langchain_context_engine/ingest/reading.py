@@ -24,7 +24,7 @@ from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 2
+EXTRACTION_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +77,20 @@ def read_records(
     """
     refuse_pointer(data)
     refuse_generated_name(path)
+    read = _read(path, data, splitter, metadata or {})
+    if not read.skipped and not any(record.text.strip() for record in read.records):
+        raise SkippedError("empty")
+    return read
+
+
+def _read(path: str, data: bytes, splitter: Splitter, metadata: Mapping[str, Any]) -> FileRead:
     language = language_of(path, data[: 8 * HEAD_BYTES])
     if language is not None:
-        return _read_code(path, data, language, splitter, metadata or {})
+        return _read_code(path, data, language, splitter, metadata)
     name = format_of(path)
     if name is None:
         raise SkippedError("unsupported")
-    return _read_document(path, data, FORMATS[name], splitter, metadata or {})
+    return _read_document(path, data, FORMATS[name], splitter, metadata)
 
 
 def _read_code(

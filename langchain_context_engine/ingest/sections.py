@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.ingest.changelog import release_of
+from langchain_context_engine.ingest.changelog import date_below, release_of
 from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
@@ -117,12 +117,12 @@ def document_records(
         metadata: More for every passage.
     """
     pieces = [
-        (section, section.start + start, section.start + end)
-        for section in document.sections
+        (section, release, section.start + start, section.start + end)
+        for section, release in zip(document.sections, _releases(path, document), strict=True)
         for start, end in _worded(document.text[section.start : section.end], splitter)
     ]
-    leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, _, _ in pieces]
-    texts = [_shown(section, document.text[start:end]) for section, start, end in pieces]
+    leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, *_ in pieces]
+    texts = [_shown(section, document.text[start:end]) for section, _, start, end in pieces]
     ids = unique_ids((path, lead, text) for lead, text in zip(leads, texts, strict=True))
     lines = _Lines(document.text)
     return [
@@ -134,7 +134,7 @@ def document_records(
                 {
                     **(metadata or {}),
                     **section.metadata,
-                    **release_of(path, section.titles),
+                    **release,
                     **_describe(path, section),
                     **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
                     "start": start,
@@ -143,8 +143,24 @@ def document_records(
                 }
             ),
         )
-        for record_id, lead, text, (section, start, end) in zip(ids, leads, texts, pieces, strict=True)
+        for record_id, lead, text, (section, release, start, end) in zip(
+            ids, leads, texts, pieces, strict=True
+        )
     ]
+
+
+def _releases(path: str, document: Document) -> Iterator[dict[str, Any]]:
+    """Yield what each section's release says; its date may stand below the heading, for all its sections."""
+    dates: dict[str, int | None] = {}
+    for section in document.sections:
+        release = release_of(path, section.titles)
+        version = release.get("version")
+        if version is not None and "created_at" not in release:
+            if version not in dates:
+                dates[version] = date_below(document.text[section.start : section.end])
+            if (date := dates[version]) is not None:
+                release["created_at"] = date
+        yield release
 
 
 def _worded(text: str, splitter: Splitter) -> Iterator[Span]:

@@ -30,7 +30,7 @@ from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 from langchain_context_engine.values.types import Key
 
-__all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow", "values"]
+__all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow", "opening", "over_time", "values"]
 
 _SMALLEST_BYTES = 1_000_000
 _KINDS = ("view", "edit")

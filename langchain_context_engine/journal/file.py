@@ -18,7 +18,10 @@ __all__ = ["JournalFile"]
 LARGEST_SIDE_FILE = 8_000_000
 """Bytes that may wait in `-wal`; beyond them the writer waits for whoever reads."""
 
+_LONGEST_HOLD_SECONDS = 1.0
 _FILES: weakref.WeakSet[JournalFile] = weakref.WeakSet()
+_FORKING = threading.Lock()
+_HELD: list[threading.Lock] = []
 
 
 class _Connection:
@@ -162,17 +165,42 @@ class JournalFile:
             self._writer.empty_side_file()
             self._writer.close()
 
+    def close_for_fork(self) -> list[threading.Lock]:
+        """Keep threads out and close both connections, as SQLite asks; return the locks that are held."""
+        locks = (self._renewing, self._reader.lock, self._writer.lock)
+        held = [lock for lock in locks if lock.acquire(timeout=_LONGEST_HOLD_SECONDS)]
+        if len(held) == len(locks):
+            self._reader.close()
+            self._writer.close()
+        return held
+
     def forget(self) -> None:
-        """Leave the connections to the parent process: SQLite's may not cross a fork."""
-        self._left_behind += [self._writer, self._reader]  # closing them would touch its locks
+        """Leave to the parent what could not be closed in time, with its locks."""
+        self._left_behind += [self._writer, self._reader]  # closing them here would touch the parent's
         self._writer, self._reader = self._new_connections()
         self._renewing = threading.Lock()
 
 
+def _hold_all() -> None:
+    # A child would wait for ever for locks of a thread that was inside SQLite, and share with its
+    # parent the map of a side file that the parent may cut.
+    _FORKING.acquire()
+    for file in list(_FILES):
+        _HELD.extend(file.close_for_fork())
+
+
+def _let_on_all() -> None:
+    while _HELD:
+        _HELD.pop().release()
+    _FORKING.release()
+
+
 def _forget_in_child() -> None:
+    _HELD.clear()
+    _FORKING.release()
     for file in list(_FILES):
         file.forget()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    os.register_at_fork(before=_hold_all, after_in_parent=_let_on_all, after_in_child=_forget_in_child)

@@ -6,4 +6,4 @@ What a call may ask is checked in `calls.py`, for all of them. Nothing here rank
 
 from __future__ import annotations
 
-__all__ = ["calls", "middleware", "retriever", "runnable", "tool"]
+__all__ = ["calls", "middleware", "plain", "reranker", "retriever", "runnable", "tool"]

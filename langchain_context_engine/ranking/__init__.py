@@ -6,4 +6,4 @@ with `signals.py`, what rank can weigh, then `fusion.py`, what relevance is made
 
 from __future__ import annotations
 
-__all__ = ["fusion", "identity", "latest", "links", "signals"]
+__all__ = ["doubt", "fusion", "identity", "latest", "links", "newest", "places", "roles", "signals"]

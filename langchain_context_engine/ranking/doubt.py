@@ -1,9 +1,9 @@
 """Whether what was found holds the question at all: a confidence from 0 to 1, and what it is made of.
 
 Pure from the candidates, so a replay says the same. Nothing depends on the scale of an embedder: what is
-looked at is which telling words occur, and whether the two legs of the search agree. The constants were
-fitted on questions asked of collections that answer them and of others that do not (`python -m
-tests.benchmarks.doubt`).
+looked at is which telling words occur and which of them stand together, whether the two legs of the search
+agree, and how far the best stands out. The constants were fitted on questions asked of collections that
+answer them and of others that do not (`python -m tests.benchmarks.doubt`).
 """
 
 from __future__ import annotations
@@ -11,26 +11,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import median
 from typing import Any
 
 from langchain_context_engine.ranking.newest import newest_of
-from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
+from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms, words
 from langchain_context_engine.values.types import Candidate
 
 WEIGHTS: Mapping[str, float] = {
-    "missing": -8.1,
-    "best": 6.3,
-    "agreement": 4.6,
-    "shared": 3.2,
+    "missing": -4.6,
+    "together": 6.8,
+    "agreement": 2.8,
+    "shared": 3.0,
+    "margin": 8.7,
 }
 """Log odds of each part, where both legs of a search made their claims."""
 
-BIAS = -2.8
-WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -5.9, "best": 7.8}
+BIAS = -4.8
+WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -5.1, "together": 8.7}
 """The same where there are only texts to go by."""
 
-BIAS_OF_WORDS = -2.4
+BIAS_OF_WORDS = -1.9
+WEIGHTS_OF_MARGIN: Mapping[str, float] = {"margin": 21.4}
+"""The same where the question's words say nothing, since it is asked in another language."""
+
+BIAS_OF_MARGIN = -6.2
 FEW = 8
 """Of so many records half as much is said as of very many: of three notes, hardly anything."""
 
@@ -39,6 +46,18 @@ DOUBTS = "what was found may not hold the question"
 
 _TOP = 10
 _MOST_MISSING = 5
+_MOST_PAIRED = 32
+"""So many of a question's rarest terms are looked for in pairs."""
+
+_SENTENCE = 4
+"""Words that a question must have for its language to show."""
+
+_VOCABULARY = 200
+"""Different words that texts must have for theirs to show."""
+
+_SAMPLE = 100
+_LEAST_COMMON = 1 / 3
+"""A question fewer of whose words occur in the texts, `the` and `how` included, is in another language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +81,8 @@ class Holds:
     def warning(self) -> str:
         """Return what a person is told of a doubtful context."""
         said = f"{DOUBTS} (confidence {self.confidence or 0:.2f})"
+        if "another_language" in self.parts:
+            return f"{said}: hardly any of its words occurs, it may be asked in another language"
         if self.missing:
             named = ", ".join(repr(word) for word in self.missing[:_MOST_MISSING])
             more = len(self.missing) - _MOST_MISSING
@@ -74,9 +95,13 @@ def holds(candidates: Sequence[Candidate], query: str) -> Holds:
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words
     (weighed by how rare they are here) that occur nowhere; `best`, the share that the best single candidate
-    holds; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
-    each leg are the same. Where the newest is asked for and nothing
-    else is named, the order of time answers, and there is no doubt.
+    holds (shown, not weighed); `together`, the share of the pairs of telling words that stand in one sentence
+    somewhere; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
+    each leg are the same; `margin`, how far from the middle of all cosines to 1 the best one comes.
+
+    A question in another language than the texts (hardly any of its words occur, not even those that any
+    text has) is judged by `margin` alone, and where there is no dense leg not at all. Where the newest is
+    asked for and nothing else is named, the order of time answers, and there is no doubt.
 
     Example:
         >>> found = [Candidate(id=str(i), text="Berths are paid monthly.") for i in range(40)]
@@ -95,17 +120,21 @@ def holds(candidates: Sequence[Candidate], query: str) -> Holds:
         parts = {"missing": 1.0, "best": 0.0}
         return Holds(confidence=0.0, parts=parts, missing=tuple(_spelled(query, asked)))
     parts, absent = _by_words(candidates, asked)
-    weights, bias = WEIGHTS_OF_WORDS, BIAS_OF_WORDS
-    if legs := _by_legs(candidates):
-        parts |= legs
-        weights, bias = WEIGHTS, BIAS
+    legs = _by_legs(candidates)
+    parts |= legs
+    weights, bias = (WEIGHTS, BIAS) if legs else (WEIGHTS_OF_WORDS, BIAS_OF_WORDS)
+    if parts["missing"] > 1 / 2 and _is_in_another_language(query, candidates):
+        parts["another_language"] = 1.0
+        if not legs:
+            return Holds(parts=parts, missing=tuple(_spelled(query, absent)))
+        weights, bias = WEIGHTS_OF_MARGIN, BIAS_OF_MARGIN
     odds = bias + math.fsum(weight * parts[part] for part, weight in weights.items())
     doubt = (1 - 1 / (1 + math.exp(-odds))) * len(candidates) / (len(candidates) + FEW)
     return Holds(confidence=1 - doubt, parts=parts, missing=tuple(_spelled(query, absent)))
 
 
 def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[dict[str, float], set[str]]:
-    """Return `missing` and `best`, and the terms that occur nowhere."""
+    """Return `missing`, `best` and `together`, and the terms that occur nowhere."""
     wanted = tuple(map(term_number, asked))
     found = [find_terms(candidate.text, wanted) for candidate in candidates]
     # A word that all of them have counts half as much as one that occurs nowhere: in a collection of one
@@ -115,20 +144,60 @@ def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[di
     total = math.fsum(idf)
     there = {term for held in found for term, _ in held}
     absent = [i for i in range(len(wanted)) if i not in there]
-    best = max(math.fsum(idf[term] for term, _ in held) for held in found)
-    parts = {"missing": math.fsum(idf[i] for i in absent) / total, "best": best / total}
+    best = max(math.fsum(idf[term] for term, _ in held) for held in found) / total
+    parts = {
+        "missing": math.fsum(idf[i] for i in absent) / total,
+        "best": best,
+        "together": _together(found, idf) if len(idf) > 1 else best,
+    }
     return parts, {asked[i] for i in absent}
 
 
+def _together(found: Sequence[Found], idf: Sequence[float]) -> float:
+    """Return the share of the pairs of terms that one sentence holds, each weighed by its terms' idf."""
+    paired = sorted(sorted(range(len(idf)), key=lambda i: (-idf[i], i))[:_MOST_PAIRED])
+    held: set[tuple[int, ...]] = set()
+    for terms_found in found:
+        by_piece: dict[int, list[int]] = {}
+        for term, pieces in terms_found:
+            if term in paired:
+                for piece in pieces:
+                    by_piece.setdefault(piece, []).append(term)
+        held.update(tuple(terms) for terms in by_piece.values() if len(terms) > 1)
+    pairs = {pair for terms in held for pair in combinations(terms, 2)}
+    every = (len(paired) - 1) * math.fsum(idf[i] for i in paired)
+    return math.fsum(idf[a] + idf[b] for a, b in sorted(pairs)) / every
+
+
+def _is_in_another_language(query: str, candidates: Sequence[Candidate]) -> bool:
+    """Return whether hardly any word of a sentence occurs in texts that have many."""
+    asked = dict.fromkeys(words(query))
+    if len(asked) < _SENTENCE:
+        return False
+    step = max(1, len(candidates) // _SAMPLE)
+    vocabulary = {word for candidate in candidates[::step] for word in words(candidate.text)}
+    common = sum(word in vocabulary for word in asked)
+    return len(vocabulary) >= _VOCABULARY and common < _LEAST_COMMON * len(asked)
+
+
 def _by_legs(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """Return `agreement` and `shared`; {} where one leg tells nothing apart."""
+    """Return `agreement`, `shared` and `margin`; {} where the dense leg tells nothing apart."""
     searched = [c.claims for c in candidates if "dense" in c.claims and "lexical" in c.claims]
     dense, lexical = ([claims[leg] for claims in searched] for leg in ("dense", "lexical"))
     if len(searched) < 2 or max(dense) == min(dense):  # noqa: PLR2004 - two make a line
         return {}
     agreement = 0.0 if max(lexical) == min(lexical) else _correlation(dense, lexical)
     shared = len(_best(dense) & _best(lexical)) / _TOP
-    return {"agreement": agreement, "shared": shared}
+    return {"agreement": agreement, "shared": shared, "margin": _margin(dense)}
+
+
+def _margin(cosines: Sequence[float]) -> float:
+    """Return how far from the middle of all cosines to 1 the best one comes, 0–1.
+
+    An embedder that gives all texts a cosine of .7 at least changes nothing in it.
+    """
+    middle = median(cosines)
+    return min(1.0, max(0.0, (max(cosines) - middle) / (1 - middle))) if middle < 1 else 0.0
 
 
 def _correlation(a: Sequence[float], b: Sequence[float]) -> float:

@@ -1,9 +1,10 @@
 """One relevance out of several claims, comparable over all sources; and what neighbours and names add.
 
 The formula is measured, see the README's benchmark: min-max over the pool of the dense cosine, the
-BM25 score, the bigram BM25 score and the best sentence's share of the question, weighted .4, .6, .05 and
-.2; then what the words of the best passages add where the question's own say little; then a share of the
-relevance of what stands around this passage, and of that of a top passage that names it.
+BM25 score, the bigram BM25 score and the share of the question that the best sentence and the name hold,
+weighted .4, .6, .05, .2 and .1; then what the words of the best passages add where the question's own
+say little; then a share of the relevance of what stands around this passage, and of that of a top passage
+that names it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from langchain_context_engine.ranking.fit import fits
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of, telling_of
+from langchain_context_engine.ranking.named import name_shares
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import best_shares, is_prose, numbers_of
@@ -34,10 +36,13 @@ class Fusion:
     """How much each leg, a neighbour and a name weigh.
 
     Attributes:
-        dense: Weight of the cosine similarity.
+        dense: Weight of the cosine similarity: .4 suits the bundled static vectors; for those of a
+            sentence transformer .6 gives a little more at small budgets, see
+            `tests/benchmarks/README.md`, "Another embedder".
         lexical: Weight of the BM25 score.
         phrase: Weight of the BM25 score over word pairs.
         sentence: Weight of the question's share that the best single sentence holds.
+        name: Weight of the question's share that a record's name holds, see `named.py`.
         feedback: How much the terms of the best passages lift others, times the square of what they lack.
         neighbour: Share of what stands around a passage that is added, see `NEAR`.
         link: Share of a naming passage's relevance that is added.
@@ -52,6 +57,7 @@ class Fusion:
     lexical: float = 0.6
     phrase: float = 0.05
     sentence: float = 0.2
+    name: float = 0.1
     feedback: float = 0.4
     neighbour: float = 0.6
     link: float = 0.4
@@ -61,7 +67,7 @@ class Fusion:
     newest: bool = True
 
 
-BEFORE: Mapping[str, Any] = {"fit": 0.0, "telling": False, "newest": False}
+BEFORE: Mapping[str, Any] = {"name": 0.0, "fit": 0.0, "telling": False, "newest": False}
 """What traces were made with that do not name these yet: nothing of it."""
 
 
@@ -71,7 +77,7 @@ class Fused:
 
     Attributes:
         relevance: 0–1.
-        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, feedback, neighbour, link, fit.
+        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, name, feedback, neighbour, link, fit.
         lenders: `neighbour` or `link` → the candidate that lent relevance.
     """
 
@@ -160,6 +166,8 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
     wanted = numbers_of(query)
     if wanted and fusion.sentence and (scaled := _scaled(best_shares(candidates, wanted))):
         legs["sentence"], live["sentence"] = fusion.sentence, scaled
+    if wanted and fusion.name and (scaled := _scaled(name_shares(candidates, wanted))):
+        legs["name"], live["name"] = fusion.name, scaled
     first = _joint(candidates, {leg: (legs[leg], values) for leg, values in live.items()})
     if wanted and fusion.feedback:
         terms = [analyse(candidate.text).terms for candidate in candidates]

@@ -6,4 +6,20 @@ journal. Begin with `collect.py` and read on in the order of `engine.py`.
 
 from __future__ import annotations
 
-__all__ = ["admit", "collect", "dedupe", "expand", "ledger", "pack", "rank", "render", "select", "shorten"]
+__all__ = [
+    "admit",
+    "collect",
+    "dedupe",
+    "expand",
+    "ledger",
+    "pack",
+    "rank",
+    "render",
+    "rerank",
+    "running",
+    "select",
+    "shorten",
+    "threads",
+    "thresholds",
+    "turnstile",
+]

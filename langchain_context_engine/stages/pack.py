@@ -23,6 +23,9 @@ _REFILLS = 6
 _NARROW = 3
 """Tokens by which a text may cost less beside others than alone."""
 
+_MOST_MISSES = 200
+"""How many units that nearly fit are written to see: one text may have thousands of them."""
+
 
 def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
     """Choose what goes into the context.
@@ -131,10 +134,13 @@ class _Packer:
         filler.recount()
         for item in sorted(filler.basket.cuts):
             self._whole_in_place_of(item)
+        misses = 0
         for unit in in_order:
             is_near = unit.size <= filler.limit - filler.basket.spent + _NARROW
             if is_near and filler.may_still_take(unit):
-                filler.take_if_it_fits(unit)
+                misses += not filler.take_if_it_fits(unit)
+                if misses >= _MOST_MISSES:
+                    break
 
     def _whole_in_place_of(self, item: int) -> None:
         filler, units = self.filler, self.filler.units[item]

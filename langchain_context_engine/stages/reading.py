@@ -7,8 +7,18 @@ from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.text.units import holds_half
 from langchain_context_engine.text.words import terms
-from langchain_context_engine.text.worth import LEAST_ASIDE, LEAST_WORDS, has_word, is_appendix, telling_words
+from langchain_context_engine.text.worth import (
+    LEAST_ASIDE,
+    LEAST_WORDS,
+    figures,
+    has_word,
+    is_appendix,
+    telling_words,
+)
 from langchain_context_engine.values.types import Candidate, Ranked
+
+LEAST_HELD = 2
+"""So many terms of the question hold a row of figures in."""
 
 
 def is_part(candidate: Candidate) -> bool:
@@ -49,7 +59,11 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> boo
         asked: The terms of the question.
     """
     told = telling_words(text)
-    if told < LEAST_WORDS or is_appendix(text):
+    if is_appendix(text):
         return False
+    if told < LEAST_WORDS:
+        # A row of figures says little in words: one that the question speaks of is read all the same.
+        held = len(asked & set(terms(text)))
+        return held >= LEAST_HELD and told + figures(text) >= LEAST_WORDS
     # A sentence of a document that neither tells much nor speaks of the question only fills the room.
     return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))

@@ -12,11 +12,13 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["is_awaited", "is_ending", "linger", "rest", "start"]
+__all__ = ["answering", "is_awaited", "is_ending", "linger", "rest", "start"]
 
+_GLANCE_SECONDS = 0.01
 PATIENCE_SECONDS = 5.0
 """How long a program's end waits for all threads together; between two looks at `is_ending` less passes."""
 _STAY_SECONDS = 60.0
@@ -30,6 +32,14 @@ class _Threads:
         self.ending = threading.Event()
         self.running: weakref.WeakSet[threading.Thread] = weakref.WeakSet()
         self.is_watched = False
+        self.answers = 0
+
+    def watch(self) -> None:
+        """Have the end of the program wait; under the lock."""
+        if not self.is_watched:
+            # With the first thread, so that it runs before what libraries registered when imported.
+            self.is_watched = True
+            atexit.register(_end)
 
 
 _threads = _Threads()
@@ -46,14 +56,26 @@ def start(target: Callable[..., object], *args: Any, name: str) -> threading.Thr
         if _threads.ending.is_set():
             msg = "the program ends"
             raise RuntimeError(msg)
-        if not _threads.is_watched:
-            # With the first thread, so that it runs before what libraries registered when imported.
-            _threads.is_watched = True
-            atexit.register(_end)
+        _threads.watch()
         # Under the lock, so that the end never meets a thread that has not begun.
         thread.start()
         _threads.running.add(thread)
     return thread
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Have the end of the program wait for a question that is being answered in anybody's thread."""
+    linger()
+    mine = _threads
+    with mine.lock:
+        mine.watch()
+        mine.answers += 1
+    try:
+        yield
+    finally:
+        with mine.lock:
+            mine.answers -= 1
 
 
 def rest(seconds: float) -> None:
@@ -88,6 +110,8 @@ def _end() -> None:
     until = time.monotonic() + PATIENCE_SECONDS
     for thread in running:
         thread.join(max(0.0, until - time.monotonic()))
+    while _threads.answers and time.monotonic() < until:
+        time.sleep(_GLANCE_SECONDS)
 
 
 def _forget_in_child() -> None:

@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 
 from langchain_context_engine.stages.admit import Collected
+from langchain_context_engine.stages.threads import answering
 
 __all__ = ["AT_ONCE", "Turn", "after", "aturn", "glances", "passing_on", "turn"]
 
@@ -121,7 +122,8 @@ def turn() -> Iterator[Turn]:
     mine = Turn(time.monotonic() - asked, _turnstile.leave)
     token = _current.set(mine)
     try:
-        yield mine
+        with answering():
+            yield mine
     finally:
         mine.pass_on()
         _current.reset(token)

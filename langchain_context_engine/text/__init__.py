@@ -8,6 +8,9 @@ from __future__ import annotations
 
 __all__ = [
     "analysis",
+    "asking",
+    "densest",
+    "differences",
     "highlights",
     "shingles",
     "similarity",
@@ -16,4 +19,5 @@ __all__ = [
     "truncate",
     "units",
     "words",
+    "worth",
 ]

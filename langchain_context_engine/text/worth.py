@@ -88,6 +88,16 @@ def telling_words(text: str) -> int:
     return len({word for word in words(bare) if word not in _SAY_NOTHING and not _is_number(word)})
 
 
+def figures(text: str) -> int:
+    """Return how many different numbers stand in a text.
+
+    Example:
+        >>> figures("S & P 500 | 100.00 | 77.90 | 100.00")
+        3
+    """
+    return len({word for word in words(text[:_LONGEST]) if _is_number(word)})
+
+
 def _is_number(word: str) -> bool:
     return not any(character.isalpha() for character in word)
 

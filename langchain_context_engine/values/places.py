@@ -12,6 +12,8 @@ LONGEST_PLACE = 120
 
 _SHORT_SHA = 8
 _LONGEST_HEADINGS = 1000
+# What a trace keeps of a value that was no data: its type's name.
+_NO_DATA = re.compile(r"<[\w.]+>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 
 
@@ -70,7 +72,7 @@ def _headings(value: object) -> str:
 
 def _line(value: object) -> str:
     """Return a text on one line, without what does not print; "" for what is no text."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _NO_DATA.fullmatch(value):
         return ""
     return " ".join("".join(c if c.isprintable() else " " for c in value).split())
 

@@ -7,6 +7,14 @@ import re
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
+from langchain_context_engine.ingest.readers.recipes import (
+    _awk_functions,
+    _cmake_functions,
+    _jq_functions,
+    _stages,
+    _targets,
+)
+from langchain_context_engine.ingest.readers.settings import read_ini
 from langchain_context_engine.ranking.latest import _contains, named_identifiers
 from langchain_context_engine.searching.collection import _says_missing
 from langchain_context_engine.text.highlights import mark_matches
@@ -24,7 +32,9 @@ LONG, LONG_SECONDS = 160_000, 0.75
 _TAGS = tag_pattern(["<passage>{{content}}</passage>"])
 
 RUNNING = {
-    "_receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
+    **{f.__name__: f for f in (_awk_functions, _cmake_functions, _jq_functions, _stages, _targets)},
+    "read_ini": lambda text: read_ini("a.ini", text, 1600),
+    "receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
     "_contains": lambda text: (_contains(text, "foo"), _contains("foo", text[:500])),
     "named_identifiers": named_identifiers,
     "_says_missing": lambda text: _says_missing(RuntimeError(text)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import random
@@ -108,12 +109,33 @@ def arguments(description: str) -> argparse.ArgumentParser:
         "--queries", type=int, default=0, metavar="N", help="at most N questions a set; 0: all"
     )
     parser.add_argument("--seed", type=int, default=0, help="chooses the questions of a sample")
+    parser.add_argument(
+        "--records",
+        type=int,
+        default=0,
+        metavar="N",
+        help="at most N records a set, those of its evidence among them; 0: all",
+    )
+    parser.add_argument(
+        "--embedder",
+        type=_embedder,
+        default=LocalEmbeddings,
+        metavar="MODULE:NAME",
+        help="another embedder: a LangChain Embeddings class; give it a --cache of its own",
+    )
     parser.add_argument("--budgets", nargs="+", type=int, default=list(BUDGETS))
     return parser
 
 
-def load(name: str, data: Path, *, queries: int = 0, seed: int = 0, split: str = "dev") -> Dataset:
-    """Return a set with all its questions, or a sample of them in their order."""
+def _embedder(spelled: str) -> Callable[[], Any]:
+    module, _, name = spelled.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def load(
+    name: str, data: Path, *, queries: int = 0, seed: int = 0, split: str = "dev", most_records: int = 0
+) -> Dataset:
+    """Return a set with all its questions and records, or a sample of them in their order."""
     chosen = SETS[name]
     folder = data / chosen.folder
     lines = [q for q in _lines(folder / f"queries.{split}.jsonl") if chosen.counts(q)]
@@ -124,7 +146,21 @@ def load(name: str, data: Path, *, queries: int = 0, seed: int = 0, split: str =
         source_of = {record["id"]: record["source"] for record in records}
         old = {line["id"]: line for line in _lines(folder / chosen.planted)}
         records += [{**line, "source": source_of[line["metadata"]["duplicate_of"]]} for line in old.values()]
-    return Dataset(name, tuple(_records(records)), tuple(map(_question, lines)))
+    questions = tuple(map(_question, lines))
+    return Dataset(name, _sampled(tuple(_records(records)), questions, most_records), questions)
+
+
+def _sampled(records: tuple[Record, ...], questions: Iterable[Question], most: int) -> tuple[Record, ...]:
+    """Return the records of the questions' evidence, and others by chance up to so many; 0: all."""
+    if not 0 < most < len(records):
+        return records
+    evidence = {
+        id_ for q in questions for id_ in (*q.gold, *(e for es in q.equivalents.values() for e in es))
+    }
+    others = [record.id for record in records if record.id not in evidence]
+    room = most - (len(records) - len(others))
+    chosen = evidence | set(random.Random(1).sample(others, min(len(others), max(0, room))))
+    return tuple(record for record in records if record.id in chosen)
 
 
 def collections(dataset: Dataset, cache: Path, embeddings: Any = None) -> dict[str, Any]:
@@ -144,7 +180,13 @@ def collections(dataset: Dataset, cache: Path, embeddings: Any = None) -> dict[s
 
 def _collection(client: Any, source: str, records: list[Record], embeddings: Any, known: set[str]) -> Any:
     stamp = hashlib.sha256(
-        repr((_LAYOUT, embeddings.model, [(r.id, r.text, r.metadata) for r in records])).encode()
+        repr(
+            (
+                _LAYOUT,
+                getattr(embeddings, "model", type(embeddings).__qualname__),
+                [(r.id, r.text, r.metadata) for r in records],
+            )
+        ).encode()
     ).hexdigest()
     if source in known:
         collection = client.get_collection(source, embedding_function=None)

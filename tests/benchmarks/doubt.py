@@ -61,9 +61,18 @@ def row(name: str, asked: Sequence[Asked]) -> str:
 
 
 def of_sets(options: argparse.Namespace) -> Iterable[tuple[str, list[Asked]]]:
-    sets = {name: load(name, options.data, queries=options.queries) for name in options.sets}
+    sets = {
+        name: load(
+            name, options.data, queries=options.queries, seed=options.seed, most_records=options.records
+        )
+        for name in options.sets
+    }
     for name, dataset in sets.items():
-        engine, chosen, asked = engine_over(dataset, options.cache), random.Random(options.seed), []
+        engine, chosen, asked = (
+            engine_over(dataset, options.cache, options.embedder),
+            random.Random(options.seed),
+            [],
+        )
         for question in dataset.questions:
             context = engine.build(question.query, budget=BUDGET, **question.fields)
             evidence = evidence_of(question, engine, dataset.texts)

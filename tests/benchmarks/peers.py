@@ -42,8 +42,8 @@ FOUND = 50
 class Library:
     """A set as the peers see it: its collections, and its records by tenant and source."""
 
-    def __init__(self, dataset: Dataset, cache: Path) -> None:
-        self.embeddings = LocalEmbeddings()
+    def __init__(self, dataset: Dataset, cache: Path, embedder: Any = LocalEmbeddings) -> None:
+        self.embeddings = embedder()
         self.collections = collections(dataset, cache, self.embeddings)
         self.records = dataset.records
         # LlamaIndex takes two nodes for one only if text and metadata are equal.
@@ -260,9 +260,12 @@ def main() -> None:
     say("| " + " | ".join(heads) + " |\n|" + "|".join([" --- "] * 2 + [" ---: "] * (len(heads) - 2)) + "|")
     means: dict[str, dict[int, list[float]]] = {}
     for name in options.sets:
-        dataset = load(name, options.data, queries=options.queries, seed=options.seed)
-        library = Library(dataset, options.cache)
-        systems: dict[str, Any] = {"langchain-context-engine": engine_over(dataset, options.cache)}
+        dataset = load(
+            name, options.data, queries=options.queries, seed=options.seed, most_records=options.records
+        )
+        library = Library(dataset, options.cache, options.embedder)
+        engine = engine_over(dataset, options.cache, options.embedder)
+        systems: dict[str, Any] = {"langchain-context-engine": engine}
         systems |= {peer: make(library) for peer, make in PEERS.items()}
         reports = {
             system: evaluate(

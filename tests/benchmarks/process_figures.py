@@ -21,7 +21,7 @@ import chromadb
 
 from langchain_context_engine import ChromaSource
 from langchain_context_engine.embeddings import LocalEmbeddings
-from langchain_context_engine.ingest.index import index_jsonl
+from langchain_context_engine.ingest import index_jsonl
 from tests.benchmarks.speed_data import Maker
 
 MEGABYTE = 2**20

@@ -20,9 +20,9 @@ from langchain_context_engine.evaluation.report import Report
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load
 
 
-def engine_over(dataset: Dataset, cache: Path, **settings) -> ContextEngine:
+def engine_over(dataset: Dataset, cache: Path, embedder=LocalEmbeddings, **settings) -> ContextEngine:
     """Return an engine with its defaults over a set's collections."""
-    embeddings = LocalEmbeddings()
+    embeddings = embedder()
     sources = [
         ChromaSource(collection, embeddings=embeddings, name=name, sequence=SEQUENCES.get(name))
         for name, collection in collections(dataset, cache, embeddings).items()
@@ -119,9 +119,11 @@ def run(options: argparse.Namespace) -> None:
     reports: dict[str, Report] = {}
     say(heading(options.budgets))
     for name in options.sets:
-        dataset = load(name, options.data, queries=options.queries, seed=options.seed)
+        dataset = load(
+            name, options.data, queries=options.queries, seed=options.seed, most_records=options.records
+        )
         reports[name] = evaluate(
-            engine_over(dataset, options.cache, **options.settings),
+            engine_over(dataset, options.cache, options.embedder, **options.settings),
             dataset.questions,
             budgets=options.budgets,
             texts=dataset.texts,

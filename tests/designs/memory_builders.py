@@ -49,7 +49,7 @@ OTHER = [{"id": "x1", "text": "The secret project timeline of another company.",
 
 
 def a_memory(records=RECORDS, *, others=OTHER, embeddings=None, **settings):
-    embeddings = embeddings or WordEmbeddings()
+    embeddings = WordEmbeddings() if embeddings is None else embeddings
     everything = [{"workspace_id": "acme", **r} for r in records]
     everything += [{"workspace_id": "other", **r} for r in others]
     return MemoryEngine(a_collection(everything, embeddings=embeddings), embeddings, **settings)

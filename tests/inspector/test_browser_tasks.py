@@ -11,7 +11,7 @@ from langchain_context_engine.commands.inspect_command import app_path, inspect_
 from langchain_context_engine.values.types import Reason
 from tests.inspector.builders import a_context
 from tests.inspector.contrast import CONTRAST
-from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, with_reason
+from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, stands, with_reason
 from tests.inspector.walking import (
     a_browser,
     a_free_port,
@@ -117,7 +117,7 @@ def test_task_4_what_was_cut(visit, folder):
     page = visit()
     open_question(page, folder, WEIGHTED)
     row(page, with_reason(WEIGHTED, Reason.EXTRACTED)).locator("td").nth(5).click()
-    told = page.get_by_text("109 of 174 tokens stand in the text")
+    told = page.get_by_text(stands(WEIGHTED, Reason.EXTRACTED))
     told.wait_for()
     assert_on_every_screen(page, told, page.locator(".ce-text").first)
     assert page.locator(".ce-text del").count() > 0

@@ -34,7 +34,9 @@ def line_of(table):
 
 def test_every_final_reason_has_two_words_and_a_colour():
     final = [reason for reason in Reason if reason in FATES]
-    steps = {"clamped", "merged", "expanded", "neighbour", "linked", "latest", "compaction_failed", "pinned"}
+    steps = {
+        "clamped", "merged", "expanded", "neighbour", "linked", "latest", "reranked", "shortened", "pinned",
+    }  # fmt: skip
     assert {str(reason) for reason in Reason} - {str(reason) for reason in final} <= steps
     assert all(FATES[reason] in FATE_COLOURS for reason in final)
 

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["service"]
+__all__ = ["service", "setup"]

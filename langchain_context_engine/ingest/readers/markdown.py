@@ -21,6 +21,7 @@ _FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*[:=][ \t]*(\S[^\n]*)$", re.MULTILI
 _DATES = ("last_modified_at", "lastmod", "updated", "date")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>\n]{0,300}>", re.IGNORECASE)
 _HTML_TAG = re.compile(r"<[^>\n]{0,300}>")
+_REFERENCE = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
 _ANCHOR = re.compile(r"[ \t]{0,8}\{#[\w:.-]{1,100}\}$")
 
 
@@ -89,6 +90,8 @@ def _plain(title: str) -> str:
     title = _ANCHOR.sub("", title[:_LONGEST_TITLE])
     if not any(mark in title for mark in "`*_[]<>&\\!\n"):
         return title.strip()
+    if "`" not in title:  # what a link refers to stands elsewhere in the document
+        title = _REFERENCE.sub(r"\1", title)
     tokens = _inlines().parseInline(title)
     children = tokens[0].children or [] if tokens else []
     words = [
