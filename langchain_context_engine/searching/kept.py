@@ -5,12 +5,46 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.ranking.links import names_of
 from langchain_context_engine.searching import background
 from langchain_context_engine.searching.bags import Bag, Words
-from langchain_context_engine.searching.rows import Record
 from langchain_context_engine.values.errors import SourceError
+
+Sequencing = tuple[str, str]
+"""The metadata keys (group, order) that say what adjoins what."""
+
+_SHORTEST_NAME = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as the index knows it.
+
+    Attributes:
+        row: Its row; 0 is none yet.
+        id: Chroma's id.
+        digest: Of text and metadata.
+        metadata: Its metadata.
+        document: Its text; None of one that is gone.
+        bag: Its words, counted.
+        words: Its words, of one that is still to be written.
+    """
+
+    row: int
+    id: str
+    digest: bytes
+    metadata: Mapping[str, Any]
+    document: str | None
+    bag: Bag
+    words: Words | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def cost(self) -> int:
+        """About how many bytes it takes in memory."""
+        return 1000 + 2 * len(self.document or "") + len(self.bag.packed)
 
 
 def to_record(id_: str, fields: Mapping[str, Any]) -> Record:
@@ -27,6 +61,15 @@ def digest_of(fields: Mapping[str, Any]) -> bytes:
     return hashlib.blake2b(
         f"{len(text)}\x00{text}{metadata}".encode("utf-8", "replace"), digest_size=16
     ).digest()
+
+
+def name_starts(metadata: Mapping[str, Any]) -> set[str]:
+    """Return how the names begin that tell a record apart: a single short word does not."""
+    return {
+        "\x1f".join(name.start)
+        for name in names_of(metadata)
+        if len(name.words) > 1 or len(name.words[0]) >= _SHORTEST_NAME
+    }
 
 
 def packed(vector: Any) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from langchain_context_engine.filtering.filters import Filter
 from langchain_context_engine.ranking.newest import MOST, Newest, freshness, names_version, newest_of
 from langchain_context_engine.ranking.roles import is_changelog
+from langchain_context_engine.searching.kept import Record
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
-from langchain_context_engine.searching.rows import Record
 from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.values.request import ContextRequest

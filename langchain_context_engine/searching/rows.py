@@ -9,16 +9,12 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.ranking.links import names_of
-from langchain_context_engine.searching.bags import Bag, Words
+from langchain_context_engine.searching.bags import Bag
+from langchain_context_engine.searching.kept import Record, Sequencing, name_starts
 from langchain_context_engine.searching.records import position_of
-
-Sequencing = tuple[str, str]
-"""The metadata keys (group, order) that say what adjoins what."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -37,37 +33,8 @@ CREATE INDEX IF NOT EXISTS places_of_row ON places (row);
 _COLUMNS = "row, id, digest, metadata, document, bag"
 _BUSY_SECONDS = 10.0
 _AT_ONCE = 500
-_SHORTEST_NAME = 4
 MOST_NAMESAKES = 1000
 """Records whose names begin alike, over all scopes, up to which they are looked at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record as the index knows it.
-
-    Attributes:
-        row: Its row; 0 is none yet.
-        id: Chroma's id.
-        digest: Of text and metadata.
-        metadata: Its metadata.
-        document: Its text; None of one that is gone.
-        bag: Its words, counted.
-        words: Its words, of one that is still to be written.
-    """
-
-    row: int
-    id: str
-    digest: bytes
-    metadata: Mapping[str, Any]
-    document: str | None
-    bag: Bag
-    words: Words | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def cost(self) -> int:
-        """About how many bytes it takes in memory."""
-        return 1000 + 2 * len(self.document or "") + len(self.bag.packed)
 
 
 class Rows:
@@ -170,6 +137,14 @@ class Rows:
         """Return how many bytes a vector takes; 0 where none is kept."""
         found = self.fetch("SELECT length(vector) FROM records WHERE vector IS NOT NULL LIMIT 1")
         return int(found[0][0]) if found else 0
+
+    def borne(self, starts: Sequence[str]) -> set[str]:
+        """Return those starts with which a name of a record begins."""
+        found = self.fetch(
+            "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM names WHERE start = value)",
+            json.dumps(starts),
+        )
+        return {start for (start,) in found}
 
     def namesakes(self, start: str) -> list[int]:
         """Return the rows of records with a name that begins so."""
@@ -282,15 +257,6 @@ class Rows:
     def _note(self, facts: Mapping[str, object]) -> None:
         for name, value in facts.items():
             self._database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))
-
-
-def name_starts(metadata: Mapping[str, Any]) -> set[str]:
-    """Return how the names begin that tell a record apart: a single short word does not."""
-    return {
-        "\x1f".join(name.start)
-        for name in names_of(metadata)
-        if len(name.words) > 1 or len(name.words[0]) >= _SHORTEST_NAME
-    }
 
 
 def _record(found: Sequence[Any]) -> Record:

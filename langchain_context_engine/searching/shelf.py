@@ -13,9 +13,8 @@ from langchain_context_engine.searching.changes import Changes, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.file_watch import FileWatch
 from langchain_context_engine.searching.forks import renew_after_fork
-from langchain_context_engine.searching.kept import digest_of, packed, to_record, unpacked
+from langchain_context_engine.searching.kept import Record, Sequencing, digest_of, packed, to_record, unpacked
 from langchain_context_engine.searching.recent import Recent
-from langchain_context_engine.searching.rows import Record, Sequencing
 from langchain_context_engine.searching.since import Changed, Since
 from langchain_context_engine.searching.vectors import Vectors
 from langchain_context_engine.searching.view import Memo, View

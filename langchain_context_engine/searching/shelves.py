@@ -14,9 +14,9 @@ from langchain_context_engine.searching import background
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.folders import folder_of
 from langchain_context_engine.searching.forks import renew_after_fork
+from langchain_context_engine.searching.kept import Record
 from langchain_context_engine.searching.reading import Told, read_whole
 from langchain_context_engine.searching.recent import Recent
-from langchain_context_engine.searching.rows import Record
 from langchain_context_engine.searching.shelf import WRITTEN_AT_ONCE, Shelf
 from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.values.clock import moment_asked

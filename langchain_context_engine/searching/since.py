@@ -11,7 +11,7 @@ from typing import Any
 
 from langchain_context_engine.filtering.filters import Filter, matcher
 from langchain_context_engine.searching.bags import Bag
-from langchain_context_engine.searching.rows import Record
+from langchain_context_engine.searching.kept import Record, name_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,10 @@ class Since:
         self.present = [id_ for id_, each in self.changed.items() if each.new is not None]
         self.absent = {id_ for id_, each in self.changed.items() if each.new is None}
         self.growth = sum((each.new is not None) - (each.old is not None) for each in self.changed.values())
+        self.named: dict[str, list[Record]] = {}
+        for new in self.news():
+            for start in name_starts(new.metadata):
+                self.named.setdefault(start, []).append(new)
         self._deltas: dict[str, tuple[list[Bag], list[Bag]]] = {}
         self._counted: dict[tuple[str, bool], tuple[Any, Any]] = {}
 

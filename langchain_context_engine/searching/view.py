@@ -10,9 +10,10 @@ from typing import Any
 from langchain_context_engine.filtering.filters import EVERYTHING, Filter, matcher
 from langchain_context_engine.ranking.links import NamedIn, names_of
 from langchain_context_engine.searching.bags import Spellings, number_of, score
+from langchain_context_engine.searching.kept import Record, Sequencing
 from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.records import position_of
-from langchain_context_engine.searching.rows import Record, Rows, Sequencing, name_starts
+from langchain_context_engine.searching.rows import Rows
 from langchain_context_engine.searching.since import Since
 from langchain_context_engine.searching.volume import Edition
 
@@ -215,14 +216,18 @@ class View:
         """Return the admitted ids whose title, or path and symbol, stands verbatim in the text, in order."""
         named = NamedIn(text)
         bearers: dict[Any, dict[str, None]] = {}
-        for start in named.starts():
-            joined = "\x1f".join(start)
-            rows = self.rows.namesakes(joined)
+        starts = {"\x1f".join(start): start for start in named.starts()}
+        borne = self.rows.borne(list(starts))
+        for joined in [each for each in starts if each in borne or each in self.since.named]:
+            rows = self.rows.namesakes(joined) if joined in borne else []
             old = [r for r in self._by_row(rows).values() if not self.since.has(r.id)]
-            new = [r for r in self.since.news() if joined in name_starts(r.metadata)]
-            for record in sorted([*old, *new], key=lambda r: r.id):
+            for record in sorted([*old, *self.since.named.get(joined, ())], key=lambda r: r.id):
                 for name in names_of(record.metadata):
-                    if name.start == start and named.has(name) and admits(record.id, record.metadata):
+                    if (
+                        name.start == starts[joined]
+                        and named.has(name)
+                        and admits(record.id, record.metadata)
+                    ):
                         bearers.setdefault(name, {})[record.id] = None
         telling = (ids for ids in bearers.values() if len(ids) <= _MOST_NAMESAKES)
         return list(dict.fromkeys(itertools.chain.from_iterable(telling)))

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from langchain_context_engine.searching import folders
 from langchain_context_engine.searching.forks import leave, renew_after_fork
+from langchain_context_engine.searching.kept import Sequencing
 from langchain_context_engine.searching.postings import Postings, Reader
-from langchain_context_engine.searching.rows import Rows, Sequencing
+from langchain_context_engine.searching.rows import Rows
 from langchain_context_engine.searching.volume_writer import Writer
 from langchain_context_engine.searching.writer_lock import WriterLock
 from langchain_context_engine.text.words import terms

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from langchain_context_engine.searching import background
 from langchain_context_engine.searching.bags import Words
 from langchain_context_engine.searching.facets import facets, microseconds
+from langchain_context_engine.searching.kept import Record, Sequencing
 from langchain_context_engine.searching.postings import Posted
-from langchain_context_engine.searching.rows import Record, Rows, Sequencing
+from langchain_context_engine.searching.rows import Rows
 from langchain_context_engine.values.metadata import read_list
 
 if TYPE_CHECKING:
