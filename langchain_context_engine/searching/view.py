@@ -223,11 +223,8 @@ class View:
             old = [r for r in self._by_row(rows).values() if not self.since.has(r.id)]
             for record in sorted([*old, *self.since.named.get(joined, ())], key=lambda r: r.id):
                 for name in names_of(record.metadata):
-                    if (
-                        name.start == starts[joined]
-                        and named.has(name)
-                        and admits(record.id, record.metadata)
-                    ):
+                    is_meant = name.start == starts[joined] and named.has(name)
+                    if is_meant and admits(record.id, record.metadata):
                         bearers.setdefault(name, {})[record.id] = None
         telling = (ids for ids in bearers.values() if len(ids) <= _MOST_NAMESAKES)
         return list(dict.fromkeys(itertools.chain.from_iterable(telling)))
