@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sqlite3
 import stat
 import subprocess
@@ -250,42 +249,6 @@ def test_a_locked_journal_does_not_keep_a_program_from_ending(path):
     started = time.monotonic()
     subprocess.run([sys.executable, "-c", EXIT_WHILE_LOCKED, path], check=True, timeout=60)
     assert time.monotonic() - started < 10
-
-
-def test_a_forked_child_writes_its_own_traces_once(journal, path):
-    for number in range(20):
-        journal.record(a_context(f"parent {number}"))
-    child = os.fork()
-    if child == 0:
-        journal.record(a_context("child"))
-        os._exit(0 if journal.flush() and not journal.failed else 1)
-    assert os.waitpid(child, 0)[1] == 0
-    assert journal.count("parent") == 20
-    assert journal.count("child") == 1
-
-
-def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(journal):
-    """A child waited for ever for what a thread of its parent held within SQLite."""
-    stop = threading.Event()
-
-    def open_again_and_again() -> None:
-        while not stop.is_set():
-            journal._file._let_go()
-            journal.traces(limit=1)
-
-    thread = threading.Thread(target=open_again_and_again)
-    thread.start()
-    try:
-        for _ in range(30):
-            child = os.fork()
-            if child == 0:
-                journal.record(a_context("child"))
-                os._exit(0 if journal.flush() and not journal.failed else 1)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        thread.join()
-    assert journal.count("child") == 30
 
 
 def test_many_threads_record_and_read_without_loss(journal):
