@@ -129,13 +129,13 @@ class Volume:
         try:
             facts = rows.facts()
             if (facts.get("version"), facts.get("collection")) != (version(), self.collection):
-                _refuse("it was made by another version")
+                raise ValueError("it was made by another version")  # noqa: TRY301
             postings = Postings(folder / _WORDS)
             edition = _edition(rows, postings)
             pending = rows.fetch("SELECT count(*) FROM records WHERE row > ?", edition.upto)[0][0]
             is_settled = not pending and not rows.gone()
             if is_settled and edition.reader.size != edition.count:
-                _refuse("words and records do not belong together")
+                raise ValueError("words and records do not belong together")  # noqa: TRY301
         except BaseException:
             rows.close()
             raise
@@ -294,7 +294,3 @@ def _inode(path: Path) -> int:
         return path.stat().st_ino
     except OSError:
         return -1
-
-
-def _refuse(reason: str) -> None:
-    raise ValueError(reason)
