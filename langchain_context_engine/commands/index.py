@@ -14,6 +14,7 @@ from langchain_context_engine.commands.options import (
     read_pairs,
     read_size,
 )
+from langchain_context_engine.commands.prepare import read_words
 from langchain_context_engine.commands.store import require_path, store_to_fill
 
 if TYPE_CHECKING:
@@ -92,6 +93,10 @@ def index(
                 max_commits=max_commits,
                 **chosen,
             )
+        if report.written and not is_dry:
+            names = report.collections
+            words_of = [client.get_collection(each, embedding_function=None) for each in names]
+            read_words(words_of, lambda done, total, each: on_progress(done, total, f"words of {each}"))
     if lists_skipped:
         _list(report)
     _tell(report, home.folder, is_dry=is_dry)

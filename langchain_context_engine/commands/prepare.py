@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,15 +32,24 @@ def prepare(
     answers without words until it is done.
     """
     from langchain_context_engine.searching.state import index_state
-    from langchain_context_engine.sources.chroma import ChromaSource
 
     found = Store(store).collections(collection) if server is None else _on_server(server, collection)
     with output.progress_bar("reading") as show:
-        for each in found:
-            name = str(each.name)
-            ChromaSource(each).prepare(with_texts=False, progress=_shown(name, show))
+        read_words(found, show)
     for each in found:
         output.write_text(f"{each.name}: {index_state(each)}")
+
+
+def read_words(collections: Iterable[Any], show: Callable[[int, int, str], None]) -> None:
+    """Read what was written to collections since into their indexes of words.
+
+    Raises:
+        SourceError: A collection could not be read, or its index not be written.
+    """
+    from langchain_context_engine.sources.chroma import ChromaSource
+
+    for each in collections:
+        ChromaSource(each).prepare(with_texts=False, progress=_shown(str(each.name), show))
 
 
 def _shown(name: str, show: Callable[[int, int, str], None]) -> Callable[[int, int], None]:
