@@ -1,4 +1,4 @@
-"""The sources of an answer, as a person is shown them below it."""
+"""The Sources block below an answer: which passages it cites, as a person is shown them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Getting data in: from a git repository, a folder, a file or JSON Lines to Chroma collections.
 
 Runs repeat well: ids are hashes of content, a second run writes nothing, a changed file costs only
-its changed pieces, a killed run is completed by the next.
+its changed pieces, a killed run is completed by the next. Nothing here asks a question. Begin with
+`index.py`; `readers/` has one file for each format, `git_*.py` read a repository.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The engine over HTTP and MCP.
 
-Bodies are read and refused in `server_bodies.py`; answers are the engine's own. Begin with `server.py`.
+Who may call, from which host, and how large a body may be is decided in `server.py`, where to begin; what a
+body's fields may say in `server_bodies.py`. Answers are the engine's own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Citation markers: how passages are numbered, which ones an answer used, and the Sources block below it.
+"""Citation markers: how passages are numbered, and which of them an answer used.
 
 Every marker is unique in its context and occurs in no text that it could be confused with: one that
 would is replaced by another, so that no record can forge a citation.
