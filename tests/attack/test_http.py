@@ -31,7 +31,9 @@ PROGRAM = textwrap.dedent(
     class Slow:
         name = "slow"
         def fetch(self, request):
-            time.sleep(1.5 if "slowly" in request.query else 0)
+            if "slowly" in request.query:
+                print("asked", flush=True)
+                time.sleep(1.5)
             return [Candidate(id="a", text="Invoices go out monthly.", relevance=0.9)]
 
     engine = ContextEngine([Slow()], timeout_seconds=20, journal=sys.argv[2])
@@ -72,6 +74,12 @@ def ask(port, **settings):
     return httpx.post(f"http://127.0.0.1:{port}/build", **settings)
 
 
+def wait_for_word(log, word):
+    until = time.monotonic() + 30
+    while word not in log.read_text() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
 def sent(port, data):
     connection = socket.create_connection(("127.0.0.1", port), timeout=30)
     connection.sendall(data)
@@ -106,7 +114,7 @@ def test_an_odd_request_is_answered_and_a_disconnect_is_one_line(server, tmp_pat
     odd = json.dumps({"message": "invoices \ud800?", "threadId": "\udfff"})
     assert ask(port, json=None, content=odd, headers=kind).status_code == 200
     sent(port, HEAD + b'{"m').close()
-    time.sleep(0.5)
+    wait_for_word(tmp_path / "log", "went away")
     assert ask(port).status_code == 200
     process.send_signal(signal.SIGTERM)
     process.wait(30)
@@ -122,7 +130,7 @@ def test_told_to_end_it_answers_what_is_in_flight_and_keeps_its_traces(server, t
     body = {"message": "Tell me slowly when invoices go out."}
     asking = threading.Thread(target=lambda: answers.append(ask(port, json=body)))
     asking.start()
-    time.sleep(0.7)
+    wait_for_word(tmp_path / "log", "asked")
     start = time.monotonic()
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) == 0
