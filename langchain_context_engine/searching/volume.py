@@ -218,7 +218,7 @@ class Volume:
                 yield None
                 return
             with self._rows_to_write() as rows:
-                yield Writer(self, rows)
+                yield Writer(rows, self.postings, on_commit=self.reload)
 
     def finish(self) -> None:
         """Write the words that a process left unwritten when it ended, if nobody else does."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from langchain_context_engine.searching import background
 from langchain_context_engine.searching.bags import Words
 from langchain_context_engine.searching.facets import facets, microseconds
 from langchain_context_engine.searching.kept import Record, Sequencing
-from langchain_context_engine.searching.postings import Posted
+from langchain_context_engine.searching.postings import Posted, Postings
 from langchain_context_engine.searching.rows import Rows
 from langchain_context_engine.values.metadata import read_list
-
-if TYPE_CHECKING:
-    from langchain_context_engine.searching.volume import Volume
 
 Change = tuple[str, Record | None, bytes | None]
 """An id, its record or None where it is gone, and its vector where that is kept."""
@@ -24,11 +20,18 @@ _LOOKED_UP_EVERY = 100
 
 
 class Writer:
-    """Writes to a volume, whose lock is held."""
+    """Writes to a volume, whose lock is held.
 
-    def __init__(self, volume: Volume, rows: Rows) -> None:
-        self._volume = volume
+    Args:
+        rows: Its records, opened to write.
+        postings: Its words.
+        on_commit: Called when something was committed.
+    """
+
+    def __init__(self, rows: Rows, postings: Postings, *, on_commit: Callable[[], None]) -> None:
         self._rows = rows
+        self._postings = postings
+        self._on_commit = on_commit
 
     def facts(self) -> dict[str, str]:
         """Return what is noted now."""
@@ -44,7 +47,7 @@ class Writer:
             keys = [(str(a), str(b)) for a, b in read_list(known["sequences"])]
             self._rows.put(changes, keys, {})
             self.post(facts, {id_: record for id_, record, _ in changes if record is not None})
-        self._volume.reload()
+        self._on_commit()
 
     def post(self, facts: Mapping[str, object], known: Mapping[str, Record]) -> None:
         """Write the words of all records that have none yet; `known` are some by id, with their words."""
@@ -55,7 +58,7 @@ class Writer:
         is_left = any(record.id not in known for record in new)
         taken = [*gone, *(record.row for record in new)] if is_left else gone
         if new or taken:
-            self._volume.postings.write(taken, _all_posted(new, known))
+            self._postings.write(taken, _all_posted(new, known))
         noted = {
             "number": int(told["number"]) + 1,
             "upto": max([upto, *(record.row for record in new)]),
@@ -64,7 +67,7 @@ class Writer:
             **facts,
         }
         rows.settle(noted)
-        self._volume.reload()
+        self._on_commit()
 
     def arrange(self, keys: Sequencing) -> None:
         """Place all records by a pair of keys."""
@@ -72,7 +75,7 @@ class Writer:
         if list(keys) not in known:
             self._rows.arrange(keys)
             self._rows.put((), (), {"sequences": json.dumps([*known, list(keys)])})
-        self._volume.reload()
+        self._on_commit()
 
 
 def _all_posted(records: Sequence[Record], known: Mapping[str, Record]) -> Iterator[Posted]:
