@@ -22,7 +22,17 @@ from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.values.redact import safe_message
 
-__all__ = ["alerts", "error_card", "guard", "heading", "kept_guard", "needs_trace", "trace_head", "zone"]
+__all__ = [
+    "alerts",
+    "error_card",
+    "guard",
+    "heading",
+    "kept_guard",
+    "needs_trace",
+    "no_trace",
+    "trace_head",
+    "zone",
+]
 
 RECORD = """\
 engine = ContextEngine(sources=[...], journal="context.db")
@@ -94,11 +104,16 @@ def needs_trace(page: str) -> Opened | None:
     opened = state.current()
     if opened is None:
         heading(page)
-        st.subheader("No trace is open yet")
-        st.text("Open one on the Traces page, or look around in a sample.")
-        samples()
-        how_to_record()
+        no_trace()
     return opened
+
+
+def no_trace() -> None:
+    """Say how to get a trace where none is open."""
+    st.subheader("No trace is open yet")
+    st.text("Open one on the Traces page, or look around in a sample.")
+    samples()
+    how_to_record()
 
 
 def how_to_record() -> None:

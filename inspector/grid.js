@@ -157,7 +157,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   const drawn = JSON.stringify(rest);
   if (chosen !== undefined && chosen !== null) state.chosen = chosen;
   const top = state.box.getBoundingClientRect().top + window.scrollY;
-  state.box.style.maxHeight = `${data.height || Math.max(240, window.innerHeight - top - 20)}px`;
+  state.box.style.maxHeight = `${data.height || Math.max(240, window.innerHeight - top - 20 - data.below)}px`;
   state.box.setAttribute("aria-label", data.label);
   if (drawn !== state.drawn) {
     state.drawn = drawn;

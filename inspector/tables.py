@@ -17,11 +17,13 @@ from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.values.types import Candidate, Key, Verdict
 
 __all__ = [
+    "MISS_COLUMNS",
     "RANKED_COLUMNS",
     "SHOWN",
     "TRACE_COLUMNS",
     "filter_rows",
     "label_of",
+    "miss_rows",
     "near_misses",
     "one_line",
     "option_of",
@@ -44,11 +46,11 @@ TRACE_COLUMNS: Sequence[Column] = (
     {"name": "question", "label": "Question", "sorts": True},
     {"name": "status", "label": "Status", "width": 72, "sorts": True},
     {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
-    {"name": "candidates", "label": "of", "kind": "number", "width": 48, "sorts": True},
+    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 94, "sorts": True},
     {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
     {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
-    {"name": "used", "label": "of budget", "kind": "share", "width": 112, "sorts": True},
+    {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
 )
@@ -57,12 +59,20 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
-    {"name": "bar", "label": "made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
+    {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "where", "label": "Place", "width": 150},
     {"name": "text", "label": "Text"},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
     {"name": "source", "label": "Source", "width": 80},
+)
+
+
+MISS_COLUMNS: Sequence[Column] = (
+    {"name": "place", "label": "#", "kind": "number", "width": 34},
+    {"name": "where", "label": "Place", "width": 300},
+    {"name": "text", "label": "Text"},
+    {"name": "why", "label": "Why it is not in", "width": 460},
 )
 
 
@@ -121,7 +131,9 @@ def places(candidates: Iterable[Candidate]) -> dict[Key, str]:
 def label_of(row: Row, place: str = "") -> str:
     """Return a candidate in one line: its rank, where it is from, what it begins with."""
     rank = f"{row.place}." if row.place else "–"
-    return f"{rank} {place or row.key[0]} · {one_line(row.title or row.text, 60)}"
+    # A title that its place tells already says nothing more; its text does.
+    told = row.text if not row.title or row.title in place else row.title
+    return f"{rank} {place or row.key[0]} · {one_line(told, 60)}"
 
 
 def one_line(text: str, length: int = _SNIPPET) -> str:
@@ -133,6 +145,23 @@ def one_line(text: str, length: int = _SNIPPET) -> str:
 def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
     """Return the candidates that only lacked room, best ranked first."""
     return [row for row in rows if row.reason in ROOM][:count]
+
+
+def miss_rows(rows: Sequence[Row], where: Mapping[Key, str]) -> list[GridRow]:
+    """Return one row for each of `near_misses`: its rank, where it is from, its beginning, the reason."""
+    return [
+        {
+            "id": option_of(row.key),
+            "label": label_of(row, where.get(row.key, "")),
+            "cells": {
+                "place": str(row.place or ""),
+                "where": where.get(row.key) or row.title,
+                "text": one_line(row.text),
+                "why": row.sentence.removeprefix("dropped: "),
+            },
+        }
+        for row in near_misses(rows)
+    ]
 
 
 def filter_rows(

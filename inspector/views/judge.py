@@ -21,22 +21,24 @@ LONGEST_NAME = 60
 def show() -> None:
     """Draw the page."""
     state.seed("judging", SECTIONS[0], SECTIONS.__contains__)
+    opened = state.current() if st.session_state["judging"] == SECTIONS[0] else None
+    if opened is not None:
+        cards.trace_head(opened)
+    else:
+        cards.heading("Judge")
     section = st.segmented_control(
         "Section", SECTIONS, required=True, key="judging", label_visibility="collapsed"
     )
     state.publish("judging", section, SECTIONS[0])
     waiting()
-    if section != SECTIONS[0]:
-        cards.heading("Judge")
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:
         judged.exchange()
+    elif opened is not None:
+        st.fragment(grade)(opened)
     else:
-        opened = cards.needs_trace("Judge")
-        if opened is not None:
-            cards.trace_head(opened)
-            st.fragment(grade)(opened)
+        cards.no_trace()
 
 
 def waiting() -> None:
