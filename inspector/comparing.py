@@ -10,6 +10,7 @@ from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
 from inspector.tables import label_of, one_line, option_of, places
 from langchain_context_engine import Context
+from langchain_context_engine.answering.deviations import differing
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.traces import Diff
 from langchain_context_engine.values.types import Key, Verdict
@@ -198,32 +199,10 @@ def _inside(row: Row | None) -> str:
 
 def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
     """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
-    described = {name: _described(context) for name, context in contexts.items()}
-    names = dict.fromkeys(setting for values in described.values() for setting in values)
     return [
-        {"setting": setting, **{name: _short(values.get(setting)) for name, values in described.items()}}
-        for setting in names
-        if len({_short(values.get(setting)) for values in described.values()}) > 1
+        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
+        for setting, values in differing(contexts).items()
     ]
-
-
-def _described(context: Context) -> dict[str, Any]:
-    request = context.request
-    asked = {
-        "question": request.query,
-        "tokens allowed": context.budget,
-        "k": request.k,
-        "limit": request.limit,
-    }
-    return {**asked, **_flat(context.settings)}
-
-
-def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return settings within settings by dotted names."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
-    return flat
 
 
 def _short(value: Any) -> str:

@@ -11,9 +11,18 @@ import streamlit as st
 
 from inspector import state
 from inspector.number_box import number_box
-from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget, turned_by
-from inspector.tuning import recorded as recorded_knobs
 from langchain_context_engine import Context
+from langchain_context_engine.answering.knobs import (
+    FULL,
+    PRESETS,
+    SHARE,
+    WEIGHT,
+    Knobs,
+    choices,
+    largest_budget,
+    turned_by,
+)
+from langchain_context_engine.answering.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 

@@ -8,12 +8,12 @@ import streamlit as st
 
 from inspector import cards, controls, marking, state
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
-from inspector.placing import known_by
 from inspector.state import Opened
 from inspector.tables import score_tree
 from langchain_context_engine import Context
 from langchain_context_engine.answering.deviations import narrowing
 from langchain_context_engine.answering.explain import Row, explain, final_decisions
+from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.pieces import cut_pieces, cut_tokens
 from langchain_context_engine.answering.whatif import Change, what_would_it_take
 from langchain_context_engine.text.differences import differences

@@ -14,6 +14,7 @@ from inspector.tables import MISS_COLUMNS, miss_rows, option_of, places
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.funnel import funnel
 from langchain_context_engine.answering.pieces import Piece, duplicate_groups, pieces, token_view
+from langchain_context_engine.answering.redacted import redacted_bundle
 from langchain_context_engine.answering.spending import shared_tokens
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Verdict
@@ -145,7 +146,7 @@ def export(opened: Opened, rows: list[Row]) -> None:
     st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
     st.download_button(
         "Redacted bundle",
-        lambda: exports.redacted_bundle(context, state.rows_of(opened)),
+        lambda: redacted_bundle(context, state.rows_of(opened)),
         "redacted.json",
         "application/json",
     )

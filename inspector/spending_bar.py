@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from inspector.palette import GREY, RED, colours_of
-from inspector.placing import known_by
 from inspector.wording import number
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.spending import (
     FRAME,
     LEFT,

@@ -9,10 +9,11 @@ from inspector import wording
 from inspector.columns import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import fate_of, stacked
-from inspector.placing import known_by
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.answering.spending import ROOM
+from langchain_context_engine.answering.known import known_by
+from langchain_context_engine.answering.scores import score_parts
+from langchain_context_engine.answering.spending import ROOM, last_kept, near_misses, used
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.values.types import Candidate, Key, Verdict
 
@@ -24,7 +25,6 @@ __all__ = [
     "filter_rows",
     "label_of",
     "miss_rows",
-    "near_misses",
     "one_line",
     "option_of",
     "options",
@@ -101,10 +101,8 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
 
 
 def _used(trace: TraceRow) -> tuple[float, str] | None:
-    if not trace.budget:
-        return None
-    used = trace.tokens / trace.budget
-    return min(1.0, used), wording.share(used)
+    share = used(trace.tokens, trace.budget)
+    return None if share is None else (min(1.0, share), wording.share(share))
 
 
 def option_of(key: Key) -> str:
@@ -140,11 +138,6 @@ def one_line(text: str, length: int = _SNIPPET) -> str:
     """Return a text's beginning on one line."""
     line = " ".join(text[: 4 * length].split())
     return line if len(line) <= length else f"{line[: length - 1]}…"
-
-
-def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
-    """Return the candidates that only lacked room, best ranked first."""
-    return [row for row in rows if row.reason in ROOM][:count]
 
 
 def miss_rows(rows: Sequence[Row], where: Mapping[Key, str]) -> list[GridRow]:
@@ -221,7 +214,7 @@ def ranked_rows(
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     where = places(context.candidates)
     table: list[GridRow] = []
-    line = _budget_line(rows) if everyone is None or len(everyone) == len(rows) else None
+    line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
     for index, row in enumerate(rows):
         table.append(
             {
@@ -248,25 +241,17 @@ def ranked_rows(
     return table
 
 
-def _budget_line(rows: Sequence[Row]) -> int | None:
-    """Return the last row that got in, where something below it lacked room."""
-    kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
-    has_misses = any(row.reason in ROOM for row in rows[kept + 1 :])
-    return kept if kept >= 0 and has_misses else None
-
-
 def score_tree(row: Row) -> list[tuple[int, str, str]]:
     """Return what a score is made of, as lines: how deep, what, its numbers; a signal's parts under it.
 
     Signals without a weight come last, at the top level.
     """
     lines = []
-    parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
-    for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
-        value = row.signals.get(name)
-        weight = f" × {adds / value:.2f} (weight)" if value else ""
-        lines.append((0, name, f"{wording.ratio(value)}{weight} = {wording.ratio(adds)}"))
-        if name == "relevance":
-            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
-            parts = {}
-    return [*lines, *((0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items())]
+    for part in score_parts(row):
+        if part.adds is None:
+            told = wording.ratio(part.value) + ("" if part.depth else " (no weight)")
+        else:
+            weight = f" × {part.weight:.2f} (weight)" if part.weight is not None else ""
+            told = f"{wording.ratio(part.value)}{weight} = {wording.ratio(part.adds)}"
+        lines.append((part.depth, part.name, told))
+    return lines

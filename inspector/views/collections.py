@@ -7,8 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from inspector import asking, cards, grid, state, stores, wording
+from inspector import asking, cards, grid, state, wording
 from langchain_context_engine import ConfigError
+from langchain_context_engine.answering.offered import offered_table
+from langchain_context_engine.filtering.written import read_scope
+from langchain_context_engine.searching.sheets import Sheet, doubts, sheets
+from langchain_context_engine.searching.stores import is_server
 
 MOST_TOKENS = 100_000
 OFFERED: list[grid.Column] = [
@@ -36,7 +40,7 @@ def show() -> None:
     if opened is not None:
         st.subheader("What the sources of this trace offered")
         grid.draw(
-            "offered", OFFERED, [_offered(row) for row in stores.offered_table([opened.context])],
+            "offered", OFFERED, [_offered(row) for row in offered_table([opened.context])],
             label="What each source of this trace offered.", height=260,
         )  # fmt: skip
     st.subheader("Open a store")
@@ -61,7 +65,7 @@ def show() -> None:
 def store(place: str) -> None:
     """Draw what a store holds, and the form that asks it."""
     client = state.client(place)
-    found = stores.sheets(client)
+    found = sheets(client)
     if not found:
         st.text("The store holds no collection.")
         return
@@ -72,8 +76,8 @@ def store(place: str) -> None:
         label="What each collection is like.",
         height=300,
     )
-    told = stores.doubts(found)
-    if not stores.is_server(place):
+    told = doubts(found)
+    if not is_server(place):
         told.append(
             "This is a copy of the folder as it was when it was opened. Press Open again for what was "
             "written since."
@@ -89,7 +93,7 @@ def _offered(row: Mapping[str, Any]) -> grid.GridRow:
     return {"id": row["source"], "cells": {**row, **told, "keys": row["metadata keys"]}}
 
 
-def _sheet(sheet: stores.Sheet) -> grid.GridRow:
+def _sheet(sheet: Sheet) -> grid.GridRow:
     numbers = {name: wording.number(sheet[name]) for name in ("records", "unindexed", "dimension")}
     return {"id": sheet["collection"], "cells": {**sheet, **numbers, "keys": sheet["metadata keys"]}}
 
@@ -118,7 +122,7 @@ def ask(client: Any, names: list[str]) -> None:
                 question,
                 {},
                 budget=int(st.session_state["asked-budget"]),
-                scope=stores.read_scope(scope or ""),
+                scope=read_scope(scope or ""),
             )
 
 

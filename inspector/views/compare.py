@@ -6,11 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from inspector import cards, grid, opening, state, tuning, wording
+from inspector import cards, grid, opening, state, wording
 from inspector.comparing import aligned, aligned_columns, settings_table, told
 from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context, diff
+from langchain_context_engine.answering import knobs as tuning
 from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import Row, rows
 from langchain_context_engine.answering.traces import ranking

@@ -14,6 +14,8 @@ __all__ = [
     "query_vectors",
     "records",
     "search",
+    "sheets",
     "shelf",
+    "stores",
     "together",
 ]
