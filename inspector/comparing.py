@@ -30,13 +30,13 @@ _SHORT = 400
 _NAMED = 3
 
 MOVE_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "moved", "label": "Moved", "width": 62},
-    {"name": "change", "label": "Change", "width": 66},
+    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "moved", "label": "Moved", "width": 62, "narrow": True},
+    {"name": "change", "label": "Change", "width": 72, "narrow": True},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
     {"name": "before", "label": "Fate before", "kind": "fate", "width": 128},
     {"name": "where", "label": "Place", "width": 150},
-    {"name": "text", "label": "Text"},
+    {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
     {"name": "score", "label": "Score", "kind": "number", "width": 54},
 )
@@ -85,7 +85,7 @@ def moves(
 
 
 def _change(row: Row, difference: Diff) -> str:
-    changed = {"entered": difference.entered, "left": difference.left, "recut": difference.recut}
+    changed = {"entered": difference.entered, "left": difference.left, "cut anew": difference.recut}
     return next((name for name, keys in changed.items() if row.key in keys), "")
 
 
@@ -125,7 +125,7 @@ def told(difference: Diff) -> str:
             ("entered", difference.entered),
             ("left", difference.left),
             ("moved", difference.moved),
-            ("recut", difference.recut),
+            ("cut anew", difference.recut),
         )
         if keys
     ]

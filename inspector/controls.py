@@ -176,9 +176,9 @@ def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits])
     def take(typed: float) -> None:
         st.session_state[name] = kind(typed)
 
-    left, right = st.columns([70, 30], vertical_alignment="bottom")
-    left.slider(plain(label), least, most, step=step, key=name)
-    with right:
+    # Beside each other on a phone too, where columns would stand below each other.
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.slider(plain(label), least, most, step=step, key=name)
         number_box(
             f"{name}-exact", f"{label}, exactly", st.session_state[name],
             least=least, most=most, step=step, on_type=take,

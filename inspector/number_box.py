@@ -11,6 +11,8 @@ from inspector import cards
 
 __all__ = ["number_box"]
 
+_WIDTH = 88
+
 _mount = st.components.v2.component(
     "context_inspector_number",
     js=(Path(__file__).parent / "number.js").read_text(encoding="utf-8"),
@@ -51,4 +53,4 @@ def number_box(
                 on_type(min(most, max(least, typed)))
 
     data = {"label": label, "value": value, "least": least, "most": most, "step": step}
-    _mount(key=key, data=data, on_typed_change=take)
+    _mount(key=key, data=data, width=_WIDTH, on_typed_change=take)

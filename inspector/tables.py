@@ -41,10 +41,10 @@ SHOWN = ("All", "In the context", "Near misses", "Left out")
 _SNIPPET = 160
 
 TRACE_COLUMNS: Sequence[Column] = (
-    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66},
+    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
     {"name": "time", "label": "Asked", "width": 158, "sorts": True},
-    {"name": "question", "label": "Question", "sorts": True},
-    {"name": "status", "label": "Status", "width": 72, "sorts": True},
+    {"name": "question", "label": "Question", "sorts": True, "narrow": True},
+    {"name": "status", "label": "Status", "width": 72, "sorts": True, "narrow": True},
     {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
     {"name": "candidates", "label": "Candidates", "kind": "number", "width": 94, "sorts": True},
     {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
@@ -56,12 +56,12 @@ TRACE_COLUMNS: Sequence[Column] = (
 )
 
 RANKED_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126},
+    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "where", "label": "Place", "width": 150},
-    {"name": "text", "label": "Text"},
+    {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
     {"name": "source", "label": "Source", "width": 80},

@@ -76,7 +76,7 @@ def grade(opened: Opened) -> None:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
         searching.missing(opened)
         return
-    who, only = st.columns([3, 2], vertical_alignment="center")
+    who, only = st.columns([2, 5], vertical_alignment="center")
     with who:
         ask_name()
     everyone = grading.everyone(query)
@@ -125,7 +125,7 @@ def draw_table(opened: Opened, table: list[grid.GridRow], found: dict[str, Row],
         on_grade=press,
         on_pick=pick,
         walks=True,
-        height=560,
+        below=50,
     )
 
 

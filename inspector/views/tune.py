@@ -167,8 +167,9 @@ def history_keys(opened: Opened, recorded: tuning.Knobs) -> None:
 def history(opened: Opened) -> None:
     """Draw what was tried."""
     tries = tries_of(opened)
-    if len(tries) > 1:
-        with st.expander(f"{len(tries) - 1} tries", expanded=True):
+    count = len(tries) - 1
+    if count:
+        with st.expander(f"{count} {'try' if count == 1 else 'tries'}", expanded=True):
             rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
             grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")
