@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from inspector import cards, opening, state, stores
+from inspector import cards, opening, state
 from inspector.state import Opened
 from langchain_context_engine import ChromaSource, ConfigError, ContextEngine, LocalEmbeddings
+from langchain_context_engine.searching.sheets import sheets
 from langchain_context_engine.values.request import ContextRequest
 
 __all__ = ["again", "ask"]
@@ -35,7 +36,7 @@ def again(opened: Opened, changed: Mapping[str, Any]) -> None:
         if st.button("Ask again", key="ask-again", type="primary"):
             with cards.guard("Open the store again on the Collections page."), st.spinner("Asking…"):
                 client = state.client(place)
-                names = [str(sheet["collection"]) for sheet in stores.sheets(client) if sheet["records"]]
+                names = [str(sheet["collection"]) for sheet in sheets(client) if sheet["records"]]
                 wanted = {c.source for c in opened.context.candidates}
                 chosen = [name for name in names if name in wanted] or names
                 ask(client, chosen, opened.context.request, changed)
@@ -51,7 +52,7 @@ def ask(
     """Ask once, and go to the explanation.
 
     Args:
-        client: From `stores.opened`.
+        client: From `searching.stores`.
         names: Collections to ask.
         request: The question, or a whole request.
         changed: Settings as `replay` takes them.

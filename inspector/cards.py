@@ -20,9 +20,20 @@ from inspector.tables import one_line
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.answering.spending import used
 from langchain_context_engine.values.redact import safe_message
 
-__all__ = ["alerts", "error_card", "guard", "heading", "kept_guard", "needs_trace", "trace_head", "zone"]
+__all__ = [
+    "alerts",
+    "error_card",
+    "guard",
+    "heading",
+    "kept_guard",
+    "needs_trace",
+    "no_trace",
+    "trace_head",
+    "zone",
+]
 
 RECORD = """\
 engine = ContextEngine(sources=[...], journal="context.db")
@@ -94,11 +105,16 @@ def needs_trace(page: str) -> Opened | None:
     opened = state.current()
     if opened is None:
         heading(page)
-        st.subheader("No trace is open yet")
-        st.text("Open one on the Traces page, or look around in a sample.")
-        samples()
-        how_to_record()
+        no_trace()
     return opened
+
+
+def no_trace() -> None:
+    """Say how to get a trace where none is open."""
+    st.subheader("No trace is open yet")
+    st.text("Open one on the Traces page, or look around in a sample.")
+    samples()
+    how_to_record()
 
 
 def how_to_record() -> None:
@@ -143,11 +159,10 @@ def _facts(context: Context) -> list[str]:
     duplicates = sum(d.is_duplicate for d in final.values())
     cut = sum(passage.is_truncated for passage in context.passages)
     took = context.timings.get("total", sum(context.timings.values()))
-    used = context.tokens / context.budget if context.budget else None
-    asked = context.request.now
+    asked, share = context.request.now, wording.share(used(context.tokens, context.budget))
     return [
         *([wording.time(asked, zone())] if asked else []),
-        f"{context.tokens:,} / {context.budget:,} tokens ({wording.share(used)})",
+        f"{context.tokens:,} / {context.budget:,} tokens ({share})",
         f"{len(context.passages)} of {len(final)} candidates in" + (f", {cut} cut" if cut else ""),
         f"{duplicates} {'duplicate' if duplicates == 1 else 'duplicates'}",
         f"{took:,.0f} ms",

@@ -11,6 +11,8 @@ __all__ = ["Column", "GridRow"]
 class Column(TypedDict, total=False):
     """A column: its name in the cells, its label, its kind and its width in pixels (none: what is left).
 
+    On a phone only those that are `narrow` are drawn, where any is.
+
     Kinds: text (a text, or pieces with whether they are marked), number (a text, to the right), fate, bar
     (colour, share, title), share (share, text), tick (a box), pick (one of `options`).
     """
@@ -21,6 +23,7 @@ class Column(TypedDict, total=False):
     width: int | None
     help: str
     sorts: bool
+    narrow: bool
     options: Sequence[str]
 
 

@@ -10,6 +10,7 @@ from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
 from inspector.tables import label_of, one_line, option_of, places
 from langchain_context_engine import Context
+from langchain_context_engine.answering.deviations import differing
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.traces import Diff
 from langchain_context_engine.values.types import Key, Verdict
@@ -29,13 +30,13 @@ _SHORT = 400
 _NAMED = 3
 
 MOVE_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "moved", "label": "Moved", "width": 62},
-    {"name": "change", "label": "Change", "width": 66},
+    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "moved", "label": "Moved", "width": 62, "narrow": True},
+    {"name": "change", "label": "Change", "width": 72, "narrow": True},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
     {"name": "before", "label": "Fate before", "kind": "fate", "width": 128},
     {"name": "where", "label": "Place", "width": 150},
-    {"name": "text", "label": "Text"},
+    {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
     {"name": "score", "label": "Score", "kind": "number", "width": 54},
 )
@@ -84,7 +85,7 @@ def moves(
 
 
 def _change(row: Row, difference: Diff) -> str:
-    changed = {"entered": difference.entered, "left": difference.left, "recut": difference.recut}
+    changed = {"entered": difference.entered, "left": difference.left, "cut anew": difference.recut}
     return next((name for name, keys in changed.items() if row.key in keys), "")
 
 
@@ -124,7 +125,7 @@ def told(difference: Diff) -> str:
             ("entered", difference.entered),
             ("left", difference.left),
             ("moved", difference.moved),
-            ("recut", difference.recut),
+            ("cut anew", difference.recut),
         )
         if keys
     ]
@@ -198,32 +199,10 @@ def _inside(row: Row | None) -> str:
 
 def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
     """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
-    described = {name: _described(context) for name, context in contexts.items()}
-    names = dict.fromkeys(setting for values in described.values() for setting in values)
     return [
-        {"setting": setting, **{name: _short(values.get(setting)) for name, values in described.items()}}
-        for setting in names
-        if len({_short(values.get(setting)) for values in described.values()}) > 1
+        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
+        for setting, values in differing(contexts).items()
     ]
-
-
-def _described(context: Context) -> dict[str, Any]:
-    request = context.request
-    asked = {
-        "question": request.query,
-        "tokens allowed": context.budget,
-        "k": request.k,
-        "limit": request.limit,
-    }
-    return {**asked, **_flat(context.settings)}
-
-
-def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return settings within settings by dotted names."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
-    return flat
 
 
 def _short(value: Any) -> str:

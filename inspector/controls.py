@@ -10,9 +10,19 @@ from typing import Any
 import streamlit as st
 
 from inspector import state
-from inspector.tuning import FULL, PRESETS, SHARE, WEIGHT, Knobs, choices, largest_budget, turned_by
-from inspector.tuning import recorded as recorded_knobs
+from inspector.number_box import number_box
 from langchain_context_engine import Context
+from langchain_context_engine.answering.knobs import (
+    FULL,
+    PRESETS,
+    SHARE,
+    WEIGHT,
+    Knobs,
+    choices,
+    largest_budget,
+    turned_by,
+)
+from langchain_context_engine.answering.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
@@ -31,7 +41,6 @@ def turn_to(knobs: Knobs) -> None:
     """Turn every knob to a value."""
     for name, value in knobs.items():
         st.session_state[name] = value
-        st.session_state[f"{name}-exact"] = value
 
 
 def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:
@@ -39,7 +48,7 @@ def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> No
     before = recorded_knobs(context)
     turned = turned_by(before, settings)
     state.choose(name)
-    state.forget(*before, *(f"{knob}-exact" for knob in before))
+    state.forget(*before)
     # By the address, where the knobs are read and validated.
     address = {knob: str(value) for knob, value in turned.items() if value != before[knob]}
     st.switch_page("views/tune.py", query_params={"trace": name, **address})
@@ -64,7 +73,7 @@ def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
 def follow_address(context: Context, recorded: Knobs) -> None:
     """Give every knob what the address says of it, else what was recorded. Call it before `draw`."""
     bounds = limits(context, recorded)
-    st.session_state["knobs"] = (*recorded, *(f"{knob}-exact" for knob in recorded))
+    st.session_state["knobs"] = tuple(recorded)
     for name, value in recorded.items():
         if name in bounds:
             state.seed(name, value, _is_within(bounds[name]), read=int if isinstance(value, int) else float)
@@ -163,25 +172,17 @@ def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits])
     """Draw a slider, and beside it a box for the exact number; each moves the other."""
     kind: Any = float if isinstance(recorded[name], float) else int
     least, most, step = (kind(bound) for bound in bounds[name])
-    exact = f"{name}-exact"
-    st.session_state[exact] = st.session_state[name]
 
-    def take() -> None:
-        if st.session_state[exact] is not None:
-            st.session_state[name] = st.session_state[exact]
+    def take(typed: float) -> None:
+        st.session_state[name] = kind(typed)
 
-    left, right = st.columns([60, 40], vertical_alignment="bottom")
-    left.slider(plain(label), least, most, step=step, key=name)
-    right.number_input(
-        plain(f"{label}, exactly"),
-        least,
-        most,
-        step=step,
-        key=exact,
-        on_change=take,
-        label_visibility="collapsed",
-        format="%.2f" if kind is float else None,
-    )
+    # Beside each other on a phone too, where columns would stand below each other.
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.slider(plain(label), least, most, step=step, key=name)
+        number_box(
+            f"{name}-exact", f"{label}, exactly", st.session_state[name],
+            least=least, most=most, step=step, on_type=take,
+        )  # fmt: skip
 
 
 def plain(label: str) -> str:

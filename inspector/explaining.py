@@ -8,12 +8,12 @@ import streamlit as st
 
 from inspector import cards, controls, marking, state
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
-from inspector.placing import known_by
 from inspector.state import Opened
 from inspector.tables import score_tree
 from langchain_context_engine import Context
 from langchain_context_engine.answering.deviations import narrowing
 from langchain_context_engine.answering.explain import Row, explain, final_decisions
+from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.pieces import cut_pieces, cut_tokens
 from langchain_context_engine.answering.whatif import Change, what_would_it_take
 from langchain_context_engine.text.differences import differences
@@ -36,7 +36,8 @@ def candidate(opened: Opened, row: Row) -> None:
     if repeats is not None:
         pair(context, repeats, row.key)
     text(context, row)
-    score(row)
+    # Where there is room for it: what is out has its what-if, what repeats another has its pair.
+    score(row, is_open=row.verdict is Verdict.KEPT and repeats is None)
     decisions(opened, row)
     metadata(context, row)
     # Last, so that all else is there at once.
@@ -54,7 +55,7 @@ def candidate_of(context: Context, key: Key) -> Candidate:
 def record_html(context: Context, row: Row) -> str:
     """Return how a candidate is known: its marker, where it is from, its source and title."""
     place = known_by(candidate_of(context, row.key))
-    parts = [row.citation, place, row.title if row.title != place else "", row.key[0]]
+    parts = [row.citation, place, "" if row.title in place else row.title, row.key[0]]
     return " · ".join(escape(part) for part in dict.fromkeys(parts) if part)
 
 
@@ -105,8 +106,8 @@ def text(context: Context, row: Row) -> None:
     st.html(marking.box(marking.asked(row.text, terms) or "<i>no text</i>", height=_TEXT_HEIGHT))
 
 
-def score(row: Row) -> None:
-    """Draw what a score is made of, as a tree."""
+def score(row: Row, *, is_open: bool) -> None:
+    """Draw what a score is made of, as a tree, folded or open."""
     lines = score_tree(row)
     if lines:
         cells = "".join(
@@ -114,7 +115,7 @@ def score(row: Row) -> None:
             f"<td>{escape(told)}</td></tr>"
             for depth, name, told in lines
         )
-        with st.expander(f"Score {row.score or 0:.3f}", expanded=False):
+        with st.expander(f"Score {row.score or 0:.3f}", expanded=is_open):
             st.html(f'<table class="ce-tree">{cells}</table>')
 
 

@@ -87,6 +87,15 @@ const body = (data, state) => make("tbody", {}, ...data.rows.map((row) => {
 const isWriting = (target) =>
   target.closest?.("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]") != null;
 
+const PHONE = 640;
+const LEAST_WIDTH = 140;
+
+// On a phone the columns that say most, where a table names such.
+const columnsOf = (data) => {
+  const narrow = window.innerWidth < PHONE ? data.columns.filter((column) => column.narrow) : [];
+  return narrow.length ? narrow : data.columns;
+};
+
 const states = new WeakMap();
 
 const begin = (root) => {
@@ -143,6 +152,15 @@ const begin = (root) => {
     state.show();
     state.reveal();
   };
+  state.fit = () => {
+    const { height, below, opens } = state.data;
+    const top = box.getBoundingClientRect().top + window.scrollY;
+    // On a phone what is chosen stands below the table, on the same screen.
+    const isAbove = window.innerWidth < PHONE && !opens;
+    const most = isAbove ? 0.4 * window.innerHeight : window.innerHeight - top - 20 - below;
+    box.style.maxHeight = `${height || Math.max(240, most)}px`;
+  };
+  window.addEventListener("resize", state.fit);
   document.addEventListener("keydown", state.key);
   return state;
 };
@@ -154,22 +172,25 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.keep = setStateValue;
   state.data = data;
   const { chosen, ...rest } = data;
-  const drawn = JSON.stringify(rest);
+  const columns = columnsOf(data);
+  const drawn = JSON.stringify([rest, columns.length]);
   if (chosen !== undefined && chosen !== null) state.chosen = chosen;
-  const top = state.box.getBoundingClientRect().top + window.scrollY;
-  state.box.style.maxHeight = `${data.height || Math.max(240, window.innerHeight - top - 20)}px`;
+  state.fit();
   state.box.setAttribute("aria-label", data.label);
   if (drawn !== state.drawn) {
     state.drawn = drawn;
     state.ticks = new Set(data.ticks ?? []);
     const table = make("table");
     const widths = make("colgroup");
-    for (const column of data.columns) {
+    // What is left for a column without a width must be enough to read in: otherwise the table scrolls.
+    table.style.minWidth = `${columns.reduce((sum, column) => sum + (column.width ?? LEAST_WIDTH), 0)}px`;
+    for (const column of columns) {
       const one = make("col");
       if (column.width) one.style.width = `${column.width}px`;
       widths.append(one);
     }
-    table.append(widths, head(data, state), body(data, state));
+    const shown = { ...data, columns };
+    table.append(widths, head(shown, state), body(shown, state));
     const scrolled = state.box.scrollTop;
     state.box.replaceChildren(table);
     state.box.scrollTop = scrolled;
@@ -178,6 +199,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.reveal();
   return () => {
     document.removeEventListener("keydown", state.key);
+    window.removeEventListener("resize", state.fit);
     states.delete(parentElement);
     state.box.remove();
   };

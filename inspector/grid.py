@@ -35,6 +35,7 @@ def draw(
     *,
     label: str,
     height: int = 0,
+    below: int = 0,
     chosen: str | None = None,
     on_choose: Callable[[str], None] | None = None,
     ticks: Sequence[str] = (),
@@ -54,6 +55,7 @@ def draw(
         rows: From top to bottom, each id once.
         label: What it is, for those who hear it.
         height: Pixels at most; 0 is down to the end of the window.
+        below: Pixels that are left free there for what stands below the table.
         chosen: The id that is chosen.
         on_choose: Called with the id that was clicked, walked to or entered.
         ticks: Ids whose boxes are ticked.
@@ -73,6 +75,7 @@ def draw(
         "rows": list(rows),
         "label": label,
         "height": height,
+        "below": below,
         "chosen": chosen,
         "ticks": list(ticks),
         "sort": {"column": sort[0], "ascending": sort[1]} if sort else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
 from inspector.tables import label_of, one_line, option_of
 from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.evaluation.quality import Quality
+from langchain_context_engine.evaluation.quality import Judged, change, verdict, worst_first
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.values.types import Key
 
@@ -33,7 +32,6 @@ GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
 
 UNJUDGED = "unjudged"
-_NOISE, _REGRESSION = 0.005, "regression"
 
 
 def grade_columns(raters: Sequence[str], own: str) -> list[Column]:
@@ -114,7 +112,7 @@ QUALITY_COLUMNS: Sequence[Column] = (
 )
 
 
-def quality_rows(judged: Iterable[tuple[str, Quality, Quality]]) -> list[GridRow]:
+def quality_rows(judged: Iterable[Judged]) -> list[GridRow]:
     """Return one row a question: the figures as recorded and as tried: regressions, then the worst first.
 
     Args:
@@ -127,36 +125,23 @@ def quality_rows(judged: Iterable[tuple[str, Quality, Quality]]) -> list[GridRow
             "cells": {
                 "question": one_line(query),
                 "ndcg": wording.ratio(after.ndcg),
-                "change": wording.signed(round(after.ndcg - before.ndcg, 3)),
+                "change": wording.signed(round(change(before, after), 3)),
                 "precision": wording.ratio(after.precision),
                 "recall": wording.share(after.recall),
                 "used": wording.share(after.utilisation),
                 "judged": wording.share(after.coverage),
-                "verdict": _verdict(before, after),
+                "verdict": verdict(before, after),
             },
         }
-        for query, before, after in sorted(judged, key=_badness)
+        for query, before, after in worst_first(judged)
     ]
 
 
-def _badness(entry: tuple[str, Quality, Quality]) -> tuple[bool, float, str]:
-    query, before, after = entry
-    known = math.inf if math.isnan(after.ndcg) else after.ndcg
-    return _verdict(before, after) != _REGRESSION, known, query
-
-
-def tally(judged: Iterable[tuple[str, Quality, Quality]]) -> str:
+def tally(judged: Iterable[Judged]) -> str:
     """Return how many questions became better or worse, in words."""
-    count = Counter(_verdict(before, after) for _, before, after in judged)
-    told = {"better": "better", _REGRESSION: "worse", "unchanged": "unchanged"}
-    return ", ".join(f"{count[verdict]} {words}" for verdict, words in told.items())
-
-
-def _verdict(before: Quality, after: Quality) -> str:
-    change = after.ndcg - before.ndcg
-    if math.isnan(change) or abs(change) < _NOISE:
-        return "unchanged"
-    return "better" if change > 0 else _REGRESSION
+    count = Counter(verdict(before, after) for _, before, after in judged)
+    told = {"better": "better", "regression": "worse", "unchanged": "unchanged"}
+    return ", ".join(f"{count[name]} {words}" for name, words in told.items())
 
 
 def weights_table(learned: Tuning) -> list[dict[str, Any]]:

@@ -6,12 +6,13 @@ from html import escape
 
 import streamlit as st
 
-from inspector import cards, grading, marking, state, stores
+from inspector import cards, grading, marking, state
 from inspector.judging import GRADES
-from inspector.placing import known_by
 from inspector.state import Opened
 from inspector.tables import option_of
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
+from langchain_context_engine.answering.known import known_by
+from langchain_context_engine.searching.sheets import sheets
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Candidate, Ranked
 
@@ -49,7 +50,7 @@ def _found(opened: Opened, place: str, words: str) -> tuple[Ranked, ...]:
     def search() -> tuple[Ranked, ...]:
         client = state.client(place)
         embeddings = LocalEmbeddings()
-        names = [str(sheet["collection"]) for sheet in stores.sheets(client) if sheet["records"]]
+        names = [str(sheet["collection"]) for sheet in sheets(client) if sheet["records"]]
         sources = [
             ChromaSource(client.get_collection(name, embedding_function=None), embeddings=embeddings)
             for name in names

@@ -6,14 +6,15 @@ import json
 
 import streamlit as st
 
-from inspector import cards, controls, explaining, exports, marking, state
+from inspector import cards, controls, explaining, exports, grid, marking, state
 from inspector.palette import fate_of
 from inspector.spending_bar import budget_bar, group_bars
 from inspector.state import Opened
-from inspector.tables import label_of, near_misses, option_of, places
+from inspector.tables import MISS_COLUMNS, miss_rows, option_of, places
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.funnel import funnel
 from langchain_context_engine.answering.pieces import Piece, duplicate_groups, pieces, token_view
+from langchain_context_engine.answering.redacted import redacted_bundle
 from langchain_context_engine.answering.spending import shared_tokens
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Verdict
@@ -31,17 +32,19 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     """Draw where the budget went."""
     context = opened.context
     st.html(budget_bar(context))
-    st.caption("Frame is what the template adds around the passages; left over is room that nothing fitted.")
+    told = "Frame is what the template adds around the passages; left over is room that nothing fitted."
     if shared := shared_tokens(context):
-        st.caption(f"Joined, the passages take {shared} tokens less than counted one by one, as here.")
+        told += f" Joined, the passages take {shared} tokens less than counted one by one, as here."
+    st.caption(told)
     st.html(group_bars(context))
     st.caption(funnel_told(opened))
-    where = places(context.candidates)
-    misses = near_misses(rows)
+    misses = miss_rows(rows, places(context.candidates))
     if misses:
         st.subheader("Nearest to getting in")
-    for row in misses:
-        st.text(f"{label_of(row, where.get(row.key, ''))} — {row.sentence}")
+        grid.draw(
+            "misses", MISS_COLUMNS, misses, label="What lacked room, best ranked first. A row leads to it.",
+            height=200, on_choose=look_at, opens=True,
+        )  # fmt: skip
 
 
 def funnel_told(opened: Opened) -> str:
@@ -79,7 +82,9 @@ def duplicates(opened: Opened) -> None:
 def text(opened: Opened) -> None:
     """Draw the final text: its passages beside what leads to their candidates, as one, or token by token."""
     context = opened.context
-    shown = st.segmented_control("View", VIEWS, default=VIEWS[0], required=True, key="textview")
+    shown = st.segmented_control(
+        "View", VIEWS, default=VIEWS[0], required=True, key="textview", label_visibility="collapsed"
+    )
     if shown == VIEWS[0] and context.text:
         for number, piece in enumerate(pieces(context)):
             passage(number, piece, query_terms(context.request.query))
@@ -141,7 +146,7 @@ def export(opened: Opened, rows: list[Row]) -> None:
     st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
     st.download_button(
         "Redacted bundle",
-        lambda: exports.redacted_bundle(context, state.rows_of(opened)),
+        lambda: redacted_bundle(context, state.rows_of(opened)),
         "redacted.json",
         "application/json",
     )

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from inspector.palette import GREY, RED, colours_of
-from inspector.placing import known_by
 from inspector.wording import number
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.spending import (
     FRAME,
     LEFT,
@@ -52,7 +52,8 @@ def group_bars(context: Context) -> str:
     colours = _colours([Part(group.name, group.tokens) for group in groups])
     most = max((max(group.tokens, group.share or 0) for group in groups), default=1) or 1
     head = (
-        '<tr><th style="width:18%">Source</th><th>Passages</th><th class="n" style="width:9%">Tokens</th>'
+        '<tr><th style="width:18%">Source</th><th>A segment a passage</th>'
+        '<th class="n" style="width:9%">Tokens</th>'
         '<th class="n" style="width:11%">Share promised</th><th class="n" style="width:9%">Passages</th>'
         '<th class="n" style="width:11%">Candidates</th><th class="n" style="width:10%">No room</th></tr>'
     )

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from inspector import opening, stores
+from inspector import opening
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.answering.explain import Row, rows
 from langchain_context_engine.answering.traces import ranking, replay_ranked
+from langchain_context_engine.searching.stores import open_client
 from langchain_context_engine.values.types import Ranked
 
 __all__ = [
@@ -227,7 +228,7 @@ def client(place: str) -> Any:
     """
     clients: dict[str, Any] = st.session_state.setdefault("clients", {})
     if place not in clients:
-        clients[place] = stores.open_client(place)
+        clients[place] = open_client(place)
     return clients[place]
 
 

@@ -9,20 +9,22 @@ from inspector import wording
 from inspector.columns import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import fate_of, stacked
-from inspector.placing import known_by
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.answering.spending import ROOM
+from langchain_context_engine.answering.known import known_by
+from langchain_context_engine.answering.scores import score_parts
+from langchain_context_engine.answering.spending import ROOM, last_kept, near_misses, used
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.values.types import Candidate, Key, Verdict
 
 __all__ = [
+    "MISS_COLUMNS",
     "RANKED_COLUMNS",
     "SHOWN",
     "TRACE_COLUMNS",
     "filter_rows",
     "label_of",
-    "near_misses",
+    "miss_rows",
     "one_line",
     "option_of",
     "options",
@@ -39,30 +41,38 @@ SHOWN = ("All", "In the context", "Near misses", "Left out")
 _SNIPPET = 160
 
 TRACE_COLUMNS: Sequence[Column] = (
-    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66},
+    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
     {"name": "time", "label": "Asked", "width": 158, "sorts": True},
-    {"name": "question", "label": "Question", "sorts": True},
-    {"name": "status", "label": "Status", "width": 72, "sorts": True},
+    {"name": "question", "label": "Question", "sorts": True, "narrow": True},
+    {"name": "status", "label": "Status", "width": 72, "sorts": True, "narrow": True},
     {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
-    {"name": "candidates", "label": "of", "kind": "number", "width": 48, "sorts": True},
+    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 94, "sorts": True},
     {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
     {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
-    {"name": "used", "label": "of budget", "kind": "share", "width": 112, "sorts": True},
+    {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
 )
 
 RANKED_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126},
+    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
-    {"name": "bar", "label": "made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
+    {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
     {"name": "where", "label": "Place", "width": 150},
-    {"name": "text", "label": "Text"},
+    {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
     {"name": "source", "label": "Source", "width": 80},
+)
+
+
+MISS_COLUMNS: Sequence[Column] = (
+    {"name": "place", "label": "#", "kind": "number", "width": 34},
+    {"name": "where", "label": "Place", "width": 300},
+    {"name": "text", "label": "Text"},
+    {"name": "why", "label": "Why it is not in", "width": 460},
 )
 
 
@@ -91,10 +101,8 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
 
 
 def _used(trace: TraceRow) -> tuple[float, str] | None:
-    if not trace.budget:
-        return None
-    used = trace.tokens / trace.budget
-    return min(1.0, used), wording.share(used)
+    share = used(trace.tokens, trace.budget)
+    return None if share is None else (min(1.0, share), wording.share(share))
 
 
 def option_of(key: Key) -> str:
@@ -121,7 +129,9 @@ def places(candidates: Iterable[Candidate]) -> dict[Key, str]:
 def label_of(row: Row, place: str = "") -> str:
     """Return a candidate in one line: its rank, where it is from, what it begins with."""
     rank = f"{row.place}." if row.place else "–"
-    return f"{rank} {place or row.key[0]} · {one_line(row.title or row.text, 60)}"
+    # A title that its place tells already says nothing more; its text does.
+    told = row.text if not row.title or row.title in place else row.title
+    return f"{rank} {place or row.key[0]} · {one_line(told, 60)}"
 
 
 def one_line(text: str, length: int = _SNIPPET) -> str:
@@ -130,9 +140,21 @@ def one_line(text: str, length: int = _SNIPPET) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
-    """Return the candidates that only lacked room, best ranked first."""
-    return [row for row in rows if row.reason in ROOM][:count]
+def miss_rows(rows: Sequence[Row], where: Mapping[Key, str]) -> list[GridRow]:
+    """Return one row for each of `near_misses`: its rank, where it is from, its beginning, the reason."""
+    return [
+        {
+            "id": option_of(row.key),
+            "label": label_of(row, where.get(row.key, "")),
+            "cells": {
+                "place": str(row.place or ""),
+                "where": where.get(row.key) or row.title,
+                "text": one_line(row.text),
+                "why": row.sentence.removeprefix("dropped: "),
+            },
+        }
+        for row in near_misses(rows)
+    ]
 
 
 def filter_rows(
@@ -192,7 +214,7 @@ def ranked_rows(
     full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
     where = places(context.candidates)
     table: list[GridRow] = []
-    line = _budget_line(rows) if everyone is None or len(everyone) == len(rows) else None
+    line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
     for index, row in enumerate(rows):
         table.append(
             {
@@ -219,25 +241,17 @@ def ranked_rows(
     return table
 
 
-def _budget_line(rows: Sequence[Row]) -> int | None:
-    """Return the last row that got in, where something below it lacked room."""
-    kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
-    has_misses = any(row.reason in ROOM for row in rows[kept + 1 :])
-    return kept if kept >= 0 and has_misses else None
-
-
 def score_tree(row: Row) -> list[tuple[int, str, str]]:
     """Return what a score is made of, as lines: how deep, what, its numbers; a signal's parts under it.
 
     Signals without a weight come last, at the top level.
     """
     lines = []
-    parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
-    for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
-        value = row.signals.get(name)
-        weight = f" × {adds / value:.2f} (weight)" if value else ""
-        lines.append((0, name, f"{wording.ratio(value)}{weight} = {wording.ratio(adds)}"))
-        if name == "relevance":
-            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
-            parts = {}
-    return [*lines, *((0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items())]
+    for part in score_parts(row):
+        if part.adds is None:
+            told = wording.ratio(part.value) + ("" if part.depth else " (no weight)")
+        else:
+            weight = f" × {part.weight:.2f} (weight)" if part.weight is not None else ""
+            told = f"{wording.ratio(part.value)}{weight} = {wording.ratio(part.adds)}"
+        lines.append((part.depth, part.name, told))
+    return lines

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector import wording
-from inspector.tuning import Knobs
 from langchain_context_engine import Context, Diff
+from langchain_context_engine.answering.knobs import Knobs
 from langchain_context_engine.answering.settings_file import as_json
 
 __all__ = ["Try", "added", "try_table", "undone"]

@@ -221,11 +221,10 @@ class ContextEngine:
             sources = self._asking.sources_for(request)
             more = expand(found.candidates, request, sources, deadline, fusion=self.config.fusion)
         more = replace(
-            more,
+            found,
             candidates=self._asking.with_usage(more.candidates, self.journal),
             decisions=(*found.decisions, *more.decisions),
             warnings=(*found.warnings, *more.warnings),
-            has_failures=found.has_failures,
         )
         return more if self._reranking is None else self._reranked(request, more, self._reranking)
 
@@ -252,6 +251,7 @@ class ContextEngine:
             decisions=(*found.decisions, *context.decisions),
             warnings=(*found.warnings, *context.warnings),
             timings={"collect": collect_milliseconds, **context.timings},
+            source_timings=found.took,
             status=status,
             settings=self.config.described(),
         )
@@ -289,7 +289,8 @@ class ContextEngine:
         kept = self.cache.get(key)
         if kept is None:
             return None
-        return self._recorded(replace(kept, timings={"cache": (time.perf_counter() - start) * 1000}))
+        took = {"cache": (time.perf_counter() - start) * 1000}
+        return self._recorded(replace(kept, timings=took, source_timings={}))
 
     def _remembered(self, key: str | None, context: Context) -> Context:
         # An answer that lacks a source is asked for again: the source may be back.

@@ -14,8 +14,10 @@ from langchain_context_engine import (
     AllSourcesFailedError,
     Candidate,
     ConfigError,
+    Context,
     ContextEngine,
     UnknownNameError,
+    replay,
 )
 from langchain_context_engine.values.types import Reason, Status, Verdict
 from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
@@ -271,3 +273,19 @@ def test_candidates_are_copied_in_and_never_changed():
     candidate = a_candidate(metadata=metadata)
     metadata["title"] = "after"
     assert candidate.metadata == {"title": "before"}
+
+
+async def test_a_trace_says_how_long_each_source_was_waited_for():
+    quick, slow = ListSource([a_candidate()], name="quick"), SlowSource([a_candidate(id="s")], seconds=0.2)
+    for context in (engine_of(quick, slow).build("x"), await engine_of(quick, slow).abuild("x")):
+        took = context.source_timings
+        assert took["quick"] < took["slow"]
+        assert 200 <= took["slow"] <= context.timings["collect"]
+        assert Context.from_dict(context.to_dict()).source_timings == took
+        assert replay(context).source_timings == took
+
+
+def test_a_source_that_was_late_was_waited_for_until_the_deadline():
+    late = SlowSource(name="late", seconds=2)
+    context = engine_of(ListSource([a_candidate()]), late, timeout_seconds=0.3).build("x")
+    assert 300 <= context.source_timings["late"] <= context.timings["collect"]

@@ -71,6 +71,7 @@ def test_a_file_of_the_first_version_is_read_as_it_is(path):
     with Journal(path, read_only=True) as journal:
         (row,) = journal.traces()
         assert (row.id, row.cut, row.timings, row.offered) == ("one", 0, {}, {})
+        assert row.source_timings == {}
         assert [(j.grade, j.rater) for j in journal.judgments()] == [(2, "")]
         assert journal.sets() == {}
 
@@ -84,3 +85,17 @@ def test_a_file_of_the_first_version_keeps_all_it_has_when_it_is_written_to(path
         assert [(j.grade, j.rater) for j in journal.judgments("Why?")] == [(2, ""), (0, "ann")]
     with sqlite3.connect(path) as file:
         assert file.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+
+
+def test_a_file_of_the_second_version_is_read_as_it_is_and_written_to(path):
+    with Journal(path) as journal:
+        journal.record(a_context(source_timings={"notes": 4.0}))
+    with sqlite3.connect(path) as file:
+        file.execute("ALTER TABLE traces DROP COLUMN source_timings")
+        file.execute("PRAGMA user_version = 2")
+    with Journal(path, read_only=True) as journal:
+        (row,) = journal.traces()
+        assert (row.timings, row.source_timings) == ({"collect": 2.0, "rank": 1.5}, {})
+    with Journal(path) as journal:
+        journal.record(a_context(source_timings={"notes": 4.0}))
+        assert [dict(row.source_timings) for row in journal.traces()] == [{"notes": 4.0}, {}]

@@ -82,6 +82,26 @@ def test_only_what_differs_is_told_with_its_context_and_how_much_was_left_out():
     assert one.skipped > 300
 
 
+def test_few_equal_words_are_shown_and_not_told_of():
+    """A line that said "12 equal characters" took the room of the words "of the month"."""
+    (one,), _ = differences(
+        "# Day\n" + "on the first day of the month it is " * 2 + "so",
+        "on the first day of the month it is " * 2,
+    )
+    assert one.skipped == 0
+    assert "".join(text for text, _ in one.left).startswith("# Day\n")
+    assert "".join(text for text, _ in one.left).endswith("it is so")
+
+
+def test_an_equal_end_that_is_left_out_is_told():
+    """It was left out without a word."""
+    words = " ".join(f"word{i}" for i in range(60))
+    one, rest = differences(f"due on 3 May {words}", f"due on 4 May {words}")[0]
+    assert [text for text, differs in one.left if differs] == ["3"]
+    assert (rest.left, rest.right) == ((), ())
+    assert rest.skipped > 300
+
+
 def test_texts_that_are_too_long_to_be_compared_whole_say_so():
     assert not differences("a " * 5000, "a " * 5000)[1]
 

@@ -118,6 +118,7 @@ def test_the_same_question_asks_no_source_again():
     assert len(source.requests) == 1
     assert (second.text, second.decisions) == (first.text, first.decisions)
     assert list(second.timings) == ["cache"]
+    assert second.source_timings == {}
 
 
 async def test_the_async_answer_comes_from_the_same_cache():

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from inspector import asking, cards, state, stores
+from inspector import asking, cards, grid, state, wording
 from langchain_context_engine import ConfigError
+from langchain_context_engine.answering.offered import offered_table
+from langchain_context_engine.filtering.written import read_scope
+from langchain_context_engine.searching.sheets import Sheet, doubts, sheets
+from langchain_context_engine.searching.stores import is_server
 
 MOST_TOKENS = 100_000
+OFFERED: list[grid.Column] = [
+    {"name": "source", "label": "Source", "width": 180},
+    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 90},
+    {"name": "kinds", "label": "Kinds", "width": 150},
+    {"name": "dated", "label": "Dated", "kind": "share", "width": 130},
+    {"name": "keys", "label": "Metadata keys"},
+]
+SHEETS: list[grid.Column] = [
+    {"name": "collection", "label": "Collection", "width": 180},
+    {"name": "records", "label": "Records", "kind": "number", "width": 80},
+    {"name": "unindexed", "label": "Not indexed yet", "kind": "number", "width": 112},
+    {"name": "dimension", "label": "Dimension", "kind": "number", "width": 84},
+    {"name": "metric", "label": "Metric", "width": 70},
+    {"name": "embedder", "label": "Embedded by", "width": 200},
+    {"name": "keys", "label": "Metadata keys"},
+]
 
 
 def show() -> None:
@@ -19,14 +39,10 @@ def show() -> None:
     opened = state.current()
     if opened is not None:
         st.subheader("What the sources of this trace offered")
-        st.dataframe(
-            pd.DataFrame(stores.offered_table([opened.context])),
-            hide_index=True,
-            column_config={
-                "dated": st.column_config.ProgressColumn("dated", format="percent", min_value=0, max_value=1),
-                "metadata keys": st.column_config.TextColumn("metadata keys", width=420),
-            },
-        )
+        grid.draw(
+            "offered", OFFERED, [_offered(row) for row in offered_table([opened.context])],
+            label="What each source of this trace offered.", height=260,
+        )  # fmt: skip
     st.subheader("Open a store")
     st.caption(
         "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
@@ -49,21 +65,19 @@ def show() -> None:
 def store(place: str) -> None:
     """Draw what a store holds, and the form that asks it."""
     client = state.client(place)
-    found = stores.sheets(client)
+    found = sheets(client)
     if not found:
         st.text("The store holds no collection.")
         return
-    st.dataframe(
-        pd.DataFrame(found),
-        hide_index=True,
-        column_config={
-            "unindexed": st.column_config.NumberColumn("unindexed", format="localized"),
-            "metadata keys": st.column_config.TextColumn("metadata keys", width=380),
-        },
-        placeholder="not told",
+    grid.draw(
+        "sheets",
+        SHEETS,
+        [_sheet(sheet) for sheet in found],
+        label="What each collection is like.",
+        height=300,
     )
-    told = stores.doubts(found)
-    if not stores.is_server(place):
+    told = doubts(found)
+    if not is_server(place):
         told.append(
             "This is a copy of the folder as it was when it was opened. Press Open again for what was "
             "written since."
@@ -71,6 +85,17 @@ def store(place: str) -> None:
     for doubt in told:
         st.text(f"! {doubt}")
     ask(client, [str(sheet["collection"]) for sheet in found if sheet["records"]])
+
+
+def _offered(row: Mapping[str, Any]) -> grid.GridRow:
+    dated = float(row["dated"])
+    told = {"candidates": wording.number(row["candidates"]), "dated": (dated, wording.share(dated))}
+    return {"id": row["source"], "cells": {**row, **told, "keys": row["metadata keys"]}}
+
+
+def _sheet(sheet: Sheet) -> grid.GridRow:
+    numbers = {name: wording.number(sheet[name]) for name in ("records", "unindexed", "dimension")}
+    return {"id": sheet["collection"], "cells": {**sheet, **numbers, "keys": sheet["metadata keys"]}}
 
 
 def ask(client: Any, names: list[str]) -> None:
@@ -97,7 +122,7 @@ def ask(client: Any, names: list[str]) -> None:
                 question,
                 {},
                 budget=int(st.session_state["asked-budget"]),
-                scope=stores.read_scope(scope or ""),
+                scope=read_scope(scope or ""),
             )
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import streamlit as st
 
-from inspector import cards, grid, opening, state, tuning, wording
+from inspector import cards, grid, opening, state, wording
 from inspector.comparing import aligned, aligned_columns, settings_table, told
 from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context, diff
+from langchain_context_engine.answering import knobs as tuning
 from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import Row, rows
 from langchain_context_engine.answering.traces import ranking
@@ -18,6 +19,7 @@ from langchain_context_engine.answering.traces import ranking
 MOST = 6
 LATEST = 50
 TRY = "try-"
+QUESTION: grid.Column = {"name": "question", "label": "Question", "width": 240}
 
 
 def show() -> None:
@@ -124,6 +126,7 @@ def _knob(part: str, recorded: tuning.Knobs) -> tuple[str, Any]:
 def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context]) -> None:
     """Draw which letter is which, with the figures of each."""
     first = next(iter(contexts.values()))
+    named = list(zip(chosen, contexts.values(), strict=True))
     table: list[grid.GridRow] = [
         {
             "id": letter,
@@ -139,10 +142,12 @@ def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context])
         }
         for (letter, context), name in zip(contexts.items(), chosen, strict=True)
     ]
+    # A label that holds its question says it already.
+    is_told = all(one_line(c.request.query, 20).rstrip("…") in labels[n] for n, c in named)
     columns: list[grid.Column] = [
         {"name": "letter", "label": "", "width": 28},
         {"name": "what", "label": "What"},
-        {"name": "question", "label": "Question", "width": 240},
+        *([] if is_told else [QUESTION]),
         {"name": "tokens", "label": "Tokens", "kind": "number", "width": 110},
         {"name": "passages", "label": "Passages", "kind": "number", "width": 72},
         {"name": "shared", "label": "Shared with A", "kind": "number", "width": 104},

@@ -128,6 +128,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         chosen=name,
         on_choose=choose,
         walks=True,
+        below=26 if len(colours) > 1 else 0,
     )
     if len(colours) > 1:
         keys = "".join(

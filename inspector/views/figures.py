@@ -9,7 +9,15 @@ import streamlit as st
 
 from inspector import cards, grid, opening, state, wording
 from langchain_context_engine.journal import TraceRow
-from langchain_context_engine.journal.over_time import Day, Spread, by_day, of_sources, of_stages
+from langchain_context_engine.journal.over_time import (
+    WHOLE,
+    Day,
+    Spread,
+    Timed,
+    by_day,
+    of_sources,
+    of_stages,
+)
 
 MOST = 20_000
 DAYS: list[grid.Column] = [
@@ -50,34 +58,64 @@ def show() -> None:
 
 def drawn(rows: list[TraceRow], total: int) -> None:
     """Draw the figures by day, by stage and by source."""
-    days = by_day(rows, cards.zone())
-    latest = (
-        f"The latest {len(rows):,} of {total:,} questions" if total > len(rows) else f"{total:,} questions"
-    )
+    stages, sources = of_stages(rows), of_sources(rows)
+    what, told = st.columns([30, 70], vertical_alignment="bottom")
+    with what:
+        timed = choose_timed([*(("stage", name) for name in stages), *(("source", name) for name in sources)])
+    days = by_day(rows, cards.zone(), timed)
+    latest = f"The latest {len(rows):,} of {total:,}" if total > len(rows) else f"{total:,}"
     on_days = f"{len(days):,} {'day' if len(days) == 1 else 'days'}"
-    st.caption(f"{latest}{total:,} questions on {on_days}, from the journal alone.")
+    told.caption(
+        f"{latest} questions on {on_days}, from the journal alone. p50: half took at most so long; "
+        "p95: nineteen of twenty did."
+    )
     if len(days) > 1:
-        chart = pd.DataFrame(
-            {"day": [str(one.day) for one in days], "questions": [one.questions for one in days]}
-        )
-        st.bar_chart(chart, x="day", y="questions", height=150, x_label="", y_label="questions")
+        chart(days)
     grid.draw(
-        "days", DAYS, [_day(one) for one in days], label="Figures by day, the latest first.", height=360
+        "days", DAYS, [_day(one) for one in days], label="Figures by day, the latest first.", height=300
     )
     left, right = st.columns(2)
     with left:
-        st.subheader("By stage")
-        stages = of_stages(rows)
-        if stages:
-            grid.draw("stages", SPREADS, _spreads(stages), label="What each stage took.", height=260)
-        else:
-            st.text("These traces were recorded before stages were timed in the journal.")
+        spreads("stages", "By stage", stages, "These traces were recorded before stages were timed.")
     with right:
-        st.subheader("By source")
-        grid.draw(
-            "sources", SPREADS, _spreads(of_sources(rows)), label="Answers with each source.", height=260
-        )
-        st.caption("Whole answers that a source had a part in.")
+        spreads("sources", "By source", sources, "These traces were recorded before sources were timed.")
+        st.caption("How long each source was waited for; they are asked at once.")
+
+
+def choose_timed(known: list[Timed]) -> Timed:
+    """Draw the choice of what the milliseconds of the days are those of, and return it."""
+    named = {"": WHOLE, **{f"{kind} {name}": (kind, name) for kind, name in known}}
+    state.seed("timed", "", named.__contains__)
+    if st.session_state["timed"] not in named:
+        st.session_state["timed"] = ""
+    name = st.selectbox(
+        "Milliseconds of", list(named), key="timed", format_func=lambda one: one or "the whole answer"
+    )
+    state.publish("timed", name, "")
+    return named[name]
+
+
+def chart(days: list[Day]) -> None:
+    """Draw how many questions there were a day, and their p95, from the first day to the last."""
+    drawn = pd.DataFrame(
+        {
+            "day": [pd.Timestamp(one.day) for one in days],
+            "questions": [one.questions for one in days],
+            "p95 ms": [one.milliseconds.p95 for one in days],
+        }
+    )
+    left, right = st.columns(2)
+    left.bar_chart(drawn, x="day", y="questions", height=130, x_label="", y_label="questions")
+    right.line_chart(drawn, x="day", y="p95 ms", height=130, x_label="", y_label="p95 ms")
+
+
+def spreads(key: str, title: str, found: Mapping[str, Spread], nothing: str) -> None:
+    """Draw what took how long, the slowest first."""
+    st.subheader(title)
+    if found:
+        grid.draw(key, SPREADS, _spreads(found), label=f"{title}: what took how long.", height=260)
+    else:
+        st.text(nothing)
 
 
 def _day(one: Day) -> grid.GridRow:

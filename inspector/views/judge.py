@@ -21,22 +21,24 @@ LONGEST_NAME = 60
 def show() -> None:
     """Draw the page."""
     state.seed("judging", SECTIONS[0], SECTIONS.__contains__)
+    opened = state.current() if st.session_state["judging"] == SECTIONS[0] else None
+    if opened is not None:
+        cards.trace_head(opened)
+    else:
+        cards.heading("Judge")
     section = st.segmented_control(
         "Section", SECTIONS, required=True, key="judging", label_visibility="collapsed"
     )
     state.publish("judging", section, SECTIONS[0])
     waiting()
-    if section != SECTIONS[0]:
-        cards.heading("Judge")
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:
         judged.exchange()
+    elif opened is not None:
+        st.fragment(grade)(opened)
     else:
-        opened = cards.needs_trace("Judge")
-        if opened is not None:
-            cards.trace_head(opened)
-            st.fragment(grade)(opened)
+        cards.no_trace()
 
 
 def waiting() -> None:
@@ -74,7 +76,7 @@ def grade(opened: Opened) -> None:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
         searching.missing(opened)
         return
-    who, only = st.columns([3, 2], vertical_alignment="center")
+    who, only = st.columns([2, 5], vertical_alignment="center")
     with who:
         ask_name()
     everyone = grading.everyone(query)
@@ -123,7 +125,7 @@ def draw_table(opened: Opened, table: list[grid.GridRow], found: dict[str, Row],
         on_grade=press,
         on_pick=pick,
         walks=True,
-        height=560,
+        below=50,
     )
 
 

@@ -35,8 +35,10 @@ def show() -> None:
         sets = journal.sets() if journal is not None else {}
     if not sets:
         st.text(
-            "No set is named yet. Tick questions on the Traces page, or take all judged ones, and name them."
+            "No set is named yet. Tick questions on the Traces page, or take all judged ones, and name them. "
+            "Whatever you then try on the Tune page is told here over the whole set: what it gains and loses."
         )
+        st.page_link("views/traces.py", label="Tick questions")
         return
     names = list(sets)
     state.seed("set", names[0], names.__contains__)
@@ -62,7 +64,10 @@ def new_set() -> None:
                     st.session_state["set"] = name
 
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input("Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320)
+        st.text_input(
+            "Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320,
+            placeholder="for example: billing, hard ones",
+        )  # fmt: skip
         st.button(
             f"Keep the {len(ticked)} ticked", key="keep-ticked", disabled=not ticked,
             on_click=lambda: keep({state.open_named(trace).request.query: trace for trace in ticked}),

@@ -64,7 +64,13 @@ def recorded(total: int) -> None:
     state.seed("live", False, {"True"}.__contains__, read=lambda _: True)
     live.toggle("Live tail", key="live", help=f"Looks for new questions every {EVERY}.")
     st.segmented_control(
-        "Only", list(KINDS), key="only", required=True, on_change=first_page, label_visibility="collapsed"
+        "Only",
+        list(KINDS),
+        format_func=str.capitalize,
+        key="only",
+        required=True,
+        on_change=first_page,
+        label_visibility="collapsed",
     )
     state.publish("q", st.session_state["q"], "")
     state.publish("only", st.session_state["only"], "all")
@@ -120,7 +126,7 @@ def listing(total: int) -> None:
         if not traces:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
             return
-        table(traces, sort)
+        table(traces, sort, has_pages=pages > 1)
         if pages > 1:
             st.pagination(pages, key="page")
 
@@ -144,7 +150,7 @@ def head(found: int, total: int) -> None:
             st.caption("Tick another to compare the two.")
 
 
-def table(traces: list[TraceRow], sort: tuple[str, bool]) -> None:
+def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) -> None:
     """Draw the rows, and open the chosen one."""
 
     def tick(names: list[str]) -> None:
@@ -162,7 +168,7 @@ def table(traces: list[TraceRow], sort: tuple[str, bool]) -> None:
         TRACE_COLUMNS,
         trace_rows(traces, cards.zone()),
         label="The recorded questions. A click or Enter opens one.",
-        height=620,
+        below=60 if has_pages else 10,
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),
         on_tick=tick,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from inspector import asking, cards, controls, grading, grid, state, tuning, wording
+from inspector import asking, cards, controls, grading, grid, state, wording
 from inspector.comparing import MOVE_COLUMNS, moves, told_moves
 from inspector.sections import funnel_told
 from inspector.spending_bar import budget_bar
@@ -12,10 +12,11 @@ from inspector.state import Opened
 from inspector.tables import places
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
+from langchain_context_engine.answering import knobs as tuning
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.settings_file import as_json, as_python, as_toml
 from langchain_context_engine.answering.traces import REQUERY_SETTINGS, Diff
-from langchain_context_engine.evaluation.quality import quality
+from langchain_context_engine.evaluation.quality import change, quality
 
 TRY_COLUMNS: list[grid.Column] = [
     {"name": "try", "label": "Try", "width": 74},
@@ -126,7 +127,7 @@ def figures(opened: Opened, context: Context, rows: list[Row], difference: Diff)
         was = quality(old, state.replayed(opened, {})[1], grades)
         now = quality(context, rows, grades)
         told.append(
-            f"nDCG@10 {wording.ratio(now.ndcg)} {_changed(now.ndcg - was.ndcg)} "
+            f"nDCG@10 {wording.ratio(now.ndcg)} {_changed(change(was, now))} "
             f"({wording.share(now.coverage)} judged)"
         )
     st.html('<p class="ce-facts ce-figures">' + "".join(f"<span>{one}</span>" for one in told) + "</p>")
@@ -166,8 +167,9 @@ def history_keys(opened: Opened, recorded: tuning.Knobs) -> None:
 def history(opened: Opened) -> None:
     """Draw what was tried."""
     tries = tries_of(opened)
-    if len(tries) > 1:
-        with st.expander(f"{len(tries) - 1} tries", expanded=True):
+    count = len(tries) - 1
+    if count:
+        with st.expander(f"{count} {'try' if count == 1 else 'tries'}", expanded=True):
             rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
             grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")

@@ -60,6 +60,8 @@ class Context:
         decisions: Every step of every candidate; one of them final for each.
         warnings: What a person should know; without secrets.
         timings: Stage → milliseconds.
+        source_timings: Source → the milliseconds until its answer was there, within those of `collect`: the
+            deadline's where it was late. Empty in older traces, and where a cache answered.
         status: ok, partial (a source failed), doubtful (what was found may not hold the question; a
             warning names the missing words) or empty (nothing found and nothing failed).
         confidence: How sure it is that what was found holds the question, 0–1; None where nothing could
@@ -82,6 +84,7 @@ class Context:
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
+    source_timings: Mapping[str, float] = field(default_factory=dict)
     status: Status = Status.OK
     confidence: float | None = None
     doubt: Mapping[str, Any] = field(default_factory=dict)

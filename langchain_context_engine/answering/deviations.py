@@ -12,7 +12,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.settings import describe
 
-__all__ = ["deviations", "narrowing"]
+__all__ = ["deviations", "differing", "narrowing"]
 
 _TOLD_ELSEWHERE = frozenset({"query", "vector", "now", "budget", "limit", "history"})
 _NARROWING = (
@@ -65,6 +65,41 @@ def narrowing(context: Context) -> dict[str, str]:
     }
     thresholds = {name: context.settings.get(name) for name in ("min_score",)}
     return asked | {name: _told(value) for name, value in thresholds.items() if value is not None}
+
+
+def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
+    """Return in what some contexts differ, question or settings: dotted name → context → its value.
+
+    A setting that one does not have is None.
+
+    Example:
+        >>> asked = {"a": Context(request=ContextRequest(k=3)), "b": Context(request=ContextRequest(k=4))}
+        >>> differing(asked)
+        {'k': {'a': 3, 'b': 4}}
+    """
+    described = {name: _described(context) for name, context in contexts.items()}
+    settings = dict.fromkeys(setting for values in described.values() for setting in values)
+    found = {one: {name: values.get(one) for name, values in described.items()} for one in settings}
+    return {one: values for one, values in found.items() if len(set(map(str, values.values()))) > 1}
+
+
+def _described(context: Context) -> dict[str, Any]:
+    request = context.request
+    asked = {
+        "question": request.query,
+        "tokens allowed": context.budget,
+        "k": request.k,
+        "limit": request.limit,
+    }
+    return {**asked, **_flat(context.settings)}
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return settings within settings by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return flat
 
 
 @functools.cache

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.answering.explain import Row, final_decisions
 from langchain_context_engine.values.budget import split_tokens
-from langchain_context_engine.values.types import Candidate, Key, Reason
+from langchain_context_engine.values.types import Candidate, Key, Reason, Verdict
 
 __all__ = [
     "FRAME",
@@ -24,7 +24,10 @@ __all__ = [
     "budget_parts",
     "group_of",
     "groups_of",
+    "last_kept",
+    "near_misses",
     "shared_tokens",
+    "used",
 ]
 
 ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
@@ -137,3 +140,19 @@ def _reserve(context: Context) -> int:
 def _shares(context: Context) -> dict[str, int]:
     weights = _budget(context).get("shares") or {}
     return split_tokens(max(0, context.budget - _reserve(context)), weights) if weights else {}
+
+
+def used(tokens: int, budget: int) -> float | None:
+    """Return the share of a budget that is used, 0–1 but for a soft one; None without a budget."""
+    return tokens / budget if budget else None
+
+
+def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
+    """Return the candidates that only lacked room, best ranked first."""
+    return [row for row in rows if row.reason in ROOM][:count]
+
+
+def last_kept(rows: Sequence[Row]) -> int | None:
+    """Return the last of ranked rows that got in, where something below it lacked room."""
+    kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
+    return kept if kept >= 0 and near_misses(rows[kept + 1 :], 1) else None

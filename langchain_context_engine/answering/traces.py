@@ -105,6 +105,7 @@ def _built(
         decisions=(*(d for d in context.decisions if d.stage in _BEFORE_RANK), *again.decisions),
         warnings=tuple(dict.fromkeys((*_standing(context), *again.warnings))),
         timings={**context.timings, **again.timings},
+        source_timings=context.source_timings,
         status=Status.PARTIAL if context.status is Status.PARTIAL else again.status,
         settings=config.described(),
     )

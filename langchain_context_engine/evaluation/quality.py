@@ -17,10 +17,13 @@ from langchain_context_engine.evaluation.metrics import (
 )
 from langchain_context_engine.values.types import Key
 
-__all__ = ["Grades", "Quality", "means", "quality"]
+__all__ = ["Grades", "Judged", "Quality", "change", "means", "quality", "verdict", "worst_first"]
 
 Grades = Mapping[Key, int]
 """Candidate → how well it answers the question, 0–3."""
+
+NOISE = 0.005
+"""A smaller change of nDCG@10 is none."""
 
 K = 10
 RELEVANT_FROM = 2
@@ -87,3 +90,31 @@ def means(qualities: Iterable[Quality]) -> Quality:
         return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
     return Quality(**{name: mean(name) for name in Quality.__dataclass_fields__})
+
+
+Judged = tuple[str, Quality, Quality]
+"""A question, its figures before and after."""
+
+
+def change(before: Quality, after: Quality) -> float:
+    """Return by how much nDCG@10 changed; NaN where one of them is not known."""
+    return after.ndcg - before.ndcg
+
+
+def verdict(before: Quality, after: Quality) -> str:
+    """Return what became of a question: "better", "regression" or "unchanged"."""
+    changed = change(before, after)
+    if math.isnan(changed) or abs(changed) < NOISE:
+        return "unchanged"
+    return "better" if changed > 0 else "regression"
+
+
+def worst_first(judged: Iterable[Judged]) -> list[Judged]:
+    """Return the questions that became worse first, then by nDCG@10, the lowest first."""
+
+    def badness(entry: Judged) -> tuple[bool, float, str]:
+        query, before, after = entry
+        known = math.inf if math.isnan(after.ndcg) else after.ndcg
+        return verdict(before, after) != "regression", known, query
+
+    return sorted(judged, key=badness)

@@ -9,7 +9,7 @@ from datetime import date, tzinfo
 
 from langchain_context_engine.journal.values import TraceRow
 
-__all__ = ["Day", "Spread", "by_day", "of_sources", "of_stages", "spread"]
+__all__ = ["WHOLE", "Day", "Spread", "Timed", "by_day", "of_sources", "of_stages", "spread", "took"]
 
 _UNTIMED = {"total", "cache"}
 
@@ -34,7 +34,7 @@ class Day:
         partial: A source failed.
         failed: Every source failed.
         bare: Nothing was kept.
-        milliseconds: What the answers took.
+        milliseconds: What the answers took, or what was asked of them took.
         unused: Mean share of the budget that was left over, 0–1; NaN without a budget.
         duplicates: Candidates that repeat another, a question.
     """
@@ -65,20 +65,35 @@ def spread(values: Iterable[float]) -> Spread:
     return Spread(count=len(ordered), p50=at(0.5), p95=at(0.95))
 
 
-def by_day(rows: Iterable[TraceRow], zone: tzinfo) -> list[Day]:
+Timed = tuple[str, str]
+"""What is timed: `("stage", "collect")`, `("source", "notes")`, or `WHOLE`."""
+
+WHOLE: Timed = ("", "")
+"""The whole answer."""
+
+
+def took(row: TraceRow, what: Timed) -> float | None:
+    """Return the milliseconds that a stage, a source or the whole answer took; None where it had no part."""
+    kind, name = what
+    known = {"stage": row.timings, "source": row.source_timings}.get(kind)
+    return row.milliseconds if known is None else known.get(name)
+
+
+def by_day(rows: Iterable[TraceRow], zone: tzinfo, what: Timed = WHOLE) -> list[Day]:
     """Return one entry a day that has questions, the latest first.
 
     Args:
         rows: From `Journal.traces`.
         zone: Where the days begin and end.
+        what: Whose milliseconds a day tells.
     """
     days: dict[date, list[TraceRow]] = {}
     for row in rows:
         days.setdefault(row.time.astimezone(zone).date(), []).append(row)
-    return [_day(day, days[day]) for day in sorted(days, reverse=True)]
+    return [_day(day, days[day], what) for day in sorted(days, reverse=True)]
 
 
-def _day(day: date, rows: Sequence[TraceRow]) -> Day:
+def _day(day: date, rows: Sequence[TraceRow], what: Timed) -> Day:
     def count(is_one: Callable[[TraceRow], bool]) -> int:
         return sum(map(is_one, rows))
 
@@ -90,7 +105,7 @@ def _day(day: date, rows: Sequence[TraceRow]) -> Day:
         partial=count(lambda row: row.status == "partial"),
         failed=count(lambda row: row.status == "failed"),
         bare=count(lambda row: not row.kept),
-        milliseconds=spread(row.milliseconds for row in rows),
+        milliseconds=spread(found for row in rows if (found := took(row, what)) is not None),
         unused=math.fsum(unused) / len(unused) if unused else math.nan,
         duplicates=sum(row.duplicates for row in rows) / len(rows),
     )
@@ -107,11 +122,11 @@ def of_stages(rows: Iterable[TraceRow]) -> Mapping[str, Spread]:
 
 
 def of_sources(rows: Iterable[TraceRow]) -> Mapping[str, Spread]:
-    """Return source → what the answers took that it had a part in, in milliseconds, the slowest first."""
+    """Return source → the milliseconds until its answers were there, the slowest first."""
     found: dict[str, list[float]] = {}
     for row in rows:
-        for source in row.sources:
-            found.setdefault(source, []).append(row.milliseconds)
+        for source, milliseconds in row.source_timings.items():
+            found.setdefault(source, []).append(milliseconds)
     return _slowest_first(found)
 
 

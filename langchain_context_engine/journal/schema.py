@@ -88,7 +88,10 @@ _SECOND = (
 )
 """Raters, named sets of questions, and what each stage took."""
 
-_MIGRATIONS = (_FIRST, _SECOND)
+_THIRD = ("ALTER TABLE traces ADD COLUMN source_timings TEXT NOT NULL DEFAULT '{}'",)
+"""What each source took."""
+
+_MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """Statements that lead from each version to the next; the file's version is how many were run."""
 
 VERSION = len(_MIGRATIONS)

@@ -26,10 +26,14 @@ __all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope
 
 _COLUMNS = (
     "id, at, query, search, sources, candidates, kept, tokens, budget, duplicates, milliseconds, "
-    "warnings, status, scope, cut, timings, offered"
+    "warnings, status, scope, cut, timings, offered, source_timings"
 )
 _LISTED = _COLUMNS.replace(" search,", "")
-_SINCE_SECOND = {", cut, timings, offered": ", 0 AS cut, '{}' AS timings, '{}' AS offered"}
+_ADDED = {
+    "cut": (", cut, timings, offered", ", 0 AS cut, '{}' AS timings, '{}' AS offered"),
+    "source_timings": (", source_timings", ", '{}' AS source_timings"),
+}
+"""A column that a later version added → what is read where it is missing."""
 _SORTED = {
     "time": "number",
     "question": "search",
@@ -155,8 +159,9 @@ def encode(
         str(context.status),
         scope_digest(request.scope, key),
         sum(passage.is_truncated for passage in context.passages),
-        json.dumps({stage: round(float(took), 3) for stage, took in context.timings.items()}),
+        _rounded(context.timings),
         json.dumps(Counter(clean_text(str(c.origin)) for c in context.candidates), ensure_ascii=False),
+        _rounded(context.source_timings),
     )
     text = json.dumps(context_to_dict(context), ensure_ascii=False, separators=(",", ":"))
     body = zlib.compress(text.encode(), _LEVEL)
@@ -164,6 +169,11 @@ def encode(
         msg = f"a trace of {len(body):,} bytes is too large for the journal; give it a larger max_bytes"
         raise ConfigError(msg)
     return row, body
+
+
+def _rounded(timings: Mapping[str, float]) -> str:
+    took = {clean_text(name): round(float(milliseconds), 3) for name, milliseconds in timings.items()}
+    return json.dumps(took, ensure_ascii=False)
 
 
 def scope_digest(scope: object, key: bytes) -> str:
@@ -195,9 +205,9 @@ def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset
     """Return a page of traces, newest first."""
     where, values = chosen.where()
     listed = _LISTED
-    if not has_column(connection, "traces", "cut"):
-        # A file of an earlier version, which this process only reads.
-        for present, earlier in _SINCE_SECOND.items():
+    for column, (present, earlier) in _ADDED.items():
+        if not has_column(connection, "traces", column):
+            # A file of an earlier version, which this process only reads.
             listed = listed.replace(present, earlier)
     cursor = connection.execute(
         f"SELECT number, {listed} FROM traces{where}{chosen.order()} LIMIT ? OFFSET ?",  # noqa: S608
@@ -267,22 +277,10 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
 
 
 def _row(values: tuple[Any, ...]) -> TraceRow:
-    number, trace_id, at, query, sources, *figures = values
-    names = ("candidates", "kept", "tokens", "budget", "duplicates", "milliseconds", "warnings")
-    status, scope, cut, timings, offered = figures[-5:]
-    return TraceRow(
-        number=number,
-        id=trace_id,
-        time=datetime.fromtimestamp(at, tz=UTC),
-        query=query,
-        sources=tuple(json.loads(sources)),
-        status=status,
-        scope=scope,
-        cut=cut,
-        timings=json.loads(timings),
-        offered=json.loads(offered),
-        **dict(zip(names, figures, strict=False)),
-    )
+    named = dict(zip(("number", *_LISTED.split(", ")), values, strict=True))
+    at, sources = named.pop("at"), json.loads(named.pop("sources"))
+    named |= {name: json.loads(named[name]) for name in ("timings", "offered", "source_timings")}
+    return TraceRow(time=datetime.fromtimestamp(at, tz=UTC), sources=tuple(sources), **named)
 
 
 def _milliseconds(context: Context) -> float:

@@ -37,6 +37,8 @@ class TraceRow:
         cut: How many passages stand in the text in part; 0 in a file of an earlier version.
         timings: Stage → milliseconds; empty in a file of an earlier version.
         offered: Source → candidates; empty in a file of an earlier version.
+        source_timings: Source → the milliseconds until its answer was there; empty in a file of an earlier
+            version.
     """
 
     number: int
@@ -56,6 +58,7 @@ class TraceRow:
     cut: int = 0
     timings: Mapping[str, float] = field(default_factory=dict)
     offered: Mapping[str, int] = field(default_factory=dict)
+    source_timings: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

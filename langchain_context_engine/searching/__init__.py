@@ -16,9 +16,11 @@ __all__ = [
     "reading",
     "records",
     "search",
+    "sheets",
     "shelf",
     "shelves",
     "state",
+    "stores",
     "together",
     "watches",
 ]

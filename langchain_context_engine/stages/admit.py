@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.filtering.filters import CandidateTest, filter_test, scope_test
@@ -22,12 +22,16 @@ _PLAIN = {str, int, float, bool, type(None)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """Sound candidates in the engine's order (source, then the source's own order), and what fell."""
+    """Sound candidates in the engine's order (source, then the source's own order), and what fell.
+
+    `took` says how many milliseconds each source that was asked was waited for.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     decisions: tuple[Decision, ...] = ()
     warnings: tuple[str, ...] = ()
     has_failures: bool = False
+    took: Mapping[str, float] = field(default_factory=dict)
 
 
 def admit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,16 +53,21 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
         (places, _asking(company, [sources[i] for i in places], request))
         for company, places in companies.items()
     ]
-    return _settle(sources, run(jobs, sources, deadline), request)
+    return _settle(sources, *run(jobs, sources, deadline), request)
 
 
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
     """Do the same from a running event loop: a source's `afetch` is awaited, `fetch` runs in a thread."""
     asked = time.monotonic()
     async with passing_on():
-        calls = (_afetch(source, request.apart(), asked, deadline) for source in sources)
-        answers = await asyncio.gather(*calls)
-    return _settle(sources, answers, request)
+        calls = (_timed(_afetch(source, request.apart(), asked, deadline)) for source in sources)
+        given = await asyncio.gather(*calls)
+    return _settle(sources, [answer for answer, _ in given], [waited for _, waited in given], request)
+
+
+async def _timed(answer: Awaitable[Answer]) -> tuple[Answer, float]:
+    start = time.monotonic()
+    return await answer, time.monotonic() - start
 
 
 def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) -> Job:
@@ -134,8 +139,10 @@ async def _in_thread(call: Callable[[], Any], asked: float, begun: list[Callable
     return answer
 
 
-def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextRequest) -> Collected:
-    """Turn what the sources gave into sound candidates, decisions and warnings."""
+def _settle(
+    sources: Sequence[Any], answers: Sequence[Answer], waited: Sequence[float], request: ContextRequest
+) -> Collected:
+    """Turn what the sources gave, and how many seconds each took, into sound candidates and warnings."""
     warnings: list[str] = []
     told: list[str] = []
     offers: list[tuple[str, Sequence[Any]]] = []
@@ -150,7 +157,9 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
         threads.linger()
         raise AllSourcesFailedError(warnings)
     admitted = admit(offers, request)
-    return replace(admitted, warnings=(*warnings, *told, *admitted.warnings), has_failures=bool(warnings))
+    took = {source.name: 1000 * seconds for source, seconds in zip(sources, waited, strict=True)}
+    all_told = (*warnings, *told, *admitted.warnings)
+    return replace(admitted, warnings=all_told, has_failures=bool(warnings), took=took)
 
 
 def read_answer(answer: Answer) -> tuple[str, Sequence[Any] | None]:

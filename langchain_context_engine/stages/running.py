@@ -99,14 +99,21 @@ def run_all(calls: Sequence[Callable[[], Any]], owners: Sequence[object], deadli
         owners: Whose call each is; one that still is in an earlier, late call is not called.
         deadline: On `time.monotonic()`'s clock, in seconds.
     """
-    return run([([i], each([call])) for i, call in enumerate(calls)], owners, deadline)
+    return run([([i], each([call])) for i, call in enumerate(calls)], owners, deadline)[0]
 
 
-def run(jobs: Sequence[tuple[Sequence[int], Job]], owners: Sequence[object], deadline: float) -> list[Answer]:
-    """Run jobs at once; each comes with the places of its answers, and each place has an owner."""
+def run(
+    jobs: Sequence[tuple[Sequence[int], Job]], owners: Sequence[object], deadline: float
+) -> tuple[list[Answer], list[float]]:
+    """Run jobs at once; each comes with the places of its answers, and each place has an owner.
+
+    Returns:
+        The answer of each place, and how many seconds were waited for it: 0 where it was not asked.
+    """
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
     answers: list[Answer] = [busy() if OVERDUE.has(owner) else LateError() for owner in owners]
     open_places: dict[int, Callable[[], bool]] = {}
+    waited = [0.0] * len(owners)
     asked = time.monotonic()
     for places, job in jobs:
         if any(not isinstance(answers[place], LateError) for place in places):
@@ -117,11 +124,12 @@ def run(jobs: Sequence[tuple[Sequence[int], Job]], owners: Sequence[object], dea
         found = _next(results, deadline)
         if found is None:
             break
-        answers[found[0]] = found[1]
+        answers[found[0]], waited[found[0]] = found[1], time.monotonic() - asked
         open_places.pop(found[0], None)
     for place, is_running in open_places.items():
+        waited[place] = time.monotonic() - asked
         OVERDUE.add(owners[place], is_running)
-    return answers
+    return answers, waited
 
 
 def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tuple[int, Answer] | None:

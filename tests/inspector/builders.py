@@ -88,8 +88,13 @@ def htmls(at):
 
 def grids(at):
     """Return the tables of a page: key → what is drawn of it."""
+    return {key: data for key, data in drawn(at).items() if "rows" in data}
+
+
+def drawn(at):
+    """Return our own components: key → what is drawn of it."""
     found = elements(at, "bidi_component")
-    return {e.proto.id.rpartition("-")[2]: json.loads(e.proto.json) for e in found}
+    return {e.proto.id.split("-", 2)[2]: json.loads(e.proto.json) for e in found}
 
 
 def cells(at, key, name):

@@ -21,6 +21,7 @@ from tests.inspector.walking import (
     settle,
     table_of,
     turn,
+    until,
     visits,
 )
 
@@ -122,6 +123,34 @@ def test_the_live_tail_shows_a_new_question_by_itself(visit, journal):
     with Journal(journal) as opened:
         opened.record(a_context(query="a tailed question?"))
     page.get_by_text("1 of", exact=False).first.wait_for()
+
+
+@pytest.mark.parametrize("milliseconds", [60, 220])
+def test_ten_presses_of_a_key_turn_a_slider_ten_steps(visit, milliseconds):
+    """The box beside it told its number from before the last turn, and turned the slider back."""
+    page = visit("tune?trace=sample-weighted")
+    slider = page.locator("[data-testid=stSlider] input[type=range]").first
+    slider.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(milliseconds)
+    until(page, lambda: f"{page.url}&".partition("w_relevance=")[2].startswith("0.4&"))
+    settle(page)
+    assert slider.input_value() == "0.4"
+    box = page.get_by_label("relevance, exactly", exact=True)
+    until(page, lambda: box.input_value() == "0.4")
+
+
+def test_a_number_typed_beside_a_slider_turns_it_and_its_turn_is_shown_there(visit):
+    page = visit("tune?trace=sample-weighted")
+    box = page.get_by_label("Budget, tokens, exactly", exact=True)
+    box.fill("333")
+    box.press("Enter")
+    until(page, lambda: "budget=333" in page.url)
+    slider = page.locator(".st-key-budget input[type=range]")
+    until(page, lambda: slider.input_value() == "333")
+    slider.press("ArrowRight")
+    until(page, lambda: box.input_value() == "334")
 
 
 def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visit):

@@ -118,7 +118,21 @@ def test_figures_over_time_are_told_by_day_stage_and_source(tmp_path, monkeypatc
         for day in (1, 1, 2):
             journal.record(a_context(), at=datetime(2026, 3, day, 12, tzinfo=UTC))
     at = a_page("figures", journal=path, monkeypatch=monkeypatch)
+    assert any(one.value.startswith("3 questions on 2 days, from") for one in at.caption)
     assert cells(at, "days", "day") == ["2 Mar 2026", "1 Mar 2026"]
     assert cells(at, "days", "questions") == ["1", "2"]
     assert {"collect", "pack", "rank"} <= set(cells(at, "stages", "name"))
     assert cells(at, "sources", "count") == ["3"]
+
+
+def test_the_milliseconds_of_a_day_are_those_of_a_stage_or_a_source_where_that_is_chosen(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "j.db"
+    took = {"timings": {"collect": 900.0, "rank": 7.0}, "source_timings": {"list": 450.0}}
+    with Journal(path) as journal:
+        journal.record(replace(a_context(), **took))
+    for timed, milliseconds in (("", "907"), ("stage rank", "7"), ("source list", "450"), ("evil", "907")):
+        at = a_page("figures", journal=path, monkeypatch=monkeypatch, timed=timed)
+        assert cells(at, "days", "p95") == [milliseconds]
+    assert cells(at, "sources", "p50") == ["450"]

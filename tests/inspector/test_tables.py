@@ -11,7 +11,6 @@ from inspector.palette import FATE_COLOURS, FATES, colours_of, stacked
 from inspector.tables import (
     filter_rows,
     label_of,
-    near_misses,
     option_of,
     options,
     ranked_rows,
@@ -23,6 +22,7 @@ from inspector.wording import unique_labels, zone_of
 from langchain_context_engine import Context, Journal
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.answering.funnel import funnel
+from langchain_context_engine.answering.spending import near_misses
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of

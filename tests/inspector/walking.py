@@ -182,6 +182,12 @@ def is_on_screen(page: Any, place: Any) -> bool:
     )
 
 
+def is_dark(page: Any) -> bool:
+    """Return whether a page is drawn on a dark ground."""
+    ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
+    return sum(int(part) for part in ground.removeprefix("rgb(").rstrip(")").split(",")[:3]) < 384
+
+
 def turn(page: Any, number: int, key: str, times: int) -> None:
     """Turn a slider by a key."""
     page.locator("[data-testid=stSlider] input[type=range]").nth(number).focus()

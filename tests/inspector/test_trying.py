@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from inspector.trying import Try, added, try_table, undone
-from inspector.tuning import PRESETS, changes, largest_budget, recorded, turned_by
 from langchain_context_engine import Budget, diff, replay
+from langchain_context_engine.answering.knobs import PRESETS, changes, largest_budget, recorded, turned_by
 from tests.inspector.builders import a_context, a_shared_context
 
 

@@ -5,9 +5,12 @@ import socket
 import chromadb
 import pytest
 
-from inspector import stores
-from inspector.stores import describe, doubts, is_server, offered_table, open_client, read_scope, sheets
 from langchain_context_engine import ConfigError
+from langchain_context_engine.answering.offered import offered_table
+from langchain_context_engine.filtering.written import read_scope
+from langchain_context_engine.searching import stores
+from langchain_context_engine.searching.sheets import describe, doubts, sheets
+from langchain_context_engine.searching.stores import is_server, open_client
 from tests.builders import a_candidate, a_collection
 from tests.inspector.builders import a_context
 

@@ -1,4 +1,4 @@
-"""Settings as knobs and back: what the Tune page turns, and what a replay is then given. Pure."""
+"""Settings as knobs and back: plain numbers and choices to turn, and what a replay is then given. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine import Budget, Context
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.spending import group_of
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.stages.select import SELECTIONS
 from langchain_context_engine.text.truncate import TRUNCATORS
+from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.types import Verdict
 from langchain_context_engine.writing.orders import ORDERS
 from langchain_context_engine.writing.templates import TEMPLATES
 
 __all__ = [
+    "FULL",
     "PRESETS",
+    "SHARE",
+    "WEIGHT",
     "Knobs",
     "changes",
     "choices",

@@ -1,0 +1,42 @@
+"""What the sources of some traces offered, known without any store. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from langchain_context_engine.answering.context import Context
+
+__all__ = ["offered_table"]
+
+
+def offered_table(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+    """Return what the sources of some traces offered: one row a source."""
+    rows: dict[str, dict[str, Any]] = {}
+    for context in contexts:
+        for candidate in context.candidates:
+            row = rows.setdefault(
+                candidate.source,
+                {
+                    "source": candidate.source,
+                    "candidates": 0,
+                    "kinds": Counter(),
+                    "dated": 0,
+                    "keys": Counter(),
+                },
+            )
+            row["candidates"] += 1
+            row["kinds"][candidate.kind or "–"] += 1
+            row["dated"] += candidate.created_at is not None
+            row["keys"].update(candidate.metadata.keys())
+    return [
+        {
+            "source": source,
+            "candidates": row["candidates"],
+            "kinds": ", ".join(kind for kind, _ in row["kinds"].most_common()),
+            "dated": row["dated"] / row["candidates"],
+            "metadata keys": ", ".join(str(key) for key, _ in row["keys"].most_common()),
+        }
+        for source, row in sorted(rows.items())
+    ]

@@ -1,0 +1,89 @@
+"""What Chroma collections are like, and what is doubtful about searching them together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_context_engine.searching.collection import CollectionHandle
+
+__all__ = ["Sheet", "describe", "doubts", "sheets", "unindexed"]
+
+Sheet = Mapping[str, Any]
+"""What a collection is like, by name."""
+
+_MODEL = "embedding_model"
+_SEEN = 200
+
+
+def sheets(client: Any) -> list[Sheet]:
+    """Return what each collection of a client is like, by name."""
+    names = sorted(collection.name for collection in client.list_collections())
+    return [describe(client.get_collection(name, embedding_function=None)) for name in names]
+
+
+def describe(collection: Any) -> Sheet:
+    """Return what a collection is like; metadata keys are those of its first records."""
+    handle = CollectionHandle(collection)
+    sample = collection.get(limit=_SEEN, include=["metadatas"])["metadatas"] or []
+    keys = Counter(key for metadata in sample for key in metadata or {})
+    first = collection.get(limit=1, include=["embeddings"])["embeddings"]
+    own = collection.metadata or {}
+    named = (getattr(collection, "configuration", None) or {}).get("embedding_function")
+    return {
+        "collection": collection.name,
+        "records": handle.count(),
+        "unindexed": unindexed(collection),
+        "dimension": len(first[0]) if first is not None and len(first) else None,
+        "metric": handle.space,
+        "embedder": str(own.get(_MODEL) or (type(named).__name__ if named else "") or "not said"),
+        "metadata keys": ", ".join(key for key, _ in keys.most_common()),
+    }
+
+
+def unindexed(collection: Any) -> int | None:
+    """Return how many changes a collection has not indexed yet, or None where Chroma does not say.
+
+    Only a distributed server says it; local Chroma and a single server do not.
+    """
+    try:
+        return int(collection.get_indexing_status().num_unindexed_ops)
+    except Exception:  # noqa: BLE001 - whatever a store without this answer raises
+        return None
+
+
+def doubts(found: Sequence[Sheet]) -> list[str]:
+    """Return what a person should know before searching these collections together."""
+    told = []
+    metrics = {str(sheet["metric"]) for sheet in found if sheet["records"]}
+    if len(metrics) > 1:
+        told.append(
+            f"The collections have different metrics ({', '.join(sorted(metrics))}): relevance is made 0–1 "
+            "from each, but cosine everywhere compares best."
+        )
+    untold = [str(sheet["collection"]) for sheet in found if sheet["records"] and sheet["unindexed"] is None]
+    if untold:
+        told.append(
+            f"How many changes are not indexed yet cannot be seen ({', '.join(untold)}): only a distributed "
+            "Chroma server says it. The counts here include them."
+        )
+    for sheet in found:
+        if sheet["unindexed"]:
+            told.append(
+                f"{sheet['collection']}: {sheet['unindexed']:,} changes are not indexed yet; a search may be "
+                "slower, or miss them, until they are."
+            )
+        if sheet["metric"] == "l2":
+            told.append(f"{sheet['collection']}: metric l2 is Chroma's default, seldom meant for texts.")
+        if not sheet["records"]:
+            told.append(f"{sheet['collection']} is empty.")
+        if sheet["embedder"] == "not said" and sheet["records"]:
+            told.append(
+                f"{sheet['collection']} does not say what embedded it: a query embedded by another model of "
+                "the same dimension finds nonsense without an error."
+            )
+    embedders = {(sheet["embedder"], sheet["dimension"]) for sheet in found if sheet["records"]}
+    if len({dimension for _, dimension in embedders}) > 1:
+        told.append("The collections have different dimensions: each needs its own embeddings.")
+    return told

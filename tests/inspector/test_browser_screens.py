@@ -1,0 +1,88 @@
+"""What a person sees at once: on a laptop, on a large screen, on a phone."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine import Journal
+from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
+from tests.inspector.builders import a_context
+from tests.inspector.walking import a_browser, a_free_port, is_dark, is_on_screen, running, until, visits
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+
+LAPTOP, LARGE, PHONE = ({"width": w, "height": h} for w, h in ((1280, 800), (1920, 1080), (390, 844)))
+WEIGHTED = "trace=sample-weighted"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    path = tmp_path_factory.mktemp("screens") / "j.db"
+    with Journal(path) as journal:
+        for number in range(60):
+            journal.record(a_context(query=f"question {number} about the invoices of the month"))
+    url = f"http://127.0.0.1:{(port := a_free_port())}"
+    command = inspect_command(app_path(), port=port, opens_browser=False)
+    with running(command, url, env=inspect_environment(path)):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with a_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def visit(browser, address):
+    with visits(browser, address) as visit:
+        yield visit
+
+
+def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_its_size(visit):
+    """Both stood below the end of a table that ended with the window."""
+    for path, place in ((f"explain?{WEIGHTED}", ".ce-keys"), ("", ".st-key-page")):
+        page = visit(path)
+        for size in (LAPTOP, LARGE, LAPTOP):
+            page.set_viewport_size(size)
+            until(page, lambda page=page, place=place: is_on_screen(page, page.locator(place)))
+
+
+def test_the_score_of_what_stands_in_the_context_is_told_without_a_click(visit):
+    page = visit(f"explain?{WEIGHTED}", viewport=LAPTOP)
+    until(page, lambda: is_on_screen(page, page.locator(".ce-tree")))
+
+
+@pytest.mark.parametrize("path", ["", f"explain?{WEIGHTED}", f"tune?{WEIGHTED}"])
+def test_a_phone_shows_the_words_of_a_table_and_not_its_figures_alone(visit, path):
+    """The column that takes what is left had nothing left: a list of questions without a question."""
+    page = visit(path, viewport=PHONE)
+    name = "Text" if path else "Question"
+    head = page.locator(".ce-grid th", has_text=name).first
+    head.wait_for()
+    assert head.bounding_box()["width"] >= 140
+    assert head.bounding_box()["x"] + head.bounding_box()["width"] <= PHONE["width"]
+
+
+def test_a_table_with_more_columns_than_room_scrolls_and_keeps_its_words(visit):
+    page = visit("compare?compare=sample-weighted&compare=sample-duplicates", viewport=PHONE)
+    head = page.locator(".ce-grid th", has_text="Text").first
+    head.wait_for()
+    assert head.bounding_box()["width"] >= 140
+
+
+def test_a_phone_shows_the_chosen_candidate_below_the_table(visit):
+    page = visit(f"explain?{WEIGHTED}", viewport=PHONE)
+    until(page, lambda: is_on_screen(page, page.locator(".ce-fate")))
+
+
+def test_the_words_of_the_question_are_marked_alike_on_every_page_in_both_themes(visit):
+    """Where no table was drawn they were glaring yellow."""
+    for path in (f"explain?{WEIGHTED}&section=Text", f"judge?{WEIGHTED}"):
+        page = visit(path)
+        page.locator(".ce-text mark").first.wait_for()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
+            colour = page.locator(".ce-text mark").first.evaluate("e => getComputedStyle(e).backgroundColor")
+            assert colour == "rgba(230, 159, 0, 0.34)"
