@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -11,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import QueryVectors
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -71,7 +71,7 @@ class SharedResources:
         self._lexical_path = lexical_path
         self._on_text = on_text
         self._lexical: LexicalIndex | None = None
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._named: dict[str, str] = {}
 
     def name_of(self, handle: CollectionHandle) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_context_engine.stages import threads
 from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.stages.bounding import bounded
 from langchain_context_engine.stages.running import (
     OVERDUE,
     Answer,
@@ -146,7 +147,7 @@ def _settle(sources: Sequence[Any], answers: Sequence[Answer], request: ContextR
     if sources and not offers:
         threads.linger()
         raise AllSourcesFailedError(warnings)
-    admitted = admit(offers, request)
+    admitted = bounded(admit(offers, request), request)
     return replace(admitted, warnings=(*warnings, *admitted.warnings), has_failures=bool(warnings))
 
 
