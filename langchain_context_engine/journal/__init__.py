@@ -21,17 +21,10 @@ from typing import Any, Self
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import sets, tables, traces
 from langchain_context_engine.journal.file import JournalFile
-from langchain_context_engine.journal.losses import Ledger, read_losses
+from langchain_context_engine.journal.losses import Ledger, Losses, read_losses
 from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.uses import count_uses, usage_metadata
-from langchain_context_engine.journal.values import (
-    Activity,
-    Feedback,
-    Judgment,
-    Losses,
-    TraceRow,
-    check_grade,
-)
+from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError

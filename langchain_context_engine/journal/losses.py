@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from langchain_context_engine.journal.values import Losses
 from langchain_context_engine.journal.writer import BackgroundWriter
 
-__all__ = ["Ledger", "read_losses"]
+__all__ = ["Ledger", "Losses", "read_losses"]
 
 # Made with the first loss, so that a file of this version may lack it and one of an earlier version have it.
 _TABLE = """CREATE TABLE IF NOT EXISTS losses (
@@ -53,8 +53,8 @@ class Ledger:
         since, self._told = lost - self._told, lost
         answers = "answer" if since == 1 else "answers"
         return (
-            f"the journal could not keep {since:,} {answers} before this one: the disk is too slow or full, or a"
-            " trace too large"
+            f"the journal could not keep {since:,} {answers} before this one: the disk is too slow or full,"
+            " or a trace too large"
         )
 
 
