@@ -25,12 +25,12 @@ def open_journal(journal: Any) -> Any:
 
 
 def kept_in(journal: Any, context: Context) -> Context:
-    """Record a context where there is a journal; return it, with a warning where earlier ones were lost."""
+    """Record a context where there is a journal; return it with its id, and a warning where some were lost."""
     if journal is None:
         return context
     ledger = getattr(journal, "ledger", None)
     news = "" if ledger is None else ledger.news()
     if news:
         context = replace(context, warnings=(*context.warnings, news))
-    journal.record(context)
-    return context
+    trace_id = journal.record(context)
+    return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context
