@@ -25,7 +25,7 @@ def open_journal(journal: Any) -> Any:
 
 
 def kept_in(journal: Any, context: Context) -> Context:
-    """Record a context where there is a journal; return it with its id, and a warning where some were lost."""
+    """Record a context where there is a journal; return it with its id, and what was lost before it."""
     if journal is None:
         return context
     ledger = getattr(journal, "ledger", None)
