@@ -82,6 +82,9 @@ def ask(
             asked.setdefault("budget", request.budget)
         if "template" in settings:
             asked["template"] = None
+    if state.settings().scope:
+        mine = request.scope if isinstance(request, ContextRequest) else {}
+        asked["scope"] = {**mine, **asked.get("scope", {}), **state.settings().scope}
     with opening.journal_of(state.settings(), read_only=False) as journal:
         engine = ContextEngine(sources, journal=journal, timeout_seconds=_TIMEOUT_SECONDS, **settings)
         context = engine.build(request, **asked)

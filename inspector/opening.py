@@ -6,18 +6,20 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from inspector.within import JournalWithin
 from langchain_context_engine import ConfigError, Context, Journal
 
 __all__ = [
     "FILE",
     "JOURNAL_VARIABLE",
     "SAMPLES",
+    "SCOPE_VARIABLE",
     "TRACE_VARIABLE",
     "Settings",
     "is_trace_name",
@@ -30,6 +32,7 @@ __all__ = [
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"
+SCOPE_VARIABLE = "CONTEXT_ENGINE_SCOPE"
 
 FILE = "file"
 """The name of the trace that the inspector was started with."""
@@ -54,16 +57,22 @@ class Settings:
     Attributes:
         journal: The journal's path, or None.
         trace: The path of a saved trace, or None.
+        scope: Only what was asked within it is shown of the journal; empty is all.
     """
 
     journal: Path | None = None
     trace: Path | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_environment(cls) -> Settings:
         """Read what the launcher passed on."""
         journal, trace = os.environ.get(JOURNAL_VARIABLE), os.environ.get(TRACE_VARIABLE)
-        return cls(journal=Path(journal) if journal else None, trace=Path(trace) if trace else None)
+        return cls(
+            journal=Path(journal) if journal else None,
+            trace=Path(trace) if trace else None,
+            scope=json.loads(os.environ.get(SCOPE_VARIABLE) or "{}"),
+        )
 
 
 @contextmanager
@@ -78,7 +87,12 @@ def journal_of(settings: Settings, *, read_only: bool = True) -> Iterator[Journa
     if settings.journal is None or not settings.journal.exists():
         yield None
         return
-    with Journal(settings.journal, read_only=read_only, must_exist=True) as journal:
+    opened = (
+        JournalWithin(settings.journal, settings.scope, read_only=read_only, must_exist=True)
+        if settings.scope
+        else Journal(settings.journal, read_only=read_only, must_exist=True)
+    )
+    with opened as journal:
         yield journal
 
 

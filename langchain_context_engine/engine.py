@@ -19,7 +19,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.nothing import all_failed, finds_nothing, nothing_asked
 from langchain_context_engine.answering.result_cache import ResultCache, request_key
 from langchain_context_engine.answering.settings_file import read_settings
-from langchain_context_engine.journal.opening import open_journal
+from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.stages.admit import Collected
@@ -269,9 +269,7 @@ class ContextEngine:
 
     def _recorded(self, context: Context) -> Context:
         record_context(context)
-        if self.journal is not None:
-            self.journal.record(context)
-        return context
+        return kept_in(self.journal, context)
 
     def _key(
         self, request: ContextRequest, query: str | ContextRequest, fields: dict[str, Any]

@@ -189,7 +189,7 @@ def test_inspect_runs_the_inspector_on_the_journal_and_ends_with_its_exit_code(m
 
     monkeypatch.setattr("langchain_context_engine.commands.inspect_command.inspect", run)
     assert main(["inspect", "--store", str(tmp_path), "--port", "8765", "--no-browser"]) == 3
-    assert calls == [(tmp_path / "journal.db", None, {"port": 8765, "opens_browser": False})]
+    assert calls == [(tmp_path / "journal.db", None, {"scope": {}, "port": 8765, "opens_browser": False})]
     assert "http://127.0.0.1:8765" in capsys.readouterr().err
 
 

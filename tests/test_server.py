@@ -35,6 +35,7 @@ def test_build_answers_data_and_meta_with_the_documents_names(caller):
     assert answer.status_code == 200
     data, meta = answer.json()["data"], answer.json()["meta"]
     assert set(answer.json()) == {"data", "meta"}
+    assert meta.pop("traceId")
     assert meta == {
         "tokenUsage": data["totalTokens"],
         "sourceCount": len(data["items"]),

@@ -35,6 +35,9 @@ def show() -> None:
     settings = state.settings()
     with opening.journal_of(settings) as journal:
         total = journal.count() if journal is not None else 0
+        lost = journal.losses() if journal is not None else None
+    if lost:
+        st.warning(f"Not every question is here: {lost}.")
     if total:
         recorded(total)
     elif settings.journal is not None:

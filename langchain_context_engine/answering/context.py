@@ -73,6 +73,7 @@ class Context:
         settings: The settings, by name, as data.
         parts: Of a prompt that a plan made, its parts in order: what each was promised, took and lost.
             Its `text` is theirs, its `tokens` all that the model is given, tools included. () elsewhere.
+        trace_id: What the engine's journal keeps it under; "" without one. No part of the trace itself.
     """
 
     text: str = ""
@@ -93,6 +94,7 @@ class Context:
     candidates: tuple[Candidate, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
+    trace_id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return self.text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from array import array
 from collections import OrderedDict
@@ -18,6 +17,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.telemetry.instruments import record_cache
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import with_fields
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Message
 from langchain_context_engine.writing.templates import Template
@@ -78,7 +78,7 @@ class ResultCache:
         self.misses = 0
         self._clock = clock
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def __len__(self) -> int:
         return len(self._entries)

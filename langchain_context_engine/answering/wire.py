@@ -32,6 +32,7 @@ def context_to_dict(context: Context) -> dict[str, Any]:
     data: dict[str, Any] = {"version": VERSION}
     for field in fields_of(Context):
         data[field.name] = field.codec.write(getattr(context, field.name))
+    del data["trace_id"]
     _write_parts(context, data)
     indexes = {id(candidate): i for i, candidate in enumerate(context.candidates)}
     for passage, written in zip(context.passages, data["passages"], strict=True):

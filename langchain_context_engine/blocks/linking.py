@@ -7,13 +7,13 @@ up to date with what was written since the last question.
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.watches import watch
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.metadata import read_list
 
 __all__ = ["StatedLinks"]
@@ -46,7 +46,11 @@ class StatedLinks:
         self._links = _Links()
         self._linking: dict[str, set[str]] = {}
         self._read_at = float("-inf")
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock(self._forget)
+
+    def _forget(self) -> None:
+        """Read all anew: another thread may have been in the middle of it."""
+        self._links, self._linking = _Links(), {}
 
     def to(self, ids: Iterable[str]) -> list[str]:
         """Return the ids of the blocks that name one of these, of every scope, sorted."""

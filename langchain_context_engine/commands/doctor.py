@@ -17,6 +17,7 @@ from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import DONE, FAILED, CommandFailedError, one_line
 from langchain_context_engine.commands.options import DEFAULT_STORE, EmbeddingsOption, StoreOption
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.values.errors import ContextEngineError
 
 _REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
 _EXTRAS = ("local", "openai", "inspector", "agents", "server", "mcp", "code")
@@ -102,6 +103,19 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
         yield _collection(opened, embeddings)
         yield f"index of {collection.name}", *_index(opened)
     yield _sharing(store.chroma_path)
+    if store.journal_path.is_file():
+        yield _journal(store.journal_path)
+
+
+def _journal(path: Path) -> Finding:
+    """Tell how many answers are recorded, and what could not be."""
+    from langchain_context_engine.journal import Journal
+
+    try:
+        with Journal(path, read_only=True) as journal:
+            return "journal", f"{path}, {journal.count():,} answers; {journal.losses()}", True
+    except ContextEngineError as error:
+        return "journal", str(error), False
 
 
 def _collection(collection: Any, embeddings: str) -> Finding:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.inspect_command import ADDRESS, DEFAULT_PORT
-from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
+from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption, read_pairs
 from langchain_context_engine.commands.store import Store
 
 
@@ -26,17 +27,34 @@ def inspect(
     trace: Annotated[
         Path | None, typer.Option("--trace", "-t", help="A file that `ask --json` gave.")
     ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope", metavar="KEY=VALUE", help="Show only what was asked within this scope; repeatable."
+        ),
+    ] = None,
     port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = DEFAULT_PORT,
     opens_browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open it in the browser at once.")
     ] = True,
 ) -> None:
     """Open the inspector: every answer, its candidates, and what other weights would give. Ctrl-C ends it."""
-    open_inspector(journal or Store(store).journal_path, trace=trace, port=port, opens_browser=opens_browser)
+    open_inspector(
+        journal or Store(store).journal_path,
+        trace=trace,
+        scope=read_pairs("--scope", scope),
+        port=port,
+        opens_browser=opens_browser,
+    )
 
 
 def open_inspector(
-    journal: Path, *, trace: Path | None = None, port: int = DEFAULT_PORT, opens_browser: bool = True
+    journal: Path,
+    *,
+    trace: Path | None = None,
+    scope: Mapping[str, Any] | None = None,
+    port: int = DEFAULT_PORT,
+    opens_browser: bool = True,
 ) -> None:
     """Run the inspector until it is ended, and end with its exit code.
 
@@ -53,7 +71,15 @@ def open_inspector(
         )
     require_free(ADDRESS, port, "the inspector")
     output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")
-    raise typer.Exit(run(journal, trace, port=port, opens_browser=opens_browser and _has_a_screen()))
+    shown = ", ".join(f"{key}={value}" for key, value in (scope or {}).items())
+    output.note(
+        f"it shows what was asked within {shown}, and nothing else of the journal"
+        if shown
+        else "it shows the questions and texts of every scope; --scope KEY=VALUE shows one alone"
+    )
+    raise typer.Exit(
+        run(journal, trace, scope=scope, port=port, opens_browser=opens_browser and _has_a_screen())
+    )
 
 
 def require_free(host: str, port: int, what: str) -> None:

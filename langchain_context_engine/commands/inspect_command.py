@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from langchain_context_engine.values.errors import ConfigError
 
@@ -16,6 +18,9 @@ __all__ = ["app_path", "inspect", "inspect_command", "inspect_environment"]
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"
+SCOPE_VARIABLE = "CONTEXT_ENGINE_SCOPE"
+
+_VARIABLES = (JOURNAL_VARIABLE, TRACE_VARIABLE, SCOPE_VARIABLE)
 
 ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
@@ -107,14 +112,16 @@ def inspect_command(
 
 
 def inspect_environment(
-    journal: str | os.PathLike[str] | None = None, trace: str | os.PathLike[str] | None = None
+    journal: str | os.PathLike[str] | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    scope: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
-    """Return the environment that tells the inspector what to open; paths never stand in the command line.
+    """Return the environment that tells the inspector what to open; nothing of it is in the command line.
 
     Raises:
         ConfigError: There is no such trace.
     """
-    environment = {k: v for k, v in os.environ.items() if k not in {JOURNAL_VARIABLE, TRACE_VARIABLE}}
+    environment = {k: v for k, v in os.environ.items() if k not in _VARIABLES}
     if trace is not None:
         path = Path(trace).absolute()
         if not path.is_file():
@@ -122,6 +129,8 @@ def inspect_environment(
         environment[TRACE_VARIABLE] = str(path)
     if journal is not None:
         environment[JOURNAL_VARIABLE] = str(Path(journal).absolute())
+    if scope:
+        environment[SCOPE_VARIABLE] = json.dumps(dict(scope))
     # In a checkout that is not installed, the inspector must find this very package.
     root = str(Path(__file__).resolve().parents[2])
     known: Sequence[str] = environment.get("PYTHONPATH", "").split(os.pathsep)
@@ -133,6 +142,7 @@ def inspect(
     journal: str | os.PathLike[str] | None = None,
     trace: str | os.PathLike[str] | None = None,
     *,
+    scope: Mapping[str, Any] | None = None,
     port: int = DEFAULT_PORT,
     opens_browser: bool = True,
 ) -> int:
@@ -141,6 +151,7 @@ def inspect(
     Args:
         journal: A journal that an application writes; it need not exist yet.
         trace: A saved trace.
+        scope: Show of the journal only what was asked within exactly this scope; None or empty shows all.
         port: Where it listens on 127.0.0.1.
         opens_browser: Open it in the browser at once.
 
@@ -149,8 +160,9 @@ def inspect(
     """
     if importlib.util.find_spec("streamlit") is None:
         raise ConfigError("the inspector needs: pip install 'langchain-context-engine[inspector]'")
-    command = inspect_command(app_path(), port=port, opens_browser=opens_browser)
-    process = subprocess.Popen(command, env=inspect_environment(journal, trace))  # noqa: S603
+    door = app_path().with_name("door.py")
+    command = inspect_command(door, port=port, opens_browser=opens_browser)
+    process = subprocess.Popen(command, env=inspect_environment(journal, trace, scope))  # noqa: S603
     try:
         # A launcher that is told to end must not leave its server running.
         signal.signal(signal.SIGTERM, lambda *_: process.terminate())

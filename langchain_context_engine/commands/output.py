@@ -37,8 +37,15 @@ def write_text(text: str) -> None:
 
 
 def write_json(text: str) -> None:
-    """Write JSON, and nothing else, to standard output."""
-    sys.stdout.write(text + "\n")
+    """Write JSON, and nothing else, to standard output.
+
+    Where a person reads it, what could command the terminal is escaped, and it stays the same JSON.
+    """
+    sys.stdout.write((_escaped(text) if sys.stdout.isatty() else text) + "\n")
+
+
+def _escaped(text: str) -> str:
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def write_table(table: RenderableType) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import threading
 import time
 import warnings
 from array import array
@@ -14,6 +13,7 @@ from typing import Any
 from langchain_core.stores import ByteStore, InMemoryByteStore
 
 from langchain_context_engine.embeddings.vectors import Vector
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.redact import safe_message
 
 # An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
@@ -44,7 +44,7 @@ class Entries:
         self._order: OrderedDict[str, None] | None = None
         if store is None and max_size is not None:
             self._order = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
         self._has_warned = False
 
     @property
@@ -128,7 +128,7 @@ class Entries:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make a lock of its own."""
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
 
 def _encoded(vector: Vector, now: float) -> bytes:

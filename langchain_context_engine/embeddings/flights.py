@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 
 from langchain_context_engine.embeddings.vectors import Vector
+from langchain_context_engine.values.locks import ForkSafeLock
 
 Flight = Future[Vector | None]
 
@@ -23,7 +23,7 @@ class Flights:
 
     def __init__(self) -> None:
         self._flights: dict[tuple[str, bool], Flight] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock(self._flights.clear)
 
     def claim(self, keys: Iterable[str], *, is_async: bool) -> tuple[dict[str, Flight], dict[str, Flight]]:
         """Return the flights that the caller must land, and those that others will.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,11 +13,12 @@ from langchain_core.embeddings import Embeddings
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.values.locks import ForkSafeLock
 
 if TYPE_CHECKING:
     import numpy as np
 
-_LOADING = threading.Lock()
+_LOADING = ForkSafeLock()
 
 
 class LocalEmbeddings(Embeddings):

@@ -6,7 +6,6 @@ import asyncio
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import keep_start
 from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.values.kept import kept_property
 from langchain_context_engine.values.redact import safe_message
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class OpenAIEmbeddings(Embeddings):
         )
         return kept, self._count(kept)
 
-    @cached_property
+    @kept_property
     def _count(self) -> TokenCounter:
         return resolve_tokenizer(self._tokenizer)
 
@@ -206,7 +206,7 @@ class OpenAIEmbeddings(Embeddings):
     def _sync_client(self) -> OpenAI:
         return self._given_client or self._own_client
 
-    @cached_property
+    @kept_property
     def _own_client(self) -> OpenAI:
         from openai import OpenAI
 
@@ -223,7 +223,7 @@ class OpenAIEmbeddings(Embeddings):
             self._own_async_clients[loop] = AsyncOpenAI(**self._client_settings())
         return self._own_async_clients[loop]
 
-    @cached_property
+    @kept_property
     def _own_async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI]:
         return WeakKeyDictionary()
 

@@ -21,6 +21,7 @@ from langchain_context_engine.evaluation.agreement import agreed_grades
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.stages.rank import rank
+from langchain_context_engine.values.kept import kept_property
 from langchain_context_engine.values.types import Key, Ranked
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class JudgedTrace:
     parts: Parts
     grades: Mapping[Key, int]
 
-    @functools.cached_property
+    @kept_property
     def present(self) -> tuple[Ranked, ...]:
         """What the present weights give, best first."""
         return self._order(self.parts)

@@ -6,7 +6,6 @@ import heapq
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import cast
 
 import pygit2
@@ -16,6 +15,7 @@ from langchain_context_engine.ingest.files import display_path
 from langchain_context_engine.ingest.git_commit import Commit, parse_commit
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder, read_lines
 from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.values.kept import kept_property
 
 _MOST_RENAMES = 400
 _COMMIT = 1  # libgit2's number for the type
@@ -107,17 +107,17 @@ class History:
         except GIT_ERRORS:
             return set()
 
-    @cached_property
+    @kept_property
     def shallow(self) -> frozenset[str]:
         """Commits whose parents this clone lacks."""
         return frozenset(line.strip() for line in read_lines(self.git.common / "shallow"))
 
-    @cached_property
+    @kept_property
     def _grafts(self) -> dict[str, tuple[str, ...]]:
         lines = (line.split() for line in read_lines(self.git.common / "info" / "grafts") if line[:1] != "#")
         return {words[0]: tuple(words[1:]) for words in lines if words}
 
-    @cached_property
+    @kept_property
     def _replaced(self) -> dict[str, str]:
         """`git replace`: commit → what stands in its place."""
         found = {}

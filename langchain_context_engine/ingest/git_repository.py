@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import pygit2
 
 from langchain_context_engine.ingest.git_torn import guard
+from langchain_context_engine.values.kept import kept_property
+from langchain_context_engine.values.locks import ForkSafeLock
 
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
@@ -19,7 +19,7 @@ GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
 _CACHE_BYTES = 16_000_000
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
-_opening = threading.Lock()
+_opening = ForkSafeLock()
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class GitFolder:
     repository: pygit2.Repository
     prefix: str = ""
 
-    @cached_property
+    @kept_property
     def is_bare(self) -> bool:
         """Whether there is no working tree, so that files are those of HEAD."""
         return bool(self.repository.is_bare)
 
-    @cached_property
+    @kept_property
     def head(self) -> str | None:
         """The hash of the commit at HEAD; None where there is none yet, or it cannot be found."""
         try:
@@ -49,7 +49,7 @@ class GitFolder:
         except GIT_ERRORS:
             return self._unpeeled_head()
 
-    @cached_property
+    @kept_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""
         return _common(Path(self.repository.path))

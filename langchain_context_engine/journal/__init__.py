@@ -16,21 +16,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import sets, tables, traces
 from langchain_context_engine.journal.file import JournalFile
+from langchain_context_engine.journal.losses import Ledger, Losses, read_losses
 from langchain_context_engine.journal.traces import TraceFilter
-from langchain_context_engine.journal.uses import count_uses
+from langchain_context_engine.journal.uses import count_uses, usage_metadata
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 from langchain_context_engine.values.types import Key
 
-__all__ = ["Activity", "Feedback", "Journal", "Judgment", "TraceRow", "opening", "over_time", "values"]
+__all__ = [
+    "Activity", "Feedback", "Journal", "Judgment", "Losses", "TraceRow", "opening", "over_time", "values"
+]  # fmt: skip
 
 _SMALLEST_BYTES = 1_000_000
 _KINDS = ("view", "edit")
@@ -78,6 +80,7 @@ class Journal:
         self._writer = BackgroundWriter(
             self._write, name=str(self.path), capacity=capacity, on_idle=self._file.tidy
         )
+        self.ledger = Ledger(self._writer)
         self._scope_key = tables.read_secret(self._file)
 
     def __repr__(self) -> str:
@@ -86,12 +89,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -190,15 +188,15 @@ class Journal:
         """
         asked = list(keys)
         try:
-            uses, opinions = self.usage(asked), self.opinions(asked)
+            return usage_metadata(self.usage(asked), self.opinions(asked))
         except ContextEngineError as error:
             self._writer.fail(error, 0)
             return {}
-        return {
-            key: {"usage_count": float(uses[key]), "usage_feedback": opinions[key].mean}
-            for key in uses
-            if uses[key] or opinions[key] != Feedback()
-        }
+
+    def losses(self) -> Losses:
+        """Return what the file says could not be kept, of every process that writes it."""
+        with self._after_flush() as connection:
+            return read_losses(connection)
 
     def judge(self, query: str, key: Key, grade: int | None, *, rater: str = "") -> None:
         """Say how well a candidate answers a question, over the rater's earlier grade; None takes it back.
@@ -264,8 +262,10 @@ class Journal:
         with self._file.writing() as connection:
             traces.insert(connection, encoded)
             tables.add_usage(connection, uses, time.time())
+            told = self.ledger.write(connection, time.time())
             self._writer.leads_to(tables.usage_of(connection, uses))
             removed = traces.trim(connection, self.max_bytes)
+        self.ledger.written = told
         if removed:
             with self._file.alone() as connection:
                 traces.shrink(connection)

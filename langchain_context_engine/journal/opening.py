@@ -1,9 +1,11 @@
-"""A journal from what an engine was given as one."""
+"""A journal from what an engine was given as one, and what an answer says of it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.values.errors import ConfigError
 
 
@@ -20,3 +22,15 @@ def open_journal(journal: Any) -> Any:
     from langchain_context_engine.journal import Journal
 
     return Journal(journal)
+
+
+def kept_in(journal: Any, context: Context) -> Context:
+    """Record a context where there is a journal; return it with its id, and what was lost before it."""
+    if journal is None:
+        return context
+    ledger = getattr(journal, "ledger", None)
+    news = "" if ledger is None else ledger.news()
+    if news:
+        context = replace(context, warnings=(*context.warnings, news))
+    trace_id = journal.record(context)
+    return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from langchain_context_engine.journal.values import Feedback
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.values.types import Key
 
-__all__ = ["count_uses"]
+__all__ = ["count_uses", "usage_metadata"]
 
 _LOOKS = 5
 
@@ -37,4 +38,15 @@ def count_uses(
     return {
         key: max(count, (totals or {}).get(key, 0)) + sum(each[key] for each in uses)
         for key, count in stored.items()
+    }
+
+
+def usage_metadata(
+    uses: Mapping[Key, int], opinions: Mapping[Key, Feedback]
+) -> Mapping[Key, Mapping[str, float]]:
+    """Return what the signal `usage` reads, for the keys that were used or judged useful or not."""
+    return {
+        key: {"usage_count": float(uses[key]), "usage_feedback": opinions[key].mean}
+        for key in uses
+        if uses[key] or opinions[key] != Feedback()
     }

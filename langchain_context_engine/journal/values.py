@@ -9,9 +9,37 @@ from datetime import datetime
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Key
 
-__all__ = ["Activity", "Feedback", "Judgment", "TraceRow", "check_grade"]
+__all__ = ["Activity", "Feedback", "Judgment", "Losses", "TraceRow", "check_grade"]
 
 HIGHEST_GRADE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """Answers that a journal could not keep; true where there are any.
+
+    Attributes:
+        dropped: Too many waited to be written.
+        failed: They could not be written: the disk was full, or one was larger than half the journal.
+        last: When the latest was noticed, UTC; None of none.
+    """
+
+    dropped: int = 0
+    failed: int = 0
+    last: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.dropped or self.failed)
+
+    def __str__(self) -> str:
+        if not self:
+            return "no answer was lost"
+        number, day = self.dropped + self.failed, f"{self.last:%Y-%m-%d %H:%M} UTC" if self.last else "?"
+        are = "answer is" if number == 1 else "answers are"
+        return (
+            f"{number:,} {are} missing, the latest of {day}: {self.dropped:,} came faster than the disk could"
+            f" write, {self.failed:,} could not be written"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from langchain_context_engine.searching.forks import renew_after_fork
 from langchain_context_engine.values.errors import EmbeddingError
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.redact import safe_message
 
 Vector = tuple[float, ...]
@@ -28,14 +27,12 @@ class QueryVectors:
 
     def __init__(self, *, max_queries: int = 1000) -> None:
         self._max_queries = max_queries
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock(self._forget)
         # The embedder is kept beside its vector: its id() must not be given to another one meanwhile.
         self._futures: OrderedDict[tuple[int, str], tuple[Any, Future[Vector]]] = OrderedDict()
-        renew_after_fork(self)
 
-    def renew(self) -> None:
+    def _forget(self) -> None:
         """Forget in a forked process what a thread of the parent was asked for."""
-        self._lock = threading.Lock()
         self._futures = OrderedDict((key, kept) for key, kept in self._futures.items() if kept[1].done())
 
     def __len__(self) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-from langchain_context_engine.searching.forks import renew_after_fork
+from langchain_context_engine.values.locks import ForkSafeLock
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -25,8 +24,7 @@ class Recent(Generic[K, V]):
         self.most_bytes = most_bytes
         self._bytes = 0
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
-        self._lock = threading.Lock()
-        renew_after_fork(self)
+        self._lock = ForkSafeLock()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -59,7 +57,3 @@ class Recent(Generic[K, V]):
         with self._lock:
             self._kept.clear()
             self._bytes = 0
-
-    def renew(self) -> None:
-        """Make the lock anew in a forked process, where a thread may have held it."""
-        self._lock = threading.Lock()

@@ -69,6 +69,23 @@ def openapi() -> dict[str, Any]:
                     "Remember whether an item was useful.", _FEEDBACK, **{"404": "No such item."}
                 )
             },
+            "/traces/{traceId}": {
+                "get": {
+                    "summary": "Say why an answer is as it is: `meta.traceId` of POST /build names it.",
+                    "parameters": [
+                        {"name": "traceId", "in": "path", "required": True, "schema": _text(MOST_ID)},
+                        {
+                            "name": "item",
+                            "in": "query",
+                            "schema": _text(2 * MOST_ID),
+                            "description": "One candidate, by any of its names.",
+                        },
+                    ],
+                    "responses": _responses(
+                        {"401": _ERRORS["401"], "404": "No such trace, or none that the caller may see."}
+                    ),
+                }
+            },
             "/health": {"get": {"summary": "Say that the server is there.", "responses": _responses({})}},
         },
     }

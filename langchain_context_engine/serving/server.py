@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.designs.prime.service import PrimeContextService
+from langchain_context_engine.serving.explaining import why
 from langchain_context_engine.serving.openapi import openapi
+from langchain_context_engine.serving.replies import as_json, crash, error, http_error, misdirected
 from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
+from langchain_context_engine.values.freeze import clean_text
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -113,10 +116,11 @@ def create_app(
         routes=[
             Route("/build", endpoints.build, methods=["POST"]),
             Route("/feedback", endpoints.feedback, methods=["POST"]),
+            Route("/traces/{trace_id}", endpoints.why, methods=["GET"]),
             Route("/health", endpoints.health, methods=["GET"]),
             Route("/openapi.json", endpoints.schema, methods=["GET"]),
         ],
-        exception_handlers={HTTPException: _http_error, Exception: _crash},
+        exception_handlers={HTTPException: http_error, Exception: crash},
     )
 
 
@@ -189,36 +193,44 @@ class _Endpoints:
         """Remember whether an item was useful."""
         return await self._answer(request, self._feedback)
 
+    async def why(self, request: Request) -> Response:
+        """Say why an answer is as it is."""
+        return await self._answer(request, self._why, has_body=False)
+
     async def health(self, request: Request) -> Response:
         """Say that the server is there; nothing about what it serves."""
-        return _json({"status": "ok"}) if self._is_meant(request) else _misdirected()
+        return as_json({"status": "ok"}) if self._is_meant(request) else misdirected()
 
     async def schema(self, request: Request) -> Response:
         """Describe the routes and their bodies in OpenAPI; nothing about what is served."""
-        return _json(openapi()) if self._is_meant(request) else _misdirected()
+        return as_json(openapi()) if self._is_meant(request) else misdirected()
 
     async def _answer(
-        self, request: Request, respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]]
+        self,
+        request: Request,
+        respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]],
+        *,
+        has_body: bool = True,
     ) -> Response:
         if not self._is_meant(request):
-            return _misdirected()
+            return misdirected()
         scope = self.callers.scope_of(request.headers.get("authorization", ""))
         if scope is None:
             needed = {"WWW-Authenticate": "Bearer"}
-            return _error(401, "unauthorized", "a valid bearer token is needed", needed)
+            return error(401, "unauthorized", "a valid bearer token is needed", needed)
         from starlette.requests import ClientDisconnect
 
         try:
-            return await respond(await self._body(request), scope)
-        except BodyError as error:
-            return _error(error.status, error.code, str(error))
+            return await respond(await self._body(request) if has_body else request, scope)
+        except BodyError as refused:
+            return error(refused.status, refused.code, str(refused))
         except ClientDisconnect:
             _LOGGER.info("%s: the caller went away", request.url.path)
-            return _error(400, "gone", "the body did not come to its end")
-        except ContextEngineError as error:
+            return error(400, "gone", "the body did not come to its end")
+        except ContextEngineError as failed:
             # Its message may name sources, paths or other people's settings; the log may have it.
-            _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
-            return _error(*next(fault for kind, fault in _FAULTS.items() if isinstance(error, kind)))
+            _LOGGER.warning("%s failed: %s", request.url.path, type(failed).__name__)
+            return error(*next(fault for kind, fault in _FAULTS.items() if isinstance(failed, kind)))
 
     async def _build(self, body: Any, scope: Mapping[str, Any]) -> Response:
         asked = read_build(body)
@@ -229,22 +241,29 @@ class _Endpoints:
             "tokenUsage": context.total_tokens,
             "sourceCount": len(context.items),
             "citationCount": len(context.citations),
+            **({"traceId": context.trace.trace_id} if context.trace.trace_id else {}),
         }
-        return _json({"data": context.to_dict(), "meta": meta})
+        return as_json({"data": context.to_dict(), "meta": meta})
 
     async def _feedback(self, body: Any, scope: Mapping[str, Any]) -> Response:
         from starlette.concurrency import run_in_threadpool
 
         asked = read_feedback(body)
         if self.service.engine.journal is None:
-            return _error(501, "not_kept", "this server keeps no feedback")
+            return error(501, "not_kept", "this server keeps no feedback")
         try:
             await run_in_threadpool(
                 self.service.record_feedback, asked.context_item_id, asked.useful, scope=scope
             )
         except ConfigError:
-            return _error(404, "not_found", "there is no such item")
-        return _json({"success": True})
+            return error(404, "not_found", "there is no such item")
+        return as_json({"success": True})
+
+    async def _why(self, request: Any, scope: Mapping[str, Any]) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        asked = clean_text(request.path_params["trace_id"]), scope, request.query_params.get("item")
+        return await run_in_threadpool(why, self.service.engine.journal, *asked)
 
     def _is_meant(self, request: Request) -> bool:
         return self.allowed_hosts is None or (request.url.hostname or "") in self.allowed_hosts
@@ -271,29 +290,3 @@ class _Endpoints:
             return json.loads(bytes(raw))
         except (ValueError, RecursionError):
             raise BodyError("the body is not JSON") from None
-
-
-def _misdirected() -> Response:
-    return _error(421, "misdirected", "this server is not called by that name")
-
-
-def _json(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    from starlette.responses import JSONResponse
-
-    # What was built for one caller is nothing for a proxy to keep.
-    return JSONResponse(data, status, headers={"Cache-Control": "no-store", **(headers or {})})
-
-
-def _error(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    return _json({"error": {"code": code, "message": message}}, status, headers)
-
-
-async def _http_error(request: Request, error: Any) -> Response:
-    del request
-    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
-    return _error(error.status_code, code, str(error.detail), error.headers)
-
-
-async def _crash(request: Request, error: Exception) -> Response:
-    _LOGGER.error("%s failed: %s", request.url.path, type(error).__name__)
-    return _error(500, "internal", "the request could not be answered")

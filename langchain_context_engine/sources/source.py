@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.forks import renew_after_fork
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.query_vectors import QueryVectors
 from langchain_context_engine.searching.shelves import MEMORY_MEGABYTES
+from langchain_context_engine.values.locks import ForkSafeLock
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -79,8 +78,7 @@ class SharedResources:
         self._memory_megabytes = memory_megabytes
         self._on_text = on_text
         self._lexical: LexicalIndex | None = None
-        self._lock = threading.Lock()
-        renew_after_fork(self)
+        self._lock = ForkSafeLock()
         self._named: dict[str, str] = {}
 
     def name_of(self, handle: CollectionHandle) -> str:
@@ -92,10 +90,6 @@ class SharedResources:
         names = itertools.chain([handle.name], (f"{handle.name}#{n}" for n in itertools.count(2)))
         with self._lock:
             return next(name for name in names if self._named.setdefault(name, own) == own)
-
-    def renew(self) -> None:
-        """Make the lock anew in a forked process."""
-        self._lock = threading.Lock()
 
     @property
     def lexical(self) -> LexicalIndex:

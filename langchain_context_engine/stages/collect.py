@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_context_engine.stages import threads
 from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.stages.bounding import bounded
 from langchain_context_engine.stages.running import (
     OVERDUE,
     Answer,
@@ -156,7 +157,7 @@ def _settle(
     if sources and not offers:
         threads.linger()
         raise AllSourcesFailedError(warnings)
-    admitted = admit(offers, request)
+    admitted = bounded(admit(offers, request), request)
     took = {source.name: 1000 * seconds for source, seconds in zip(sources, waited, strict=True)}
     all_told = (*warnings, *told, *admitted.warnings)
     return replace(admitted, warnings=all_told, has_failures=bool(warnings), took=took)

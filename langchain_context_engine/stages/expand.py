@@ -9,6 +9,7 @@ from typing import Any
 from langchain_context_engine.ranking.fusion import Fusion, strengths
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.stages.admit import Collected, admit
+from langchain_context_engine.stages.bounding import bounded
 from langchain_context_engine.stages.collect import read_answer
 from langchain_context_engine.stages.running import run_all
 from langchain_context_engine.values.redact import safe_message
@@ -214,11 +215,12 @@ class _Reach:
 
     def result(self) -> Collected:
         """Return everyone known, the expanded after the collected."""
-        return Collected(
+        found = Collected(
             candidates=tuple(self.known.values()),
             decisions=tuple(self.decisions),
             warnings=tuple(self.warnings),
         )
+        return bounded(found, self.request, stage="expand")
 
 
 def _reader(source: Any, ids: Sequence[str], request: ContextRequest) -> Callable[[], Any]:

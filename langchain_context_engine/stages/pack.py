@@ -20,6 +20,9 @@ __all__ = ["Packed", "Packing", "pack"]
 _REFILLS = 6
 """How often room that recounting frees is offered again."""
 
+_MOST_OFFERED_AGAIN = 300_000
+"""Pieces that are offered the room of twins again, all times together: thousands may say the same."""
+
 _NARROW = 3
 """Tokens by which a text may cost less beside others than alone."""
 
@@ -67,8 +70,12 @@ class _Packer:
             filler.is_diverse = False
             filler.fill(in_order, may_cut=True)
             self._refill(in_order)
-        while self._drop_twins():
+        for _ in range(1 + _MOST_OFFERED_AGAIN // (1 + len(in_order))):
+            if not self._drop_twins():
+                break
             self._refill(in_order)
+        while self._drop_twins():
+            filler.recount()
         if not self.packing.budget.is_soft:
             self._squeeze(in_order)
             while self._drop_twins():

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.threads import answering
+from langchain_context_engine.values.locks import ForkSafeLock
 
 __all__ = ["AT_ONCE", "Turn", "after", "aturn", "glances", "passing_on", "turn"]
 
@@ -64,9 +65,14 @@ class Turnstile:
     """Lets a number of callers through at once, the others in the order in which they came."""
 
     def __init__(self, at_once: int) -> None:
-        self._free = at_once
+        self._at_once = self._free = at_once
         self._waiting: deque[Callable[[], bool]] = deque()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock(self._forget)
+
+    def _forget(self) -> None:
+        """Begin anew in the child of a fork: who was let in, and who waits, stayed with the parent."""
+        self._free = self._at_once
+        self._waiting.clear()
 
     def enter(self, admit: Callable[[], bool]) -> bool:
         """Return whether there is room now; else `admit` is called when there is, True if it was heard."""

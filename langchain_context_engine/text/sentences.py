@@ -17,7 +17,8 @@ _END = re.compile(
     # Only the first of a run of stops may start a match, or a million dots would cost their square.
     r"""(?<![.!?…؟۔।॥])(?P<stop>[.!?…؟۔।॥]++)(?P<quote>["'”’)\]»*_]*+)(?=\s)"""
     r"""|[。！？｡．][。！？｡．]*+[」』）】》”’"']*+"""
-    r"|(?P<newline>\n)"
+    # Empty lines after it end nothing more.
+    r"|(?P<newline>\n)(?:[ \t\r]*+\n)*+"
 )
 _NEWLINE = re.compile("\n")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
@@ -66,6 +67,10 @@ _LONGEST_JOINED = 1000
 """Characters that joining may come to: a column of figures does not become one piece."""
 
 
+MOST_PIECES = 10_000
+"""Pieces of one text that are weighed: what has more, a million letters with stops, is cut coarser."""
+
+
 def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences.
 
@@ -105,7 +110,7 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
         >>> [text[a:b] for a, b in unit_spans(text)]
         ['Billing\nWe chose Stripe.', 'It was cheap.']
     """
-    spans = sentence_spans(text)
+    spans = _at_most(MOST_PIECES, sentence_spans(text))
     if not spans:
         return []
     start = spans[0][0]
@@ -114,6 +119,14 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
     titled = [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
     return _with_what_it_belongs_to(text, _with_words(text, titled))
+
+
+def _at_most(most: int, spans: list[Span]) -> list[Span]:
+    """Join so many spans in a row that no more than `most` are left."""
+    run = -(-len(spans) // most)
+    if run <= 1:
+        return spans
+    return [(spans[i][0], spans[min(i + run, len(spans)) - 1][1]) for i in range(0, len(spans), run)]
 
 
 def _with_what_it_belongs_to(text: str, spans: list[Span]) -> list[Span]:
@@ -242,7 +255,7 @@ def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
     has_ended = False
     for match in _END.finditer(text, start, end):
         if match["newline"]:
-            if has_ended or not _goes_on(text, line, match.start()):
+            if has_ended or not _goes_on(text, line, match.start("newline")):
                 yield (start := match.end())
             line = match.end()
             has_ended = False

@@ -12,10 +12,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.boundaries import good_ends, good_starts
 from langchain_context_engine.text.pieces import BLOCK_ELLIPSIS, ELLIPSIS, locate, merge, pieces
-from langchain_context_engine.text.sentences import Span, is_code, unit_spans
+from langchain_context_engine.text.sentences import Span, is_code
 from langchain_context_engine.text.words import query_terms, terms
 
 __all__ = [
@@ -126,10 +128,7 @@ class Extractive:
         """Return the extract."""
         if _fits(text, allowance, count):
             return text
-        units = [] if is_code(text) else unit_spans(text)
-        asked, central = self._values([terms(text[a:b]) for a, b in units])
-        order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))
-        chosen = _choose(text, [units[i] for i in order], allowance, count)
+        chosen = _choose(text, _by_value(text, self.query), allowance, count)
         extract = pieces(text, chosen)
         is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
         if is_answer or (extract and 2 * count(extract) >= allowance):
@@ -137,18 +136,27 @@ class Extractive:
         beginning = _beginning(text, allowance, count)
         return beginning if beginning and count(beginning) > count(extract) else extract
 
-    def _values(self, units: Sequence[Sequence[str]]) -> tuple[list[float], list[float]]:
-        having = Counter(term for unit in units for term in set(unit))
-        query = set(query_terms(self.query))
-        weights = {term: math.log1p(len(units) / having[term]) for term in sorted(query & having.keys())}
-        mass = [_mass(weights, unit) for unit in units]
-        padded = [0.0, *mass, 0.0]
-        asked = [(x + 0.1 * padded[i] + 0.1 * padded[i + 2]) / 1.2 for i, x in enumerate(mass)]
-        central = [
-            sum(having[term] for term in set(unit)) / max(len(unit), 5) * (1 + 1 / (1 + i))
-            for i, unit in enumerate(units)
-        ]
-        return asked, central
+
+@lru_cache(maxsize=8)
+def _by_value(text: str, query: str) -> tuple[Span, ...]:
+    """Return the units of a text, the best first; kept for a little: one text is cut to several lengths."""
+    units = [] if is_code(text) else analyse(text).spans
+    asked, central = _values([terms(text[a:b]) for a, b in units], query)
+    return tuple(units[i] for i in sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i)))
+
+
+def _values(units: Sequence[Sequence[str]], query: str) -> tuple[list[float], list[float]]:
+    having = Counter(term for unit in units for term in set(unit))
+    wanted = set(query_terms(query))
+    weights = {term: math.log1p(len(units) / having[term]) for term in sorted(wanted & having.keys())}
+    mass = [_mass(weights, unit) for unit in units]
+    padded = [0.0, *mass, 0.0]
+    asked = [(x + 0.1 * padded[i] + 0.1 * padded[i + 2]) / 1.2 for i, x in enumerate(mass)]
+    central = [
+        sum(having[term] for term in set(unit)) / max(len(unit), 5) * (1 + 1 / (1 + i))
+        for i, unit in enumerate(units)
+    ]
+    return asked, central
 
 
 TRUNCATORS: Mapping[str, Truncator] = {

@@ -10,12 +10,13 @@ overlapping pairs of characters, as Lucene's CJKAnalyzer does.
 from __future__ import annotations
 
 import re
-import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import Any
+
+from langchain_context_engine.values.locks import ForkSafeLock
 
 _LONGEST_TOKEN = 100
 """Characters of a token that count; base64 and hashes beyond it would only fill an index."""
@@ -182,7 +183,7 @@ def stem(word: str) -> str:
 
 
 # A stemmer keeps the word that it works on in itself, so threads must take turns.
-_STEMMER_LOCK = threading.Lock()
+_STEMMER_LOCK = ForkSafeLock()
 
 
 @cache

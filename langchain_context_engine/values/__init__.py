@@ -11,6 +11,8 @@ __all__ = [
     "clock",
     "errors",
     "freeze",
+    "kept",
+    "locks",
     "metadata",
     "offer",
     "redact",

@@ -10,7 +10,6 @@ here, when an engine is built, never while it answers.
 from __future__ import annotations
 
 import difflib
-import threading
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +18,7 @@ from typing import Any
 from langchain_context_engine.text.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
 from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.locks import ForkSafeLock
 
 __all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
 
@@ -33,7 +33,7 @@ _ESTIMATED = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", 
 _BROUGHT = ("function:", "model:", "tokenizer:")
 
 _counters: dict[str, TokenCounter] = {}
-_lock = threading.Lock()
+_lock = ForkSafeLock()
 
 
 @dataclass(frozen=True, slots=True)
