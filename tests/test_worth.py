@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import Budget, ConfigError, Context, ContextEngine, replay
+from langchain_context_engine.answering.whatif import what_would_it_take
 from langchain_context_engine.stages.reading import tells_alone
 from langchain_context_engine.text.sentences import unit_spans
 from langchain_context_engine.text.words import query_terms
@@ -171,3 +172,74 @@ def test_a_row_of_figures_is_read_where_the_question_speaks_of_it(query, is_show
     asked = frozenset(query_terms(query))
     assert telling_words(row) < LEAST_WORDS
     assert tells_alone(part, row, asked) is is_shown
+
+
+def a_file(id_, relevance):
+    """A record of a file that says enough."""
+    texts = {
+        "best": "The harbour raised its winter berth prices.",
+        "good": "Nobody could say what a new jetty costs.",
+        "weak": "Seven sailors slept aboard their old boat.",
+    }
+    return a_candidate(id=id_, text=texts[id_], relevance=relevance, metadata={"path": f"{id_}.md"})
+
+
+def test_what_hardly_answers_beside_the_best_is_left_out_with_both_numbers_though_there_is_room():
+    """Seen 1: a tail of weak commits fills what is left."""
+    found = [a_file("best", 0.9), a_file("good", 0.45), a_file("weak", 0.225)]
+    context = ContextEngine(sources=[ListSource(found)]).build("prices")
+    assert [p.key[1] for p in context.passages] == ["best", "good"]
+    (decision,) = [d for d in context.decisions if d.key[1] == "weak"]
+    assert (decision.reason, decision.details) == (Reason.NOT_WORTH_READING, {"worth": 0.25, "least": 0.4})
+    assert "worth 0.25 of the best, 0.4 is the least" in context.explain("weak")
+
+
+def test_the_least_worth_that_would_let_something_in_is_told_and_does():
+    """Promise 12."""
+    found = [a_file("best", 0.9), a_file("weak", 0.25)]
+    context = ContextEngine(sources=[ListSource(found)]).build("prices")
+    key = next(d.key for d in context.decisions if d.key[1] == "weak")
+    (change,) = [c for c in what_would_it_take(context, key) if c.setting == "budget.least_worth"]
+    assert (change.before, change.after) == (0.4, 0.27)
+    again = replay(context, **change.settings)
+    assert [p.key[1] for p in again.passages] == ["best", "weak"]
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        a_candidate(id="weak", text="Bob likes tea", kind="memory", relevance=0.01),
+        a_candidate(
+            id="weak", text="Bob likes tea", relevance=0.01, metadata={"path": "a.md"}, is_pinned=True
+        ),
+    ],
+)
+def test_what_stands_for_itself_or_is_pinned_is_worth_reading_however_weak(weak):
+    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), weak])]).build("prices")
+    assert {p.key[1] for p in context.passages} == {"best", "weak"}
+
+
+def test_a_least_worth_of_nothing_leaves_nothing_out():
+    found = [a_file("best", 1.0), a_file("weak", 0.01)]
+    engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
+    assert {p.key[1] for p in engine.build("prices").passages} == {"best", "weak"}
+    with pytest.raises(ConfigError, match="least_worth must be between 0 and 1"):
+        Budget(least_worth=1.5)
+
+
+def test_a_trace_from_before_there_was_a_least_worth_replays_to_the_same_bytes():
+    """Promise 9."""
+    found = [a_file("best", 1.0), a_file("weak", 0.01)]
+    engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
+    context = engine.build("prices")
+    described = context.to_dict()
+    del described["settings"]["budget"]["least_worth"]
+    assert replay(Context.from_dict(described)).text == context.text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["See {term}`Service Locator`.", "See :class:`Container`.", "See also {doc}`the guide </guide>`:"],
+)
+def test_a_bare_reference_in_a_markup_tells_too_little(piece):
+    assert telling_words(piece) < LEAST_WORDS

@@ -29,24 +29,50 @@ def is_part(candidate: Candidate) -> bool:
     return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
 
 
-def saying_little(items: Sequence[Ranked], query: str) -> dict[int, tuple[int, int]]:
-    """Return item → (telling words, the least number) of those that are not worth reading even whole.
+def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str, float]]:
+    """Return item → its worth and the least of those that hardly answer beside the best.
+
+    The worth is an item's score as a share of the best. Only what is indexed from files or a history is
+    left out: there is always more of it, and it is there whether anybody asks or not. What stands for
+    itself, as a memory or a message does, and what is pinned, is not.
+
+    Args:
+        items: Ranked, best first.
+        least: The least worth, 0–1.
+    """
+    best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
+    if not least or best <= 0:
+        return {}
+    return {
+        i: {"worth": item.score / best, "least": least}
+        for i, item in enumerate(items)
+        if item.score < least * best and not item.candidate.is_pinned and is_indexed(item.candidate)
+    }
+
+
+def is_indexed(candidate: Candidate) -> bool:
+    """Return whether a record was read from a file or a history: it has a place."""
+    return bool(candidate.place or candidate.metadata.get("sha"))
+
+
+def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, int]]:
+    """Return item → its telling words and the least of those that are not worth reading even whole.
 
     A part of something larger must tell as much as an extract, unless it holds half of the question; what
     stands for itself, as a memory or a message does, may be as short as a word.
     """
-    little = {}
+    little: dict[int, dict[str, int]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
         if candidate.is_pinned:
             continue
         if not is_part(candidate):
             if not has_word(candidate.text):
-                little[i] = (0, 1)
+                little[i] = {"words": 0, "least": 1}
             continue
         told = telling_words(candidate.text)
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
-            little[i] = (told, LEAST_WORDS)
+            little[i] = {"words": told, "least": LEAST_WORDS}
     return little
 
 
