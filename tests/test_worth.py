@@ -243,3 +243,39 @@ def test_a_trace_from_before_there_was_a_least_worth_replays_to_the_same_bytes()
 )
 def test_a_bare_reference_in_a_markup_tells_too_little(piece):
     assert telling_words(piece) < LEAST_WORDS
+
+
+def test_a_file_of_a_word_or_two_is_read_only_for_a_question_that_has_one_of_them():
+    """Seen 1: `HELLO`, `tobi, loki, jane`: what tests read says nothing to anybody else."""
+    found = [
+        a_file("best", 1.0),
+        a_candidate(id="input", text="HELLO", relevance=0.9, metadata={"path": "test/input.txt"}),
+    ]
+    engine = ContextEngine(sources=[ListSource(found)])
+    assert [p.key[1] for p in engine.build("prices").passages] == ["best"]
+    assert {p.key[1] for p in engine.build("who says hello?").passages} == {"best", "input"}
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "Merge pull request #1685 from ana/tides\n\nTell the tides a day ahead",
+        "Merge branch 'tides' of github.com/ana/harbour\n\nTell the tides a day ahead",
+        "Tell the tides a day ahead (#1685)",
+    ],
+)
+def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
+    """T5: its twin by the words that a person wrote."""
+    found = [
+        a_candidate(id="merge", text=again, relevance=1.0, kind="commit", metadata={"sha": "aa"}),
+        a_candidate(
+            id="commit",
+            text="Tell the tides a day ahead\n\nharbour/tides.py (+3 −1)",
+            relevance=0.9,
+            kind="commit",
+            metadata={"sha": "bb"},
+        ),
+    ]
+    context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
+    assert [p.key[1] for p in context.passages] == ["commit"]
+    assert reasons(context)["merge"] is Reason.DUPLICATE

@@ -127,7 +127,9 @@ def _fresh(created_at: datetime, metadata: Mapping[str, Any]) -> tuple[Any, ...]
 
 
 def names_version(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a section of a changelog says which release it is of."""
+    """Return whether a section of a changelog says which release it is of, and that is not still to come."""
+    if metadata.get("unreleased"):
+        return False
     if metadata.get("version"):
         return True
     headings = metadata.get("headings")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.text.units import holds_half
-from langchain_context_engine.text.words import terms
+from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
     LEAST_ASIDE,
     LEAST_WORDS,
@@ -58,9 +58,11 @@ def is_indexed(candidate: Candidate) -> bool:
 def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, int]]:
     """Return item → its telling words and the least of those that are not worth reading even whole.
 
-    A part of something larger must tell as much as an extract, unless it holds half of the question; what
-    stands for itself, as a memory or a message does, may be as short as a word.
+    A part of something larger must tell as much as an extract, unless it holds half of the question, and a
+    whole file (a test's input, say) if it holds nothing of the question; what stands for itself, as a memory
+    or a message does, may be as short as a word.
     """
+    asked = frozenset(query_terms(query))
     little: dict[int, dict[str, int]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
@@ -69,7 +71,9 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, in
         if not is_part(candidate):
             if not has_word(candidate.text):
                 little[i] = {"words": 0, "least": 1}
-            continue
+                continue
+            if not candidate.metadata.get("path") or not asked.isdisjoint(terms(candidate.text)):
+                continue
         told = telling_words(candidate.text)
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
             little[i] = {"words": told, "least": LEAST_WORDS}
