@@ -32,12 +32,19 @@ def a_workbook(**sheets):
     return data.getvalue()
 
 
+WINTER = """day,berth,sum,paid
+Harbour dues
+2026-01-05,"A, north",12.5,TRUE
+2026-01-06 09:30:00,007,1234567890
+2026-01-09,B,0.1,FALSE"""
+
+
 def test_a_sheet_is_read_by_rows_under_its_header_with_dates_and_numbers_as_they_are():
     rows = [
         ["Harbour dues"],
         ["day", "berth", "sum", "paid"],
         [date(2026, 1, 5), "A, north", 12.5, True],
-        [datetime(2026, 1, 6, 9, 30), "007", 1234567890, None],
+        [datetime.fromisoformat("2026-01-06T09:30"), "007", 1234567890, None],
         [],
         [date(2026, 1, 9), "B", 0.1, False],
     ]
@@ -46,8 +53,7 @@ def test_a_sheet_is_read_by_rows_under_its_header_with_dates_and_numbers_as_they
         (
             "dues.xlsx › Winter › rows 1-6",
             "table",
-            'day,berth,sum,paid\nHarbour dues\n2026-01-05,"A, north",12.5,TRUE\n2026-01-06 09:30:00,007,1234567890\n'
-            "2026-01-09,B,0.1,FALSE",
+            WINTER,
         ),
         ("dues.xlsx › Notes › row 1", "table", "Ask Ana first."),
     ]

@@ -184,11 +184,44 @@ def a_file(id_, relevance):
     return a_candidate(id=id_, text=texts[id_], relevance=relevance, metadata={"path": f"{id_}.md"})
 
 
+OTHERS = [
+    a_candidate(id=f"other-{i}", text=text, relevance=0.8, kind="memory")
+    for i, text in enumerate(
+        [
+            "ash",
+            "birch",
+            "cedar",
+            "elm",
+            "fir",
+            "hazel",
+            "ivy",
+            "juniper",
+            "larch",
+            "maple",
+            "oak",
+            "pine",
+            "rowan",
+            "spruce",
+            "thorn",
+            "willow",
+            "yew",
+            "alder",
+            "beech",
+        ]
+    )
+]
+
+
+def shown(context):
+    """The passages that are none of the others."""
+    return {p.key[1] for p in context.passages if not p.key[1].startswith("other")}
+
+
 def test_what_hardly_answers_beside_the_best_is_left_out_with_both_numbers_though_there_is_room():
     """Seen 1: a tail of weak commits fills what is left."""
-    found = [a_file("best", 0.9), a_file("good", 0.45), a_file("weak", 0.225)]
+    found = [a_file("best", 0.9), a_file("good", 0.45), a_file("weak", 0.225), *OTHERS]
     context = ContextEngine(sources=[ListSource(found)]).build("prices")
-    assert [p.key[1] for p in context.passages] == ["best", "good"]
+    assert shown(context) == {"best", "good"}
     (decision,) = [d for d in context.decisions if d.key[1] == "weak"]
     assert (decision.reason, decision.details) == (Reason.NOT_WORTH_READING, {"worth": 0.25, "least": 0.4})
     assert "worth 0.25 of the best, 0.4 is the least" in context.explain("weak")
@@ -196,13 +229,13 @@ def test_what_hardly_answers_beside_the_best_is_left_out_with_both_numbers_thoug
 
 def test_the_least_worth_that_would_let_something_in_is_told_and_does():
     """Promise 12."""
-    found = [a_file("best", 0.9), a_file("weak", 0.25)]
+    found = [a_file("best", 0.9), a_file("weak", 0.25), *OTHERS]
     context = ContextEngine(sources=[ListSource(found)]).build("prices")
     key = next(d.key for d in context.decisions if d.key[1] == "weak")
     (change,) = [c for c in what_would_it_take(context, key) if c.setting == "budget.least_worth"]
     assert (change.before, change.after) == (0.4, 0.27)
     again = replay(context, **change.settings)
-    assert [p.key[1] for p in again.passages] == ["best", "weak"]
+    assert shown(again) == {"best", "weak"}
 
 
 @pytest.mark.parametrize(
@@ -215,21 +248,21 @@ def test_the_least_worth_that_would_let_something_in_is_told_and_does():
     ],
 )
 def test_what_stands_for_itself_or_is_pinned_is_worth_reading_however_weak(weak):
-    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), weak])]).build("prices")
-    assert {p.key[1] for p in context.passages} == {"best", "weak"}
+    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), weak, *OTHERS])]).build("prices")
+    assert shown(context) == {"best", "weak"}
 
 
 def test_a_least_worth_of_nothing_leaves_nothing_out():
-    found = [a_file("best", 1.0), a_file("weak", 0.01)]
+    found = [a_file("best", 1.0), a_file("weak", 0.01), *OTHERS]
     engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
-    assert {p.key[1] for p in engine.build("prices").passages} == {"best", "weak"}
+    assert shown(engine.build("prices")) == {"best", "weak"}
     with pytest.raises(ConfigError, match="least_worth must be between 0 and 1"):
         Budget(least_worth=1.5)
 
 
 def test_a_trace_from_before_there_was_a_least_worth_replays_to_the_same_bytes():
     """Promise 9."""
-    found = [a_file("best", 1.0), a_file("weak", 0.01)]
+    found = [a_file("best", 1.0), a_file("weak", 0.01), *OTHERS]
     engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
     context = engine.build("prices")
     described = context.to_dict()
@@ -243,6 +276,11 @@ def test_a_trace_from_before_there_was_a_least_worth_replays_to_the_same_bytes()
 )
 def test_a_bare_reference_in_a_markup_tells_too_little(piece):
     assert telling_words(piece) < LEAST_WORDS
+
+
+def test_among_few_records_nothing_is_said_of_their_worth():
+    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), a_file("weak", 0.01)])]).build("prices")
+    assert shown(context) == {"best", "weak"}
 
 
 def test_a_file_of_a_word_or_two_is_read_only_for_a_question_that_has_one_of_them():

@@ -14,7 +14,7 @@ _TEST_PLACE = re.compile(
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
 )
 _CHANGELOG = re.compile(
-    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:\.\w+)?$", re.IGNORECASE
+    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:-\d{1,8})?(?:\.\w+)?$", re.IGNORECASE
 )
 
 _CODE_KINDS = frozenset({"code", "code_history", "function", "method", "class"})

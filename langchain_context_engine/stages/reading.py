@@ -17,6 +17,9 @@ from langchain_context_engine.text.worth import (
 )
 from langchain_context_engine.values.types import Candidate, Ranked
 
+MANY = 20
+"""Of fewer records their scores, which are told by the spread over all, tell little of their worth."""
+
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
 
@@ -32,7 +35,8 @@ def is_part(candidate: Candidate) -> bool:
 def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str, float]]:
     """Return item → its worth and the least of those that hardly answer beside the best.
 
-    The worth is an item's score as a share of the best. Only what is indexed from files or a history is
+    The worth is an item's score as a share of the best: among few, where hardly anything is known of how
+    good a score is, there is no bound. Only what is indexed from files or a history is
     left out: there is always more of it, and it is there whether anybody asks or not. What stands for
     itself, as a memory or a message does, and what is pinned, is not.
 
@@ -41,7 +45,7 @@ def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str
         least: The least worth, 0–1.
     """
     best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
-    if not least or best <= 0:
+    if not least or best <= 0 or len(items) < MANY:
         return {}
     return {
         i: {"worth": item.score / best, "least": least}

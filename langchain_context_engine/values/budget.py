@@ -25,7 +25,7 @@ class Budget:
             filled it is of the group's share, of what they leave over it is of the whole budget.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
         least_worth: What is indexed from files or a history is read only where it scores at least this share,
-            0–1, of the best: what is left then stays empty. 0: everything is worth reading.
+            0–1, of the best, and where there are many: what is left then stays empty. 0: all is.
         is_soft: Nothing is left out for room; exceeding the budget is a warning and
             `is_truncated` stays false. For the one design that asks for it.
 

@@ -1,4 +1,4 @@
-"""Changelogs as GNU and Debian keep them: an entry is a day of an author, or a release, each with its date."""
+"""Changelogs as GNU and Debian keep them: an entry is an author's day, or a release, each with its date."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _SIGNED = re.compile(
 
 
 def is_changelog_of_entries(path: str, text: str) -> bool:
-    """Return whether a file is a changelog by its name and begins with an entry's line.
+    r"""Return whether a file is a changelog by its name and begins with an entry's line.
 
     Example:
-        >>> is_changelog_of_entries("ChangeLog", "2024-01-02  Ana Ruiz  <ana@x.example>\\n\\n\\t* a.c: New.\\n")
+        >>> is_changelog_of_entries("ChangeLog", "2024-01-02  Ana  <ana@x.example>\n\n\t* a.c: New.\n")
         True
     """
     is_named = PurePosixPath(path).name.lower().startswith("changelog")
