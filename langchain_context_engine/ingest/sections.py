@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.ingest.blobs import BLOB
 from langchain_context_engine.ingest.changelog import date_below, is_unreleased, release_of
 from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
@@ -14,8 +14,6 @@ from langchain_context_engine.ingest.record import Record, clean_metadata, uniqu
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter
 
-# Data rather than words: a picture in base64, a minified block. Writing without spaces is not ASCII.
-BLOB = re.compile(r"[!-~]{400,}")
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
 
