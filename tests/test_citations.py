@@ -71,12 +71,15 @@ def test_markers_are_numbered_in_order():
         ("x[1]", "[2]"),
         ("see [1 and 2]", "[3]"),
         ("see [2]", "[1]"),
+        ("see ［1］", "[2]"),
+        ("see 【1、2】", "[3]"),
+        ("see [1～3]", "[4]"),
         ("see [1-999999999]", "[1]"),
         ("see [page 1]", "[1]"),
     ],
 )
 def test_a_number_that_a_text_uses_is_no_marker(text, first):
-    """L92, B12."""
+    """L92, B12, T6: what would be read as a citation in an answer is no marker."""
     assert number_markers([text, "b"])[0] == first
     assert number_markers(["a"], avoid=[text])[0] == first
 
@@ -171,6 +174,15 @@ def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style
         ("All [1–3].", ("[1]", "[2]", "[3]")),
         ("Some [1; 3] and [2 and 3]", ("[1]", "[3]", "[2]")),
         ("As in 【3】.", ("[3]",)),
+        ("如 [1、2] 所示", ("[1]", "[2]")),
+        ("如 ［1］ 所示", ("[1]",)),
+        ("【1】、【3】", ("[1]", "[3]")),
+        ("〔２〕 and ［１，３］", ("[2]", "[1]", "[3]")),
+        ("[1；2][1～3]", ("[1]", "[2]", "[3]")),
+        ("[1和3]", ("[1]", "[3]")),
+        ("[1 und 3], [2 et 3]", ("[1]", "[3]", "[2]")),
+        ("[１-３]", ("[1]", "[2]", "[3]")),
+        ("[١، ٢]", ("[1]", "[2]")),
         ("Unknown [9].", ()),
         ("On [page 2].", ()),
         ("`rows[1]` is first", ()),
@@ -183,7 +195,7 @@ def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style
     ],
 )
 def test_used_markers_are_read_off_an_answer_in_order_of_first_use(answer, used):
-    """C8."""
+    """C8, T6: a list in the signs of any keyboard is a list."""
     assert used_citations(answer, ["[1]", "[2]", "[3]"]) == used
 
 

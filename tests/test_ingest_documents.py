@@ -83,6 +83,29 @@ def test_sections_of_a_changelog_have_version_and_date_of_their_own_heading():
     assert "version" not in read("guide.md", "## 1.2 Install\n\nx\n").records[0].metadata
 
 
+def test_a_release_between_dated_ones_is_as_old_as_the_next_and_one_to_come_is_told():
+    """Seen 2: an old release without a readable date took that of the file, and was the latest of all."""
+    text = (
+        "# Changes\n\n## Version 8.5.0\n\nUnreleased\n\n- soon\n\n## Version 8.4.0\n\nReleased 2026-06-24\n\n- now\n\n"
+        '## Version 6.0\n\nReleased 2015-11-24, codename "pow pow"\n\n- then\n\n## Version 5.1\n\n- undated\n\n'
+        "## Version 5.0\n\nReleased on August 16th 2015\n\n- x\n"
+    )
+    found = [
+        (r.metadata.get("version"), r.metadata["created_at"], r.metadata.get("unreleased"))
+        for r in read_records(
+            "CHANGES.md", text.encode(), splitter=Splitter(), metadata={"created_at": 1_790_000_000}
+        ).records
+        if r.metadata.get("version")
+    ]
+    assert found == [
+        ("8.5.0", 1_790_000_000, True),
+        ("8.4.0", 1_782_259_200, None),
+        ("6.0", 1_448_323_200, None),
+        ("5.1", 1_439_683_200, None),
+        ("5.0", 1_439_683_200, None),
+    ]
+
+
 def test_places_are_short_and_do_not_repeat_the_path():
     assert places("docs/faq.md", "# FAQ\n\n## Why?\n\nx\n") == ["docs/faq.md › Why?"]
     assert places("notes.txt", "one\n\ntwo\n") == ["notes.txt:1-3"]

@@ -175,3 +175,41 @@ def test_a_picture_within_a_document_is_no_passage():
     assert "After." in read.records[-1].text
     assert "iVBOR" not in "".join(r.text for r in read.records)
     assert {s.reason for s in read.skipped} == {"minified"}
+
+
+@pytest.mark.parametrize(
+    ("path", "head"),
+    [("jq.asc", "PGP SIGNATURE"), ("notes.txt", "OPENSSH PRIVATE KEY"), ("ca.md", "CERTIFICATE")],
+)
+def test_a_signature_a_key_or_a_certificate_is_no_text(path, head):
+    """Seen 3: 199 records of armour beside a program's documentation."""
+    data = f"\n-----BEGIN {head}-----\n\niQIzBAABCAAdFiEEkwealRHvwLfWzb\n-----END {head}-----\n".encode()
+    with pytest.raises(SkippedError) as left_out:
+        read_records(path, data, splitter=Splitter())
+    assert left_out.value.reason == "generated"
+    assert read_records("a.md", b"A key begins with `-----BEGIN`.", splitter=Splitter()).records
+
+
+TABLE = ",\n".join(", ".join(f"0x{n * 7 + k:x}u" for k in range(8)) for n in range(120))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("utf8.c", f"static const unsigned lengths[] = {{\n{TABLE}\n}};\n\nint width(int c) {{ return c > 127; }}\n"),
+        ("logo.py", f'LOGO = """\n{"iQIzBAABCAAdFiEE" * 300}\n"""\n\n\ndef width(c):\n    return len(c)\n'),
+    ],
+)  # fmt: skip
+def test_data_within_a_program_is_no_record_but_what_stands_around_it_is(path, text):
+    found = read_records(path, text.encode(), splitter=Splitter())
+    assert {r.metadata.get("symbol") for r in found.records} >= {"width"}
+    assert sum(len(r.text) for r in found.records) < len(text) / 2
+    assert [(s.where, s.reason) for s in found.skipped] == [(path, "minified")]
+    assert "stretches of data" in found.skipped[0].detail
+
+
+def test_a_short_list_of_numbers_and_a_named_table_are_read():
+    text = f"int limits[] = {{1, 2, 3}};\n\n#define TABLE {{ {TABLE[:400].replace(chr(10), ' ')} }}\n"
+    found = read_records("a.c", text.encode(), splitter=Splitter())
+    assert "limits" in found.records[0].text
+    assert not found.skipped

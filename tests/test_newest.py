@@ -66,6 +66,16 @@ def test_the_last_release_is_the_top_section_that_names_a_version():
     assert [item.key[1] for item in found] == ["new", "old"]
 
 
+def test_the_last_release_is_none_that_is_still_to_come():
+    sections = [
+        {"id": "to-come", "text": "3.0.0: soon", "headings": "3.0.0", "start": 0, "unreleased": True},
+        {"id": "new", "text": "2.1.0: tides are told", "headings": "2.1.0", "start": 50},
+    ]
+    records = [{**s, "kind": "doc", "path": "CHANGELOG.md", "created_at": 1_780_000_000} for s in sections]
+    found = an_engine([*records, *commits(20)]).search("What is in the latest release?", k=1)
+    assert found[0].key[1] == "new"
+
+
 def test_a_question_that_names_a_thing_is_answered_by_its_newest():
     records = [
         *commits(60),

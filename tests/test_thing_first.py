@@ -58,6 +58,25 @@ def test_tests_come_after_the_thing_unless_the_question_speaks_of_tests():
     )
 
 
+@pytest.mark.parametrize(
+    "path", [".github/workflows/build.yml", ".gitlab-ci.yml", "web/.pre-commit-config.yaml"]
+)
+def test_what_checks_a_project_is_asked_for_by_its_name_and_no_manual(path):
+    """Seen 4: how to install a library was answered by what its robots do."""
+    claims = {"dense": 0.8, "lexical": 0.8}
+    checks = a_candidate(id="checks", kind="settings", metadata={"path": path}, claims=claims)
+    readme = a_candidate(id="readme", kind="doc", metadata={"path": "README.md"}, claims=claims)
+    weak = a_candidate(
+        id="weak", kind="doc", metadata={"path": "a.md"}, claims={"dense": 0.1, "lexical": 0.0}
+    )
+    asked, told, _ = (f.relevance for f in fuse([checks, readme, weak], Fusion(), "how do I install it?"))
+    assert asked < told
+    asked, told, _ = (
+        f.relevance for f in fuse([checks, readme, weak], Fusion(), "which workflow installs it?")
+    )
+    assert asked >= told
+
+
 def test_what_is_no_repository_is_ranked_as_before():
     found = [a_candidate(kind="memory", claims={"dense": d, "lexical": d}) for d in (0.9, 0.5, 0.1)]
     query = "which function decides that?"

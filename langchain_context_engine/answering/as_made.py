@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_context_engine.ranking.fusion import BEFORE
 
-FIELDS: Mapping[str, Mapping[str, Any]] = {"fusion": BEFORE}
+FIELDS: Mapping[str, Mapping[str, Any]] = {"fusion": BEFORE, "budget": {"least_worth": 0.0}}
 """Setting → its fields that came later, as they were before."""
 
 _SETTINGS: Mapping[str, Any] = {"doubtful_below": 0.0}

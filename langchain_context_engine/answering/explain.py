@@ -144,10 +144,17 @@ def sentence(decision: Decision, context: Context, named: Mapping[Key, str] | No
         when = "" if "missing" in details else " at its turn"
         told += f": needs {details['needed']} tokens, {max(0, details['left'])} were left{when}"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told += f": {details['words']} telling words, {details['least']} are the least"
+        told = _hardly_read(details)
     if decision.reason is Reason.BELOW_THRESHOLD:
         told += f": {details['score']:.3f} < {details['threshold']:g}"
     return told
+
+
+def _hardly_read(details: Mapping[str, Any]) -> str:
+    if "worth" in details:
+        return f"dropped: worth {details['worth']:.2f} of the best, {details['least']:g} is the least"
+    told = FATES[Reason.NOT_WORTH_READING]
+    return f"{told}: {details['words']} telling words, {details['least']} are the least"
 
 
 def _alike(details: Mapping[str, Any]) -> str:

@@ -166,7 +166,8 @@ def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]
         for name, value in knobs.items()
         if name.startswith(SHARE) and value > 0
     }
-    return Budget(**fields)
+    # A trace from before there was a least worth was made without one.
+    return Budget(**{"least_worth": 0.0, **fields})
 
 
 def _budget(settings: Mapping[str, Any]) -> Mapping[str, Any]:

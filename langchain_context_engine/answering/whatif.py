@@ -46,8 +46,8 @@ class Change:
 
     Attributes:
         setting: `budget`, `k`, `dedupe_threshold`, `thresholds.<source>`, `min_score`, `diversity`,
-            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `weights.<signal>`, or `weights` where
-            the question was given those that prefer the latest.
+            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `budget.least_worth`, `weights.<signal>`,
+            or `weights` where the question was given those that prefer the latest.
         before: What it is.
         after: What it would be.
         settings: The changed settings, for `replay` or `ContextEngine.with_settings`.
@@ -105,7 +105,7 @@ class _Search:
     def run(self) -> Iterator[Change]:
         for attempt in (
             self._budget, self._k, self._caps, self._diversity, self._threshold, self._similar,
-            self._min_score, self._weights,
+            self._min_score, self._worth, self._weights,
         ):  # fmt: skip
             yield from attempt()
 
@@ -205,6 +205,14 @@ class _Search:
         if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
             found = self.decision.details["score"]
             yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
+
+    def _worth(self) -> Iterator[Change]:
+        worth = self.decision.details.get("worth")
+        if isinstance(worth, (int, float)):
+            budget: Budget = replace(self.config.budget, tokens=self.context.budget)
+            after = math.floor(100 * worth) / 100
+            lowered = {"budget": replace(budget, least_worth=after)}
+            yield from self._change("budget.least_worth", budget.least_worth, after, lowered)
 
     def _weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""

@@ -22,11 +22,15 @@ _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DAY_FIRST = re.compile(rf"(?<!\d)(\d\d?)(?:st|nd|rd|th)?\s{_MONTH},?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
 _MONTH_FIRST = re.compile(rf"\b{_MONTH}\s(\d\d?)(?:st|nd|rd|th)?,?\s((?:19|20)\d\d)(?!\d)", re.IGNORECASE)
 
-_HEAD, _MOST_LINES = 400, 4
+_HEAD, _MOST_LINES, _LONGEST_NOTE = 400, 4, 40
+_UNRELEASED = re.compile(
+    r"\b(?:unreleased|not (?:yet )?released|to be released|release date tbd|in development|upcoming)\b",
+    re.IGNORECASE,
+)
 _DATE_LINE = re.compile(
     r"[\W_]*+(?:release[ds]?(?: date)?|date|published)?[\W_]*+(?:on )?(?:[^\W\d_]{3,9},? )?"
     r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?(?:st|nd|rd|th)? [^\W\d_]{3,9}\.?,? \d{4}"
-    r"|[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})[\W_]*+",
+    r"|[^\W\d_]{3,9}\.? \d\d?(?:st|nd|rd|th)?,? \d{4})(?:[\W_]*+|[,;(][^.]{0,60})",
     re.IGNORECASE,
 )
 
@@ -53,6 +57,23 @@ def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
         if version and is_changelog:  # of several the outermost: those within speak of other versions
             undated = {"version": version[1]}
     return undated
+
+
+def is_unreleased(titles: Sequence[str], text: str) -> bool:
+    r"""Return whether a release is told as one to come, in its heading or on a short line of its own below.
+
+    Example:
+        >>> is_unreleased(["Version 8.5.0"], "## Version 8.5.0\n\nUnreleased\n\n- Add a shell.")
+        True
+        >>> is_unreleased(["Version 8.4.2"], "## Version 8.4.2\n\n- Fix what was unreleased before now.")
+        False
+    """
+    lines = [line for line in text[:_HEAD].splitlines() if line.strip()][:_MOST_LINES]
+    said = [
+        *titles,
+        *(line for line in lines[1:] if len(line) <= _LONGEST_NOTE and line.lstrip()[0] not in "-*+"),
+    ]
+    return any(_UNRELEASED.search(line[:_LONGEST_TITLE]) for line in said)
 
 
 def date_below(text: str) -> int | None:

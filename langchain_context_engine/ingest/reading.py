@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
 from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.outline import Outline
 from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
@@ -18,13 +19,13 @@ from langchain_context_engine.ingest.readers.generated import (
     refuse_pointer,
 )
 from langchain_context_engine.ingest.record import Record
-from langchain_context_engine.ingest.sections import BLOB, document_records
+from langchain_context_engine.ingest.sections import document_records
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 3
+EXTRACTION_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +77,7 @@ def read_records(
             minified, encrypted, invalid, empty.
     """
     refuse_pointer(data)
+    refuse_armour(data)
     refuse_generated_name(path)
     read = _read(path, data, splitter, metadata or {})
     if not read.skipped and not any(record.text.strip() for record in read.records):
@@ -105,7 +107,16 @@ def _read_code(
         detail = f"cut by lines: the parser of {language} takes too long"
         skipped = (Skipped(where=path, reason="too complex", detail=detail),)
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
-    return FileRead(kind="code", records=tuple(records), skipped=skipped)
+    told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
+    if data_only := len(records) - len(told):
+        detail = f"{data_only} stretches of data: numbers, or no space in it"
+        skipped += (Skipped(where=path, reason="minified", detail=detail),)
+    return FileRead(kind="code", records=told, skipped=skipped)
+
+
+def _is_named(record: Record) -> bool:
+    """Return whether a record begins what has a name of its own: a macro, a function that is a table."""
+    return bool(record.metadata.get("symbol")) and record.metadata.get("part", 1) == 1
 
 
 def _read_document(

@@ -41,7 +41,8 @@ _HISTORY = re.compile(
     re.IGNORECASE,
 )
 _TESTS = re.compile(
-    r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?)\b",
+    r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?"
+    r"|ci|workflows?|pipelines?|github\s+actions?|runners?|lint\w*)\b",
     re.IGNORECASE,
 )
 _NAME = re.compile(

@@ -122,12 +122,15 @@ def _told(candidate: Candidate) -> tuple[Any, ...] | None:
 
 def _fresh(created_at: datetime, metadata: Mapping[str, Any]) -> tuple[Any, ...]:
     start, part = (_number(metadata.get(key)) for key in ("start", "part"))
-    is_unreleased = is_changelog(metadata) and not names_version(metadata)
+    # An entry that an author signed has a day of its own.
+    is_unreleased = is_changelog(metadata) and not names_version(metadata) and not metadata.get("author")
     return not is_unreleased, created_at.astimezone(UTC), -start, -part
 
 
 def names_version(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a section of a changelog says which release it is of."""
+    """Return whether a section of a changelog says which release it is of, and that is not still to come."""
+    if metadata.get("unreleased"):
+        return False
     if metadata.get("version"):
         return True
     headings = metadata.get("headings")

@@ -14,8 +14,16 @@ _TEST_PLACE = re.compile(
     r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.\w+|tests?\.\w+|[^/]*Tests?\.\w+)$"
 )
 _CHANGELOG = re.compile(
-    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:\.\w+)?$", re.IGNORECASE
+    r"(?:^|/)(?:change(?:s|log)|history|news|release(?:s|[-_]?notes)?)(?:-\d{1,8})?(?:\.\w+)?$", re.IGNORECASE
 )
+
+_CHECKS = re.compile(
+    r"(?:^|/)\.(?:github|circleci|gitlab|buildkite|woodpecker|azure-pipelines|gitea|forgejo)/"
+    r"|(?:^|/)(?:\.?(?:gitlab-ci|travis|appveyor|azure-pipelines|cirrus|drone|codecov|golangci|pre-commit-config)"
+    r"\.(?:ya?ml|toml)|jenkinsfile|bitbucket-pipelines\.yml)$",
+    re.IGNORECASE,
+)
+"""Settings of what checks a project: a robot is told there how to install it, nobody else is."""
 
 _CODE_KINDS = frozenset({"code", "code_history", "function", "method", "class"})
 
@@ -45,6 +53,8 @@ def role_of(candidate: Candidate) -> Role:
         return Role.CHANGE
     if candidate.kind in _CODE_KINDS or (path and candidate.metadata.get("symbol")):
         return Role.TEST if is_test(candidate) else Role.DEFINITION
+    if candidate.kind == "settings" and _CHECKS.search(path):
+        return Role.TEST
     if is_changelog(candidate.metadata):
         return Role.CHANGELOG
     return Role.DOCUMENT if path else Role.OTHER

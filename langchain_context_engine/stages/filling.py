@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
-from langchain_context_engine.stages.reading import is_part, saying_little, tells_alone
+from langchain_context_engine.stages.reading import is_part, of_little_worth, saying_little, tells_alone
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
@@ -33,7 +33,7 @@ class Filler:
         units: The units of each item.
         basket: What is in.
         turns: Why the others are not.
-        little: Item → its telling words and the least number of them, where it says too little to be read.
+        little: Item → how little it says or is worth, and the least, where it is not worth reading.
         repeated: Item → the item that says it again, and how alike they are.
         compacted: Items that a compactor rewrote.
         warnings: What went wrong with compactors.
@@ -49,7 +49,7 @@ class Filler:
             items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
         )
         self.turns = Turns()
-        self.little = saying_little(items, query)
+        self.little = {**of_little_worth(items, packing.budget.least_worth), **saying_little(items, query)}
         self.repeated: dict[int, tuple[int, float]] = {}
         self.compacted: set[int] = set()
         self.warnings: list[str] = []

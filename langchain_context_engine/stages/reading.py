@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.text.units import holds_half
-from langchain_context_engine.text.words import terms
+from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
     LEAST_ASIDE,
     LEAST_WORDS,
@@ -16,6 +16,9 @@ from langchain_context_engine.text.worth import (
     telling_words,
 )
 from langchain_context_engine.values.types import Candidate, Ranked
+
+MANY = 20
+"""Of fewer records their scores, which are told by the spread over all, tell little of their worth."""
 
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
@@ -29,24 +32,55 @@ def is_part(candidate: Candidate) -> bool:
     return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
 
 
-def saying_little(items: Sequence[Ranked], query: str) -> dict[int, tuple[int, int]]:
-    """Return item → (telling words, the least number) of those that are not worth reading even whole.
+def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str, float]]:
+    """Return item → its worth and the least of those that hardly answer beside the best.
 
-    A part of something larger must tell as much as an extract, unless it holds half of the question; what
-    stands for itself, as a memory or a message does, may be as short as a word.
+    The worth is an item's score as a share of the best: among few, where hardly anything is known of how
+    good a score is, there is no bound. Only what is indexed from files or a history is
+    left out: there is always more of it, and it is there whether anybody asks or not. What stands for
+    itself, as a memory or a message does, and what is pinned, is not.
+
+    Args:
+        items: Ranked, best first.
+        least: The least worth, 0–1.
     """
-    little = {}
+    best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
+    if not least or best <= 0 or len(items) < MANY:
+        return {}
+    return {
+        i: {"worth": item.score / best, "least": least}
+        for i, item in enumerate(items)
+        if item.score < least * best and not item.candidate.is_pinned and is_indexed(item.candidate)
+    }
+
+
+def is_indexed(candidate: Candidate) -> bool:
+    """Return whether a record was read from a file or a history: it has a place."""
+    return bool(candidate.place or candidate.metadata.get("sha"))
+
+
+def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, int]]:
+    """Return item → its telling words and the least of those that are not worth reading even whole.
+
+    A part of something larger must tell as much as an extract, unless it holds half of the question, and a
+    whole file (a test's input, say) if it holds nothing of the question; what stands for itself, as a memory
+    or a message does, may be as short as a word.
+    """
+    asked = frozenset(query_terms(query))
+    little: dict[int, dict[str, int]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
         if candidate.is_pinned:
             continue
         if not is_part(candidate):
             if not has_word(candidate.text):
-                little[i] = (0, 1)
-            continue
+                little[i] = {"words": 0, "least": 1}
+                continue
+            if not candidate.metadata.get("path") or not asked.isdisjoint(terms(candidate.text)):
+                continue
         told = telling_words(candidate.text)
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
-            little[i] = (told, LEAST_WORDS)
+            little[i] = {"words": told, "least": LEAST_WORDS}
     return little
 
 

@@ -11,6 +11,11 @@ from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.values.types import Passage
 
 _WORD = re.compile(r"\w+")
+_MERGE = re.compile(
+    r"\AMerge (?:pull request #\d+ from \S+|(?:remote-tracking )?branch(?:es)? [^\n]*|commit [^\n]*"
+    r"|[a-z]+ request[^\n]*)\n"
+)
+_NUMBER_OF_REQUEST = re.compile(r"\A([^\n]*\S)[ \t]+\((?:#|!|GH-)\d+\)(?=[ \t\r]*(?:\n|\Z))")
 _LONGEST_COMPARED = 1200
 """Characters of an extract that is compared with others for likeness; beyond it only for equal words."""
 
@@ -74,7 +79,11 @@ def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin 
 
 @lru_cache(maxsize=2**12)
 def _in_a_row(text: str) -> str:
-    """Return the words of a text between spaces, so that those of another one are found as a piece of it."""
+    """Return the words of a text between spaces, so that those of another one are found as a piece of it.
+
+    That a commit merges, or the number of its request, says nothing beside the commit that was merged.
+    """
+    text = _NUMBER_OF_REQUEST.sub(r"\1", _MERGE.sub("", text).lstrip())
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

@@ -30,6 +30,7 @@ _SAY_NOTHING = STOP_WORDS | frozenset(
         "examples",
         "note",
         "notes",
+        "see",
         "use",
         "used",
         "uses",
@@ -54,7 +55,8 @@ _MARK = (
     r"|:{3,}[ \t]*(?:\{[\w:-]+\})?[^\n]*|\.\. _[^\n]*:|\.\. \[[^\n]*"
 )
 _ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})[ \t\r]*$", re.MULTILINE)
-_WITHOUT_WORDS = re.compile(rf"{_BADGE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
+_ROLE = r"\{[\w:.-]{1,40}\}(?=`)|(?<!\w):[\w:.-]{1,40}:(?=`)"
+_WITHOUT_WORDS = re.compile(rf"{_BADGE}|{_ROLE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
 _CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|\d+[.)]")
 _OPENING = re.compile(

@@ -24,6 +24,8 @@ class Budget:
         item_cap: The largest part that one item may take, 0–1; a longer one is cut. While shares are
             filled it is of the group's share, of what they leave over it is of the whole budget.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
+        least_worth: What is indexed from files or a history is read only where it scores at least this share,
+            0–1, of the best, and where there are many: what is left then stays empty. 0: all is.
         is_soft: Nothing is left out for room; exceeding the budget is a warning and
             `is_truncated` stays false. For the one design that asks for it.
 
@@ -41,6 +43,7 @@ class Budget:
     source_cap: float | None = None
     item_cap: float | None = None
     minimum_cut: int = 10
+    least_worth: float = 0.4
     is_soft: bool = False
 
     def __post_init__(self) -> None:
@@ -52,6 +55,8 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value <= 1):
                 raise ConfigError(f"budget {name} must be above 0 and at most 1, got {value!r}")
+        if not (_is_number(self.least_worth) and 0 <= self.least_worth <= 1):
+            raise ConfigError(f"budget least_worth must be between 0 and 1, got {self.least_worth!r}")
         for name, weight in self.shares.items():
             if not _is_number(weight) or weight < 0:
                 raise ConfigError(f"budget share {name!r} must be a number of 0 or more, got {weight!r}")

@@ -31,10 +31,15 @@ __all__ = [
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_DASH = re.compile(r"(?<=[0-9])\s*[-‐‑–—]\s*(?=[0-9])")
-_BETWEEN = re.compile(r"[\s,;&]+(?:and\s+)?")
+_OTHER_SIGNS = str.maketrans("［］【】〔〕〖〗", "[][][][]")
+"""Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""
+
+_DASH = re.compile(r"(?<=\d)\s*[-‐‑‒–—−－~～〜]\s*(?=\d)")
+_BETWEEN = re.compile(
+    r"[\s,;&+、，；､،؛·・＆]+(?:(?:and|und|et|y|e|i|och|og|en|и)\s+)?|(?<=\d)\s*[和与及跟と및]\s*(?=\d)"
+)
 _PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_NUMBERS = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _JOINER = "\u200d"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _WIDEST_RANGE = 100  # what is wider is no list of citations
@@ -68,6 +73,7 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
 @lru_cache(maxsize=4096)
 def _brackets(text: str) -> frozenset[str]:
     """Return what stands in innermost square brackets; kept, since pack measures a text many times."""
+    text = text.translate(_OTHER_SIGNS)
     return frozenset(_BRACKETS.findall(text)) if "[" in text else frozenset()
 
 
@@ -167,7 +173,8 @@ CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
 def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
     """Return the markers that an answer used, each once, in the order of first use.
 
-    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`, `【1】`). A number within code is an index, not a citation.
+    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`), in the signs of any script (`［1］`, `【1、2】`). A number
+    within code is an index, not a citation.
 
     Args:
         answer: What the model wrote.
@@ -180,7 +187,7 @@ def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
     names = {m[1:-1] if _BRACKETS.fullmatch(m) else m: m for m in markers if m}
     numbers = {int(name): m for name, m in names.items() if _PLAIN_NUMBER.fullmatch(name)}
     others = {name: m for name, m in names.items() if m not in numbers.values()}
-    answer = answer.replace("【", "[").replace("】", "]")
+    answer = answer.translate(_OTHER_SIGNS)
     found = [(answer.find(m), m) for name, m in others.items() if name == m and m in answer]
     for group in _BRACKETS.finditer(answer):
         found += [(group.start(), others[n]) for n in (group[1].strip(), *_members(group[1])) if n in others]

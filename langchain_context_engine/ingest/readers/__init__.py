@@ -16,6 +16,7 @@ from langchain_context_engine.ingest.readers.plain import read_lines, read_plain
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.readers.rows import read_rows
 from langchain_context_engine.ingest.readers.settings import read_ini, read_json, read_toml, read_yaml
+from langchain_context_engine.ingest.readers.sheets import read_xlsx
 from langchain_context_engine.ingest.readers.tables import read_table
 from langchain_context_engine.ingest.readers.word import read_docx
 from langchain_context_engine.ingest.sections import Document
@@ -54,6 +55,7 @@ FORMATS: Mapping[str, Format] = {
     "mail": Format(read_bytes=read_mail),
     "pdf": Format(read_bytes=read_pdf),
     "word": Format(read_bytes=read_docx),
+    "sheets": Format(read_bytes=read_xlsx),
 }
 
 BY_SUFFIX = {
@@ -75,6 +77,7 @@ BY_SUFFIX = {
         "mail": ".mbox .eml",
         "pdf": ".pdf",
         "word": ".docx",
+        "sheets": ".xlsx .xlsm",
     }.items()
     for suffix in suffixes.split()
 }
@@ -143,5 +146,7 @@ def format_of(path: str) -> str | None:
         return _BY_NAME[plain]
     if name.suffix.lower() in BY_SUFFIX:
         return BY_SUFFIX[name.suffix.lower()]
-    is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence"}
+    if plain.startswith("changelog.") and name.suffix[1:].isdigit():
+        return "plain"  # of former years, as GNU keeps them
+    is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
     return "plain" if is_named and not name.suffix else None

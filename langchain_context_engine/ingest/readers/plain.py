@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from langchain_context_engine.ingest.readers.changelogs import is_changelog_of_entries, read_changelog
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.sections import Document, Section
@@ -14,6 +15,8 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
         >>> [s.titles for s in read_plain("notes.txt", "Notes\n=====\n\nx", 0).sections]
         [('Notes',)]
     """
+    if is_changelog_of_entries(path, text):
+        return read_changelog(path, text, chunk_size)
     begins = text.lstrip()[:8]
     is_markdown = begins.startswith("#") and begins.lstrip("#")[:1] == " "
     return (read_markdown if is_markdown else read_restructured)(path, text, chunk_size)

@@ -25,7 +25,7 @@ def read_table(path: str, text: str, chunk_size: int) -> Document:
     rows, skipped = _row_spans(path, text, delimiter)
     if not rows:
         return Document(text=text, sections=(), skipped=skipped)
-    has_header = len(rows) > 1 and _is_header(rows[0][2])
+    has_header = len(rows) > 1 and is_header(rows[0][2])
     start, end, _ = rows[0]
     head = text[start:end] if has_header and (end - start) * _LONGEST_HEADER_SHARE <= chunk_size else ""
     first = 1 if has_header else 0
@@ -69,8 +69,8 @@ def _row_spans(
     return rows, ()
 
 
-def _is_header(cells: Sequence[str]) -> bool:
-    """Say whether a row names columns: each has a word of its own and none is a number."""
+def is_header(cells: Sequence[str]) -> bool:
+    """Return whether a row names columns: each has a word of its own and none is a number."""
     names = [cell.strip() for cell in cells]
     return all(name and not name[0].isdigit() and name[0] not in "+-." for name in names) and len(
         set(names)

@@ -45,7 +45,7 @@ def _paragraphs(data: bytes) -> Iterator[tuple[int | None, str]]:
         raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
     # Malformed files raise anything from within: KeyError, XMLSyntaxError, BadZipFile …
     try:
-        _refuse_bomb(data)
+        refuse_bomb(data)
         found: list[tuple[int | None, str]] = []
         for item in docx.Document(io.BytesIO(data)).iter_inner_content():
             if isinstance(item, Table):
@@ -63,7 +63,12 @@ def _paragraphs(data: bytes) -> Iterator[tuple[int | None, str]]:
     yield from ((level, text) for level, text in found if text.strip())
 
 
-def _refuse_bomb(data: bytes) -> None:
+def refuse_bomb(data: bytes) -> None:
+    """Refuse a packed file that is huge once unpacked.
+
+    Raises:
+        SkippedError: It is.
+    """
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         size = sum(entry.file_size for entry in packed.infolist())
     if size > _LARGEST_UNPACKED:

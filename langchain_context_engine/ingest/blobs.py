@@ -1,0 +1,39 @@
+"""What is data rather than words: pictures in base64, tables of numbers, signatures and keys."""
+
+from __future__ import annotations
+
+import re
+
+from langchain_context_engine.ingest.skipped import SkippedError
+
+BLOB = re.compile(r"[!-~]{400,}")
+"""A picture in base64, a minified block. Writing without spaces is not ASCII."""
+
+_ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
+_WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}\Z")
+_MANY, _FEW = 40, 4
+
+
+def refuse_armour(data: bytes) -> None:
+    """Refuse a signature, a key or a certificate: it is for programs, and a private key is nobody's to read.
+
+    Raises:
+        SkippedError: generated.
+    """
+    if _ARMOUR.match(data[:200]):
+        raise SkippedError("generated", "a signature, a key or a certificate")
+
+
+def is_data(text: str) -> bool:
+    """Return whether a stretch of a program is data: most of it without a space, or hardly but numbers.
+
+    Example:
+        >>> is_data("0x7f, 12u, 3, " * 20), is_data("const int limits[] = {1, 2, 3};")
+        (True, False)
+    """
+    if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
+        return True
+    found = _WORD.findall(text)
+    telling = {word.lower() for word in found if not _NUMBER.match(word)}
+    return len(telling) < _FEW and len(found) >= _MANY

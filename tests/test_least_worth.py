@@ -1,0 +1,157 @@
+"""What hardly answers beside the best, and what says nothing beside another passage, is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine import Budget, ConfigError, Context, ContextEngine, replay
+from langchain_context_engine.answering.whatif import what_would_it_take
+from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
+from langchain_context_engine.values.types import Reason
+from tests.builders import ListSource, a_candidate
+from tests.pack_builders import reasons
+
+
+def a_file(id_, relevance):
+    """A record of a file that says enough."""
+    texts = {
+        "best": "The harbour raised its winter berth prices.",
+        "good": "Nobody could say what a new jetty costs.",
+        "weak": "Seven sailors slept aboard their old boat.",
+    }
+    return a_candidate(id=id_, text=texts[id_], relevance=relevance, metadata={"path": f"{id_}.md"})
+
+
+OTHERS = [
+    a_candidate(id=f"other-{i}", text=text, relevance=0.8, kind="memory")
+    for i, text in enumerate(
+        [
+            "ash",
+            "birch",
+            "cedar",
+            "elm",
+            "fir",
+            "hazel",
+            "ivy",
+            "juniper",
+            "larch",
+            "maple",
+            "oak",
+            "pine",
+            "rowan",
+            "spruce",
+            "thorn",
+            "willow",
+            "yew",
+            "alder",
+            "beech",
+        ]
+    )
+]
+
+
+def shown(context):
+    """The passages that are none of the others."""
+    return {p.key[1] for p in context.passages if not p.key[1].startswith("other")}
+
+
+def test_what_hardly_answers_beside_the_best_is_left_out_with_both_numbers_though_there_is_room():
+    """Seen 1: a tail of weak commits fills what is left."""
+    found = [a_file("best", 0.9), a_file("good", 0.45), a_file("weak", 0.225), *OTHERS]
+    context = ContextEngine(sources=[ListSource(found)]).build("prices")
+    assert shown(context) == {"best", "good"}
+    (decision,) = [d for d in context.decisions if d.key[1] == "weak"]
+    assert (decision.reason, decision.details) == (Reason.NOT_WORTH_READING, {"worth": 0.25, "least": 0.4})
+    assert "worth 0.25 of the best, 0.4 is the least" in context.explain("weak")
+
+
+def test_the_least_worth_that_would_let_something_in_is_told_and_does():
+    """Promise 12."""
+    found = [a_file("best", 0.9), a_file("weak", 0.25), *OTHERS]
+    context = ContextEngine(sources=[ListSource(found)]).build("prices")
+    key = next(d.key for d in context.decisions if d.key[1] == "weak")
+    (change,) = [c for c in what_would_it_take(context, key) if c.setting == "budget.least_worth"]
+    assert (change.before, change.after) == (0.4, 0.27)
+    again = replay(context, **change.settings)
+    assert shown(again) == {"best", "weak"}
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        a_candidate(id="weak", text="Bob likes tea", kind="memory", relevance=0.01),
+        a_candidate(
+            id="weak", text="Bob likes tea", relevance=0.01, metadata={"path": "a.md"}, is_pinned=True
+        ),
+    ],
+)
+def test_what_stands_for_itself_or_is_pinned_is_worth_reading_however_weak(weak):
+    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), weak, *OTHERS])]).build("prices")
+    assert shown(context) == {"best", "weak"}
+
+
+def test_a_least_worth_of_nothing_leaves_nothing_out():
+    found = [a_file("best", 1.0), a_file("weak", 0.01), *OTHERS]
+    engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
+    assert shown(engine.build("prices")) == {"best", "weak"}
+    with pytest.raises(ConfigError, match="least_worth must be between 0 and 1"):
+        Budget(least_worth=1.5)
+
+
+def test_a_trace_from_before_there_was_a_least_worth_replays_to_the_same_bytes():
+    """Promise 9."""
+    found = [a_file("best", 1.0), a_file("weak", 0.01), *OTHERS]
+    engine = ContextEngine(sources=[ListSource(found)], budget=Budget(least_worth=0))
+    context = engine.build("prices")
+    described = context.to_dict()
+    del described["settings"]["budget"]["least_worth"]
+    assert replay(Context.from_dict(described)).text == context.text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["See {term}`Service Locator`.", "See :class:`Container`.", "See also {doc}`the guide </guide>`:"],
+)
+def test_a_bare_reference_in_a_markup_tells_too_little(piece):
+    assert telling_words(piece) < LEAST_WORDS
+
+
+def test_among_few_records_nothing_is_said_of_their_worth():
+    context = ContextEngine(sources=[ListSource([a_file("best", 1.0), a_file("weak", 0.01)])]).build("prices")
+    assert shown(context) == {"best", "weak"}
+
+
+def test_a_file_of_a_word_or_two_is_read_only_for_a_question_that_has_one_of_them():
+    """Seen 1: `HELLO`, `tobi, loki, jane`: what tests read says nothing to anybody else."""
+    found = [
+        a_file("best", 1.0),
+        a_candidate(id="input", text="HELLO", relevance=0.9, metadata={"path": "test/input.txt"}),
+    ]
+    engine = ContextEngine(sources=[ListSource(found)])
+    assert [p.key[1] for p in engine.build("prices").passages] == ["best"]
+    assert {p.key[1] for p in engine.build("who says hello?").passages} == {"best", "input"}
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        "Merge pull request #1685 from ana/tides\n\nTell the tides a day ahead",
+        "Merge branch 'tides' of github.com/ana/harbour\n\nTell the tides a day ahead",
+        "Tell the tides a day ahead (#1685)",
+    ],
+)
+def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
+    """T5: its twin by the words that a person wrote."""
+    found = [
+        a_candidate(id="merge", text=again, relevance=1.0, kind="commit", metadata={"sha": "aa"}),
+        a_candidate(
+            id="commit",
+            text="Tell the tides a day ahead\n\nharbour/tides.py (+3 −1)",
+            relevance=0.9,
+            kind="commit",
+            metadata={"sha": "bb"},
+        ),
+    ]
+    context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
+    assert [p.key[1] for p in context.passages] == ["commit"]
+    assert reasons(context)["merge"] is Reason.DUPLICATE
