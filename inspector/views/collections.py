@@ -28,7 +28,8 @@ SHEETS: list[grid.Column] = [
     {"name": "unindexed", "label": "Not indexed yet", "kind": "number", "width": 112},
     {"name": "dimension", "label": "Dimension", "kind": "number", "width": 84},
     {"name": "metric", "label": "Metric", "width": 70},
-    {"name": "embedder", "label": "Embedded by", "width": 200},
+    {"name": "embedder", "label": "Embedded by", "width": 180},
+    {"name": "index", "label": "Index of words", "width": 300},
     {"name": "keys", "label": "Metadata keys"},
 ]
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.state import index_state
 
 __all__ = ["Sheet", "describe", "doubts", "sheets", "unindexed"]
 
@@ -37,6 +38,7 @@ def describe(collection: Any) -> Sheet:
         "unindexed": unindexed(collection),
         "dimension": len(first[0]) if first is not None and len(first) else None,
         "metric": handle.space,
+        "index": str(index_state(collection)),
         "embedder": str(own.get(_MODEL) or (type(named).__name__ if named else "") or "not said"),
         "metadata keys": ", ".join(key for key, _ in keys.most_common()),
     }
