@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from langchain_context_engine.journal import Journal, schema
+from langchain_context_engine.journal import Journal, schema, writer
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 from tests.journal_builders import KEY, a_context
 
@@ -278,3 +278,16 @@ def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
         pytest.fail("the idle thread goes on")
     journal.record(a_context())
     assert journal.count() == 2
+
+
+def test_a_journal_that_is_closed_and_rests_is_in_no_trouble(path, caplog, monkeypatch):
+    """Two seconds after the last answer its thread found the file closed, and said that it does not work."""
+    monkeypatch.setattr(writer, "_IDLE_SECONDS", 0.05)
+    with caplog.at_level(logging.WARNING), Journal(path) as journal:
+        journal.record(a_context())
+        journal.flush()
+        journal.close()
+        thread = journal._writer._thread
+        if thread is not None:
+            thread.join(5)
+    assert not [r.message for r in caplog.records if str(path) in r.message]

@@ -151,7 +151,8 @@ class BackgroundWriter:
         try:
             self._on_idle()
         except Exception as error:  # noqa: BLE001
-            self.fail(error, 0)
+            if not self._is_closed:  # closing tidies by itself, and may do so meanwhile
+                self.fail(error, 0)
 
     def _write_batch(self, batch: Sequence[Any]) -> None:
         try:
