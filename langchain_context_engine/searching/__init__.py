@@ -18,7 +18,9 @@ __all__ = [
     "search",
     "shelf",
     "shelves",
+    "sparse",
     "state",
+    "store_search",
     "together",
     "watches",
 ]
