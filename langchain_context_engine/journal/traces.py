@@ -24,12 +24,12 @@ from langchain_context_engine.values.types import Verdict
 
 __all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "shrink", "trim"]
 
-_COLUMNS = (
+COLUMNS = (
     "id, at, query, search, sources, candidates, kept, tokens, budget, duplicates, milliseconds, "
     "warnings, status, scope, cut, timings, offered"
 )
-_LISTED = _COLUMNS.replace(" search,", "")
-_SINCE_SECOND = {", cut, timings, offered": ", 0 AS cut, '{}' AS timings, '{}' AS offered"}
+_LISTED = COLUMNS.replace(" search,", "")
+SINCE_SECOND = {", cut, timings, offered": ", 0 AS cut, '{}' AS timings, '{}' AS offered"}
 _SORTED = {
     "time": "number",
     "question": "search",
@@ -44,7 +44,7 @@ _SLOW = """milliseconds >= (
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces)
 )"""
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
-_TRIM_TO = 0.9
+TRIM_TO = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,10 +182,10 @@ def scope_digest(scope: object, key: bytes) -> str:
 
 def insert(connection: sqlite3.Connection, encoded: Sequence[tuple[tuple[Any, ...], bytes]]) -> None:
     """Write encoded traces."""
-    marks = ", ".join("?" * len(_COLUMNS.split(",")))
+    marks = ", ".join("?" * len(COLUMNS.split(",")))
     for row, body in encoded:
         number = connection.execute(
-            f"INSERT INTO traces ({_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants only
+            f"INSERT INTO traces ({COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants only
             row,
         ).lastrowid
         connection.execute("INSERT INTO bodies VALUES (?, ?)", (number, body))
@@ -197,7 +197,7 @@ def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset
     listed = _LISTED
     if not has_column(connection, "traces", "cut"):
         # A file of an earlier version, which this process only reads.
-        for present, earlier in _SINCE_SECOND.items():
+        for present, earlier in SINCE_SECOND.items():
             listed = listed.replace(present, earlier)
     cursor = connection.execute(
         f"SELECT number, {listed} FROM traces{where}{chosen.order()} LIMIT ? OFFSET ?",  # noqa: S608
@@ -236,7 +236,7 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> int:
     removed = 0
     if _used_bytes(connection) <= max_bytes:
         return removed
-    while _used_bytes(connection) > max_bytes * _TRIM_TO:
+    while _used_bytes(connection) > max_bytes * TRIM_TO:
         total = connection.execute("SELECT count(*) FROM traces").fetchone()[0]
         if not total:
             break
