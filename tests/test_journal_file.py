@@ -278,3 +278,13 @@ def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
         pytest.fail("the idle thread goes on")
     journal.record(a_context())
     assert journal.count() == 2
+
+
+def test_a_journal_that_was_closed_says_nothing_when_its_thread_is_idle(path, monkeypatch, caplog):
+    monkeypatch.setattr("langchain_context_engine.journal.writer._IDLE_SECONDS", 0.05)
+    with Journal(path) as journal:
+        journal.record(a_context())
+    thread = journal._writer._thread
+    if thread is not None:
+        thread.join(5)
+    assert caplog.records == []

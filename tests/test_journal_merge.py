@@ -156,7 +156,9 @@ def test_the_cap_holds_and_the_oldest_traces_go_first(tmp_path):
                 journal.record(a_context(f"{name} {i:02}", text=text), at=f"2026-01-{day:02}T00:{i:02}:00Z")
         paths.append(path)
     into = tmp_path / "C.db"
-    merge_journals(paths, into, max_bytes=1_000_000)
+    new, old = merge_journals(paths, into, max_bytes=1_000_000)
+    assert new.traces > 0
+    assert old.traces == 0, "what has no room is not even copied"
     assert into.stat().st_size <= 1_000_000
     kept = queries(into, limit=1000)
     assert kept
