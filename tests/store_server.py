@@ -173,6 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer({"error": "InvalidArgumentError", "message": str(error)}, 400)
         return self._answer(answer)
 
+    def _collections(self, body):
+        assert body["get_or_create"]
+        return self.server.described()
+
     def _search(self, body):
         server = self.server
         if server.refusal:
@@ -195,6 +199,12 @@ class _Handler(BaseHTTPRequestHandler):
     def _get(self, body):
         asked = {name: body[name] for name in ("ids", "where", "limit", "offset", "include")}
         found = self.server.local.get(**asked)
+        if found["metadatas"] is not None:  # the sparse vectors are among them
+            held = self.server.sparse
+            found["metadatas"] = [
+                {**(metadata or {}), SPARSE: held[id_].to_dict()}
+                for id_, metadata in zip(found["ids"], found["metadatas"], strict=True)
+            ]
         return {
             "ids": found["ids"],
             "documents": found["documents"],

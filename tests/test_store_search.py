@@ -6,12 +6,14 @@ import math
 
 import chromadb
 import pytest
+from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
+from langchain_chroma import Chroma
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.searching.folders import folder_of
 from langchain_context_engine.searching.state import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError, SourceError
+from langchain_context_engine.values.errors import ConfigError, EmbeddingError, SourceError
 from tests.builders import a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, ids, notes
 from tests.store_server import SPARSE, StoreServer
@@ -172,9 +174,48 @@ def test_hybrid_false_with_the_stores_search_asks_vectors_only(serve):
     assert {len(candidate.claims) for candidate in found} == {0}
 
 
-def test_sparse_vectors_are_no_metadata_of_a_record(serve):
-    found = a_source(serve()).fetch(a_request(query="invoices"))
-    assert all(SPARSE not in candidate.metadata for candidate in found)
+@pytest.mark.parametrize("search", ["auto", "own"])
+def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
+    source, request = a_source(serve(), search=search), a_request(query="invoices")
+    for found in (source.fetch(request), source.fetch(request), source.get(["invoice"], request)):
+        assert found
+        assert all(SPARSE not in candidate.metadata for candidate in found)
+
+
+def test_a_question_whose_words_cannot_be_embedded_is_one_error_of_the_source(serve, monkeypatch):
+    """L93."""
+
+    def refuse(self, **_):
+        raise RuntimeError("401: api_key=sk-test-abc")
+
+    monkeypatch.setattr(ChromaBm25EmbeddingFunction, "embed_query", refuse)
+    with pytest.raises(EmbeddingError, match="words could not be embedded") as raised:
+        a_source(serve()).fetch(a_request(query="invoices"))
+    assert "sk-test" not in str(raised.value)
+
+
+def test_a_collection_over_langchains_chroma_is_searched_by_the_store_too(serve):
+    server = serve()
+    client = chromadb.HttpClient(host="127.0.0.1", port=server.server_address[1])
+    store = Chroma(client=client, collection_name=server.local.name, embedding_function=EMBEDDINGS)
+    found = ChromaSource(store, search="store").fetch(a_request(query="invoices", scope={"team": "red"}))
+    assert found[0].id == "invoice"
+
+
+def test_a_filter_on_scope_that_no_record_passes_finds_nothing(serve):
+    server = serve()
+    assert a_source(server).fetch(a_request(query="invoices", scope={"team": []})) == []
+    assert a_source(server).fetch(a_request(query="invoices", scope={"team": ["green", 3]})) == []
+    assert "get" not in {path for path, _ in server.asked}
+
+
+def test_pages_of_an_answer_follow_each_other(serve):
+    server = serve(notes(60))
+    source = a_source(server)
+    whole = ids(source.fetch(a_request(query="note 7 about billing", limit=30)))
+    first = ids(source.fetch(a_request(query="note 7 about billing", limit=10)))
+    later = ids(source.fetch(a_request(query="note 7 about billing", limit=20, offset=10)))
+    assert first + later == whole
 
 
 @pytest.mark.parametrize("kind", ["memory", "persistent"])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.searching.records import steady
+from langchain_context_engine.searching.records import steady, without_sparse
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
@@ -281,5 +281,7 @@ def _says_missing(error: Exception) -> bool:
 
 def _rows(answer: Any, include: Sequence[str]) -> dict[str, dict[str, Any]]:
     # Compared with None, never by truth: embeddings are an array.
-    columns = [(name, answer[name]) for name in include if answer[name] is not None]
-    return {id_: {name: column[i] for name, column in columns} for i, id_ in enumerate(answer["ids"])}
+    columns = {name: answer[name] for name in include if answer[name] is not None}
+    if "metadatas" in columns:
+        columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
+    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}

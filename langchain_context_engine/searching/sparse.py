@@ -79,10 +79,3 @@ def choose_search(handle: CollectionHandle, search: str) -> SparseIndex | None:
         )
         raise ConfigError(f'search="store" cannot be had of collection {handle.name!r}: {why}; {TWO_WAYS}')
     return found
-
-
-def without_sparse(metadata: Any) -> dict[str, Any]:
-    """Return a record's metadata without the sparse vectors that Chroma keeps in it."""
-    from chromadb.base_types import SparseVector
-
-    return {key: value for key, value in (metadata or {}).items() if not isinstance(value, SparseVector)}

@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import Any
 
 from langchain_context_engine.filtering.filters import AllOf, AnyOf, Condition, Filter, all_of, to_chroma
-from langchain_context_engine.searching.collection import QUOTA, NoSearchError
+from langchain_context_engine.searching.collection import FIELDS, QUOTA, NoSearchError
 from langchain_context_engine.searching.ranking import merge_by_rank, settled
-from langchain_context_engine.searching.records import compare, relevance_of, steady
+from langchain_context_engine.searching.records import compare, relevance_of, steady, without_sparse
 from langchain_context_engine.searching.search import Record, Search
-from langchain_context_engine.searching.sparse import TWO_WAYS, SparseIndex, without_sparse
+from langchain_context_engine.searching.sparse import TWO_WAYS, SparseIndex
 from langchain_context_engine.values.errors import SourceError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
@@ -112,10 +112,7 @@ class StoreSearch(Search):
 
     def load(self, ids: Sequence[str]) -> Mapping[str, Record]:
         """Read the records of ids into `records`."""
-        found = {
-            id_: {**fields, "metadatas": without_sparse(fields.get("metadatas"))}
-            for id_, fields in self.handle.read(ids, ("documents", "metadatas")).items()
-        }
+        found = self.handle.read(ids, FIELDS)
         self.records |= found
         return found
 
@@ -142,7 +139,7 @@ class StoreSearch(Search):
         return settled(leg.best_first(), self._sees, needed, is_all=False) is None
 
     def _sees(self, id_: str) -> bool:
-        return self.admits(id_, self.records[id_]["metadatas"])
+        return self.admits(id_, self.records[id_].get("metadatas") or {})
 
     def _ask(self, legs: Sequence[_Leg], needed: int) -> None:
         """Ask the legs for their next hits, all in one request."""
