@@ -160,6 +160,16 @@ def test_what_only_one_leg_found_is_measured_by_the_other(serve):
     assert all(candidate.claims["lexical"] > 0 for candidate in found.values())
 
 
+def test_records_without_a_word_of_the_question_are_no_hits_of_the_words(serve):
+    """The service lists them too, each with the score of nothing in common."""
+    far = [{"id": f"a{i}", "text": f"the kitchen is cleaned on fridays {i}"} for i in range(9)]
+    server = serve([*far, *notes(9), {"id": "word", "text": "a zebra crossing"}])
+    vector = EMBEDDINGS.embed_query("note about billing")
+    found = ids(a_source(server).fetch(a_request(query="zebra", vector=vector, limit=6)))
+    assert "word" in found
+    assert not [id_ for id_ in found if id_.startswith("a")]
+
+
 def test_a_question_without_a_word_that_counts_asks_vectors_only(serve):
     server = serve()
     found = a_source(server).fetch(a_request(query="the of and"))
