@@ -13,12 +13,14 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import chromadb
+import pytest
 from chromadb import K, Schema, SparseVectorIndexConfig
 from chromadb.base_types import SparseVector
 from chromadb.execution.expression import Knn, Limit, Search, Select, Where
 from chromadb.execution.expression.operator import GroupBy, Rank
 from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
 
+from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import a_collection
 from tests.chroma_builders import EMBEDDINGS
 
@@ -233,3 +235,31 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+RECORDS = [
+    {"id": "invoice", "text": "invoices go out monthly to every customer", "team": "red", "kind": "note"},
+    {"id": "refund", "text": "refunds are paid within ten days", "team": "red", "kind": "memory"},
+    {"id": "secret", "text": "invoices of the blue team go out weekly", "team": "blue", "kind": "note"},
+    {"id": "gone", "text": "invoices once went out daily", "team": "red", "deleted": True, "kind": "note"},
+    {"id": "other", "text": "the kitchen is cleaned on fridays", "team": "red", "kind": "note", "n": 3},
+]
+
+
+@pytest.fixture
+def serve():
+    """Return what starts a server over records; all end with the test."""
+    started = []
+
+    def start(records=RECORDS, **options):
+        started.append(StoreServer(records, **options))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+def a_source(server, **options):
+    return ChromaSource(server.collection(), embeddings=EMBEDDINGS, **options)

@@ -4,62 +4,22 @@ from __future__ import annotations
 
 import math
 
-import chromadb
 import pytest
 from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
-from langchain_chroma import Chroma
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.searching.folders import folder_of
 from langchain_context_engine.searching.state import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError, SourceError
-from tests.builders import a_collection, a_request
+from langchain_context_engine.values.errors import EmbeddingError, SourceError
+from tests.builders import a_request
 from tests.chroma_builders import EMBEDDINGS, ids, notes
-from tests.store_server import SPARSE, StoreServer
+from tests.store_server import SPARSE, a_source, serve
 
-RECORDS = [
-    {"id": "invoice", "text": "invoices go out monthly to every customer", "team": "red", "kind": "note"},
-    {"id": "refund", "text": "refunds are paid within ten days", "team": "red", "kind": "memory"},
-    {"id": "secret", "text": "invoices of the blue team go out weekly", "team": "blue", "kind": "note"},
-    {"id": "gone", "text": "invoices once went out daily", "team": "red", "deleted": True, "kind": "note"},
-    {"id": "other", "text": "the kitchen is cleaned on fridays", "team": "red", "kind": "note", "n": 3},
-]
-
-
-@pytest.fixture
-def serve():
-    """Return what starts a server over records; all end with the test."""
-    started = []
-
-    def start(records=RECORDS, **options):
-        started.append(StoreServer(records, **options))
-        return started[-1]
-
-    yield start
-    for server in started:
-        server.shutdown()
-        server.server_close()
-
-
-def a_source(server, **options):
-    return ChromaSource(server.collection(), embeddings=EMBEDDINGS, **options)
+__all__ = ["serve"]
 
 
 def by_id(candidates):
     return {candidate.id: candidate for candidate in candidates}
-
-
-def test_a_server_whose_schema_has_a_sparse_index_searches_by_itself(serve):
-    server = serve()
-    source = a_source(server)
-    folder = folder_of(source._handle)
-    found = source.fetch(a_request(query="when do invoices go out?", scope={"team": "red"}))
-    assert set(ids(found)) == {"invoice", "refund", "other"}
-    assert found[0].id == "invoice"
-    assert {path for path, _ in server.asked} == {"search"}
-    assert {search["rank"]["$knn"]["key"] for search in server.searches()} == {"#embedding", SPARSE}
-    assert not folder.exists()
 
 
 def test_both_legs_are_asked_in_one_request(serve):
@@ -177,13 +137,6 @@ def test_a_question_without_a_word_that_counts_asks_vectors_only(serve):
     assert {candidate.claims["lexical"] for candidate in found} == {0.0}
 
 
-def test_hybrid_false_with_the_stores_search_asks_vectors_only(serve):
-    server = serve()
-    found = a_source(server, hybrid=False, search="store").fetch(a_request(query="invoices"))
-    assert {s["rank"]["$knn"]["key"] for s in server.searches()} == {"#embedding"}
-    assert {len(candidate.claims) for candidate in found} == {0}
-
-
 @pytest.mark.parametrize("search", ["auto", "own"])
 def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
     source, request = a_source(serve(), search=search), a_request(query="invoices")
@@ -204,14 +157,6 @@ def test_a_question_whose_words_cannot_be_embedded_is_one_error_of_the_source(se
     assert "sk-test" not in str(raised.value)
 
 
-def test_a_collection_over_langchains_chroma_is_searched_by_the_store_too(serve):
-    server = serve()
-    client = chromadb.HttpClient(host="127.0.0.1", port=server.server_address[1])
-    store = Chroma(client=client, collection_name=server.local.name, embedding_function=EMBEDDINGS)
-    found = ChromaSource(store, search="store").fetch(a_request(query="invoices", scope={"team": "red"}))
-    assert found[0].id == "invoice"
-
-
 def test_a_filter_on_scope_that_no_record_passes_finds_nothing(serve):
     server = serve()
     assert a_source(server).fetch(a_request(query="invoices", scope={"team": []})) == []
@@ -226,46 +171,6 @@ def test_pages_of_an_answer_follow_each_other(serve):
     first = ids(source.fetch(a_request(query="note 7 about billing", limit=10)))
     later = ids(source.fetch(a_request(query="note 7 about billing", limit=20, offset=10)))
     assert first + later == whole
-
-
-@pytest.mark.parametrize("kind", ["memory", "persistent"])
-def test_local_chroma_refuses_the_stores_search_and_names_the_two_ways(kind, tmp_path):
-    client = chromadb.EphemeralClient() if kind == "memory" else chromadb.PersistentClient(str(tmp_path))
-    collection = a_collection(RECORDS, client=client)
-    with pytest.raises(ConfigError, match=r'local Chroma.*search="own".*Chroma Cloud or distributed Chroma'):
-        ChromaSource(collection, embeddings=EMBEDDINGS, search="store")
-    assert len(ChromaSource(collection, embeddings=EMBEDDINGS).fetch(a_request(query="invoices"))) == 4
-
-
-@pytest.mark.parametrize("options", [{"has_sparse": False}, {"embeds": False}])
-def test_without_a_sparse_index_that_embeds_our_own_search_answers(serve, options):
-    server = serve(**options)
-    with pytest.raises(ConfigError, match="no sparse index"):
-        a_source(server, search="store")
-    source = a_source(server)
-    assert source.fetch(a_request(query="invoices"))[0].claims["lexical"] > 0
-    assert "search" not in {path for path, _ in server.asked}
-
-
-def test_own_forces_our_search(serve):
-    server = serve()
-    found = a_source(server, search="own").fetch(a_request(query="when do invoices go out?"))
-    assert "phrase" in found[0].claims
-    assert "search" not in {path for path, _ in server.asked}
-
-
-def test_an_unknown_search_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="auto, store, own"):
-        ChromaSource(a_collection([]), search="stores")
-
-
-def test_a_server_that_has_no_search_is_told_with_the_two_ways(serve):
-    server = serve()
-    server.refusal = (
-        "Error executing plan: Not implemented: Search operation is not implemented for local executor"
-    )
-    with pytest.raises(SourceError, match=r'no search of its own.*search="own".*distributed Chroma'):
-        a_source(server).fetch(a_request(query="invoices"))
 
 
 def test_a_row_without_a_score_costs_itself(serve):

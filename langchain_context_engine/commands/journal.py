@@ -48,6 +48,6 @@ def merge(
         came = f"{each.traces:,} traces, {each.counts:,} counts, {each.judgments:,} judgments are new"
         left_out = f", {each.damaged} traces left out: damaged or too large" if each.damaged else ""
         output.write_text(f"{each.path}: {came}{left_out}")
-    left_out = sum(bool(each.error) for each in told)
-    if left_out:
-        raise CommandFailedError(f"{left_out} of {len(told)} journals could not be merged into {into}")
+    refused = sum(bool(each.error) for each in told)
+    if refused:
+        raise CommandFailedError(f"{refused} of {len(told)} journals could not be merged into {into}")
