@@ -224,6 +224,29 @@ def test_a_journal_is_not_merged_into_itself(machines):
         merge_journals(machines, machines[0])
 
 
+def test_nothing_is_written_into_what_is_no_journal(machines, tmp_path):
+    foreign = tmp_path / "foreign.db"
+    with sqlite3.connect(foreign) as other:
+        other.execute("CREATE TABLE mine (x)")
+    with pytest.raises(ConfigError, match="another program's"):
+        merge_journals(machines, foreign)
+    with pytest.raises(ConfigError, match="no folder"):
+        merge_journals(machines, tmp_path / "nowhere" / "C.db")
+
+
+def test_a_journal_that_is_in_use_is_merged_into(machines, tmp_path):
+    with Journal(tmp_path / "C.db") as journal:
+        journal.record(a_context("mine"), at="2026-01-05")
+        journal.touch([KEY])
+        journal.flush()
+        merge_journals(machines, journal.path)
+        journal.record(a_context("mine again"), at="2026-01-06")
+        journal.touch([KEY])
+        assert [row.query for row in journal.traces(limit=3)] == ["mine again", "mine", "two"]
+        assert journal.count() == 5
+        assert journal.usage([KEY])[KEY] == 9
+
+
 def test_the_command_merges_and_says_what_came(machines, tmp_path, capsys):
     into = tmp_path / "C.db"
     arguments = ["journal", "merge", *map(str, machines), "--into", str(into)]

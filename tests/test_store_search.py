@@ -34,7 +34,9 @@ def test_claims_are_those_of_our_own_search_and_the_scores_of_the_store(serve, s
     server = serve(space=space)
     request = a_request(query="when do invoices go out?", scope={"team": "red"})
     theirs = by_id(a_source(server).fetch(request))
-    ours = by_id(ChromaSource(server.local, embeddings=EMBEDDINGS).fetch(request))
+    own = ChromaSource(server.local, embeddings=EMBEDDINGS)
+    own.prepare()
+    ours = by_id(own.fetch(request))
     assert theirs.keys() == ours.keys()
     for id_, candidate in theirs.items():
         assert candidate.relevance == pytest.approx(ours[id_].relevance, abs=1e-5)
@@ -140,6 +142,7 @@ def test_a_question_without_a_word_that_counts_asks_vectors_only(serve):
 @pytest.mark.parametrize("search", ["auto", "own"])
 def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
     source, request = a_source(serve(), search=search), a_request(query="invoices")
+    source.prepare()
     for found in (source.fetch(request), source.fetch(request), source.get(["invoice"], request)):
         assert found
         assert all(SPARSE not in candidate.metadata for candidate in found)

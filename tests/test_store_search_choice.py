@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import chromadb
 import pytest
 from langchain_chroma import Chroma
@@ -58,13 +60,16 @@ def test_without_a_sparse_index_that_embeds_our_own_search_answers(serve, option
     with pytest.raises(ConfigError, match="no sparse index"):
         a_source(server, search="store")
     source = a_source(server)
+    source.prepare()
     assert source.fetch(a_request(query="invoices"))[0].claims["lexical"] > 0
     assert "search" not in {path for path, _ in server.asked}
 
 
 def test_own_forces_our_search(serve):
     server = serve()
-    found = a_source(server, search="own").fetch(a_request(query="when do invoices go out?"))
+    source = a_source(server, search="own")
+    source.prepare()
+    found = source.fetch(a_request(query="when do invoices go out?"))
     assert "phrase" in found[0].claims
     assert "search" not in {path for path, _ in server.asked}
 
@@ -81,3 +86,19 @@ def test_a_server_that_has_no_search_is_told_with_the_two_ways(serve):
     )
     with pytest.raises(SourceError, match=r'no search of its own.*search="own".*distributed Chroma'):
         a_source(server).fetch(a_request(query="invoices"))
+
+
+def test_a_schema_whose_vectors_have_a_function_that_cannot_be_made_is_read_in_silence(serve):
+    """Chroma makes all functions of a schema at once, which warns, and imports what nobody uses here."""
+    server = serve()
+    schema = server.schema.serialize_to_json()
+    vectors = schema["keys"]["#embedding"]["float_list"]["vector_index"]["config"]
+    vectors["embedding_function"] = {"name": "openai", "type": "known", "config": {"api_key_env_var": "NOPE"}}
+    described = server.described()
+    server.described = lambda: {**described, "schema": schema}
+    collection = server.collection()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        source = ChromaSource(collection, embeddings=EMBEDDINGS)
+    assert source.fetch(a_request(query="invoices"))
+    assert {path for path, _ in server.asked} == {"search"}

@@ -48,15 +48,24 @@ class SparseIndex:
 
 
 def sparse_index_of(collection: Any) -> SparseIndex | None:
-    """Return a collection's sparse index, BM25 before others, then by key; None without one that embeds."""
-    keys = getattr(getattr(collection, "schema", None), "keys", None) or {}
-    found: list[tuple[bool, SparseIndex]] = []
-    for key, types in sorted(keys.items()):
-        index = getattr(getattr(types, "sparse_vector", None), "sparse_vector_index", None)
-        if index is None or not index.enabled or index.config.embedding_function is None:
+    """Return a collection's sparse index, or None without one that embeds; Chroma allows one a collection.
+
+    Chroma warns where it cannot make the index' embedding function, and says why.
+    """
+    # As it came: reading the whole schema makes the embedding function of the vectors too, which takes a
+    # second, warns where that cannot be made, and is of no use here.
+    schema = getattr(getattr(collection, "_model", None), "serialized_schema", None) or {}
+    for key, types in sorted((schema.get("keys") or {}).items()):
+        sparse = ((types or {}).get("sparse_vector") or {}).get("sparse_vector_index") or {}
+        if not sparse.get("enabled"):
             continue
-        found.append((not index.config.bm25, SparseIndex(key, index.config.embedding_function)))
-    return min(found, key=lambda each: each[0])[1] if found else None
+        from chromadb.api.types import Schema
+
+        read = Schema.deserialize_from_json({"defaults": {}, "keys": {key: types}}).keys[key].sparse_vector
+        index = read and read.sparse_vector_index
+        if index and index.config.embedding_function is not None:
+            return SparseIndex(key, index.config.embedding_function)
+    return None
 
 
 def choose_search(handle: CollectionHandle, search: str) -> SparseIndex | None:
