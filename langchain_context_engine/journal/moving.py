@@ -45,8 +45,9 @@ def take(source: sqlite3.Connection, trace_id: str, key: bytes) -> tuple[tuple[A
 def number_by_time(connection: sqlite3.Connection) -> None:
     """Number a journal's traces by time, those of one moment by id; in a transaction."""
     is_out_of_order = connection.execute(
-        "SELECT 1 FROM (SELECT at, id, lag(at) OVER by_number AS at_before, lag(id) OVER by_number AS id_before "
-        "FROM traces WINDOW by_number AS (ORDER BY number)) WHERE (at, id) < (at_before, id_before) LIMIT 1"
+        "SELECT 1 FROM ("
+        "SELECT at, id, lag(at) OVER by_number AS at_before, lag(id) OVER by_number AS id_before FROM traces "
+        "WINDOW by_number AS (ORDER BY number)) WHERE (at, id) < (at_before, id_before) LIMIT 1"
     ).fetchone()
     if is_out_of_order is None:
         return
