@@ -26,6 +26,7 @@ from langchain_context_engine.commands.explain import explain
 from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of, is_disk_full, one_line
 from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
+from langchain_context_engine.commands.journal import journal
 from langchain_context_engine.commands.ls import ls
 from langchain_context_engine.commands.mcp import mcp
 from langchain_context_engine.commands.prepare import prepare
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 for _command in (demo, index, prepare, ls, rm, ask, explain, inspect, evaluate, tune, serve, mcp, doctor):
     app.command()(_command)
+app.add_typer(journal)
 
 
 def _print_version(is_wanted: bool) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "failure",
     "index",
     "inspect",
+    "journal",
     "ls",
     "mcp",
     "output",

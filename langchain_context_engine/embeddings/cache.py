@@ -30,6 +30,11 @@ class CachedEmbeddings(Embeddings):
     A store that fails costs one warning; texts are then embedded as if they were new. A text that is
     empty or only spaces is never sent: see `langchain_context_engine.embeddings`.
 
+    Several machines share what they embed where they share a store: each text is embedded once in all.
+    There leave the bound to the store (`max_size=None`, Redis' own `maxmemory`), since each process counts
+    only what it found there and wrote itself; and give its client a short timeout without retries, since a
+    question waits for it.
+
     Args:
         embeddings: What embeds.
         store: Any LangChain `ByteStore`, for example one over Redis or files; None is memory.

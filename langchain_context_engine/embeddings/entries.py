@@ -57,7 +57,8 @@ class Entries:
         try:
             raw = zip(keys, self.store.mget(list(keys)), strict=True)
             vectors = {key: vector for key, value in raw if (vector := self._decoded(value)) is not None}
-            self._touch(vectors)
+            if vectors:
+                self._touch(vectors)
         except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
             self._warn(error)
             return {}
@@ -75,7 +76,8 @@ class Entries:
     def clear(self) -> None:
         """Forget every entry under the prefix."""
         with self._lock:
-            self.store.mdelete(self._keys())
+            if keys := self._keys():
+                self.store.mdelete(keys)
             self._order = None if self.max_size is None else OrderedDict()
 
     def __len__(self) -> int:
@@ -83,7 +85,19 @@ class Entries:
             return len(self._keys())
 
     def _keys(self) -> list[str]:
-        return list(self.store.yield_keys(prefix=self.prefix) if self._order is None else self._order)
+        if self._order is not None:
+            return list(self._order)
+        # What stores take for a prefix differs: what a key begins with, a pattern (Redis), a folder (files).
+        return self._listed(self.prefix) or self._by_pattern() or self._listed(None)
+
+    def _by_pattern(self) -> list[str]:
+        try:
+            return self._listed(f"{self.prefix}*")
+        except Exception:  # noqa: BLE001 - a store may refuse the sign, as that of files does
+            return []
+
+    def _listed(self, prefix: str | None) -> list[str]:
+        return [key for key in self.store.yield_keys(prefix=prefix) if key.startswith(self.prefix)]
 
     def _touch(self, keys: Iterable[str]) -> None:
         """Note that keys were used, and delete those that are now beyond `max_size`."""

@@ -22,6 +22,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import sets, tables, traces
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.losses import Ledger, Losses, read_losses
+from langchain_context_engine.journal.merging import MergedJournal, merge_journals
 from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.uses import count_uses, usage_metadata
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
@@ -30,12 +31,10 @@ from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError, ContextEngineError
 from langchain_context_engine.values.types import Key
 
-__all__ = [
-    "Activity", "Feedback", "Journal", "Judgment", "Losses", "TraceRow", "opening", "over_time", "values"
-]  # fmt: skip
+__all__ = ["Activity", "Feedback", "Journal", "Judgment", "Losses", "MergedJournal", "TraceRow",
+           "merge_journals", "opening", "over_time", "values"]  # fmt: skip
 
-_SMALLEST_BYTES = 1_000_000
-_KINDS = ("view", "edit")
+_SMALLEST_BYTES, _KINDS = 1_000_000, ("view", "edit")
 
 
 class Journal:

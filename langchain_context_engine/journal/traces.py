@@ -22,13 +22,24 @@ from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Verdict
 
-__all__ = ["TraceFilter", "body_of", "count", "encode", "insert", "rows", "scope_digest", "shrink", "trim"]
+__all__ = [
+    "TraceFilter",
+    "as_there_are",
+    "body_of",
+    "count",
+    "encode",
+    "insert",
+    "rows",
+    "scope_digest",
+    "shrink",
+    "trim",
+]
 
-_COLUMNS = (
+COLUMNS = (
     "id, at, query, search, sources, candidates, kept, tokens, budget, duplicates, milliseconds, "
     "warnings, status, scope, cut, timings, offered, source_timings"
 )
-_LISTED = _COLUMNS.replace(" search,", "")
+_LISTED = COLUMNS.replace(" search,", "")
 _ADDED = {
     "cut": (", cut, timings, offered", ", 0 AS cut, '{}' AS timings, '{}' AS offered"),
     "source_timings": (", source_timings", ", '{}' AS source_timings"),
@@ -48,7 +59,7 @@ _SLOW = """milliseconds >= (
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces)
 )"""
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
-_TRIM_TO = 0.9
+TRIM_TO = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,23 +203,27 @@ def scope_digest(scope: object, key: bytes) -> str:
 
 def insert(connection: sqlite3.Connection, encoded: Sequence[tuple[tuple[Any, ...], bytes]]) -> None:
     """Write encoded traces."""
-    marks = ", ".join("?" * len(_COLUMNS.split(",")))
+    marks = ", ".join("?" * len(COLUMNS.split(",")))
     for row, body in encoded:
         number = connection.execute(
-            f"INSERT INTO traces ({_COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants only
+            f"INSERT INTO traces ({COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants only
             row,
         ).lastrowid
         connection.execute("INSERT INTO bodies VALUES (?, ?)", (number, body))
 
 
+def as_there_are(connection: sqlite3.Connection, columns: str) -> str:
+    """Return columns as a file of an earlier version, which this process only reads, has them."""
+    for column, (present, earlier) in _ADDED.items():
+        if not has_column(connection, "traces", column):
+            columns = columns.replace(present, earlier)
+    return columns
+
+
 def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset: int) -> list[TraceRow]:
     """Return a page of traces, newest first."""
     where, values = chosen.where()
-    listed = _LISTED
-    for column, (present, earlier) in _ADDED.items():
-        if not has_column(connection, "traces", column):
-            # A file of an earlier version, which this process only reads.
-            listed = listed.replace(present, earlier)
+    listed = as_there_are(connection, _LISTED)
     cursor = connection.execute(
         f"SELECT number, {listed} FROM traces{where}{chosen.order()} LIMIT ? OFFSET ?",  # noqa: S608
         [*values, limit, offset],
@@ -246,7 +261,7 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> int:
     removed = 0
     if _used_bytes(connection) <= max_bytes:
         return removed
-    while _used_bytes(connection) > max_bytes * _TRIM_TO:
+    while _used_bytes(connection) > max_bytes * TRIM_TO:
         total = connection.execute("SELECT count(*) FROM traces").fetchone()[0]
         if not total:
             break

@@ -148,6 +148,8 @@ class BackgroundWriter:
             del batch  # an idle thread holds no context
 
     def _rest(self) -> None:
+        if self._is_closed:  # and the file with it
+            return
         try:
             self._on_idle()
         except Exception as error:  # noqa: BLE001

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.searching.records import steady
+from langchain_context_engine.searching.records import steady, without_sparse
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
@@ -30,8 +30,15 @@ _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
 
 
+_NO_SEARCH = re.compile(r"search\b.{0,30}not implemented", re.IGNORECASE)
+
+
 class QuotaError(SourceError):
     """A store gives fewer records at once than it was asked for."""
+
+
+class NoSearchError(SourceError):
+    """A store has no search of its own."""
 
 
 def check_collection_name(name: str) -> str:
@@ -111,6 +118,10 @@ class CollectionHandle:
             ((id_, steady(float(distance))) for id_, distance in found if math.isfinite(distance)),
             key=lambda pair: (pair[1], pair[0]),
         )
+
+    def search(self, make: Callable[[int], list[Any]]) -> Any:
+        """Return what the store's own search answers; `make` is told how many rows a search may ask for."""
+        return self._within_quota(lambda most: self._call("search", searches=make(most)))
 
     def read(self, ids: Sequence[str], include: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Return id → {field: value} of the ids that exist, the fields being those of `include`.
@@ -193,7 +204,7 @@ class CollectionHandle:
         return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        if os.getpid() != self._process and _is_in_process(self._collection):
+        if os.getpid() != self._process and is_in_process(self._collection):
             # Chroma's own threads did not come along: any call would wait for ever, and the process with it.
             msg = (
                 f"collection {self.name!r} was opened before this process was forked, where Chroma cannot be"
@@ -229,6 +240,8 @@ class CollectionHandle:
         text = str(error)
         if _QUOTA.search(text):
             return QuotaError(f"collection {self.name!r} could not be read: {safe_message(error)}")
+        if _NO_SEARCH.search(text):
+            return NoSearchError(f"the server of collection {self.name!r} has no search of its own")
         match = _DIMENSIONS.search(text)
         if match:
             expected, got = match.groups()
@@ -249,7 +262,8 @@ def _space_of(collection: Any) -> str:
     return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
 
 
-def _is_in_process(collection: Any) -> bool:
+def is_in_process(collection: Any) -> bool:
+    """Tell whether a collection is in files or memory that this process itself opens."""
     settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
     return "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
 
@@ -267,5 +281,7 @@ def _says_missing(error: Exception) -> bool:
 
 def _rows(answer: Any, include: Sequence[str]) -> dict[str, dict[str, Any]]:
     # Compared with None, never by truth: embeddings are an array.
-    columns = [(name, answer[name]) for name in include if answer[name] is not None]
-    return {id_: {name: column[i] for name, column in columns} for i, id_ in enumerate(answer["ids"])}
+    columns = {name: answer[name] for name in include if answer[name] is not None}
+    if "metadatas" in columns:
+        columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
+    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}

@@ -87,3 +87,14 @@ def to_candidate(
         position=position_of(metadata, sequence),
         **more,
     )
+
+
+def without_sparse(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return a record's metadata without the sparse vectors that Chroma keeps among them; None is empty."""
+    from chromadb.base_types import SparseVector
+
+    if not metadata:
+        return {}
+    if not any(type(value) is SparseVector for value in metadata.values()):
+        return metadata
+    return {key: value for key, value in metadata.items() if type(value) is not SparseVector}

@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.folders import folder_of
+from langchain_context_engine.searching.sparse import choose_search
 from langchain_context_engine.searching.volume import version
 
 _MEGABYTE = 2**20
@@ -26,6 +27,7 @@ class IndexState:
         is_readable: It is of this version, and not damaged; True where there is none.
         size_bytes: What it takes on disk.
         vectors_kept: The vectors are in it, so they are measured in memory; else the store's index is asked.
+        is_by_store: The store searches by itself, so there is no index here.
     """
 
     folder: Path | None
@@ -35,8 +37,11 @@ class IndexState:
     is_readable: bool = True
     size_bytes: int = 0
     vectors_kept: bool = False
+    is_by_store: bool = False
 
     def __str__(self) -> str:
+        if self.is_by_store:
+            return f"searched by the store itself, {self.records:,} records; no index here"
         if self.folder is None:
             return "index in memory, made when a question comes"
         if not self.is_readable:
@@ -60,6 +65,8 @@ def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexSt
         SourceError: The collection could not be read.
     """
     handle = CollectionHandle(getattr(collection, "_collection", collection))
+    if choose_search(handle, "auto") is not None:
+        return IndexState(folder=None, records=handle.count(), is_by_store=True)
     folder, records = folder_of(handle, index_dir), handle.count()
     if folder is None or not (folder / "records.db").is_file():
         return IndexState(folder=folder, records=records)

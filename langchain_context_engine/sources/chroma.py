@@ -24,6 +24,8 @@ from langchain_context_engine.searching.reading import Told, told_of
 from langchain_context_engine.searching.records import to_candidate
 from langchain_context_engine.searching.search import Search
 from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.searching.sparse import choose_search
+from langchain_context_engine.searching.store_search import StoreSearch
 from langchain_context_engine.searching.together import Together
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.values.errors import ConfigError, SourceError
@@ -57,9 +59,12 @@ class ChromaSource:
         kind: The kind of records that name none.
         sequence: The metadata keys (group, order) that say what adjoins what.
         hybrid: Search by words too, see `LexicalIndex`.
+        search: Who searches by words. "own" is this package, with an index on this machine; "store" is the
+            collection's sparse index (Chroma Cloud, distributed Chroma), with nothing read ahead, see
+            `StoreSearch`; "auto" is the store where it has one, else this package.
 
     Raises:
-        ConfigError: An argument is of the wrong type.
+        ConfigError: An argument is of the wrong type, or the store cannot search by itself.
     """
 
     def __init__(
@@ -71,6 +76,7 @@ class ChromaSource:
         kind: str | None = None,
         sequence: tuple[str, str] | None = None,
         hybrid: bool = True,
+        search: str = "auto",
         shared: SharedResources | None = None,
     ) -> None:
         if embeddings is None:
@@ -87,6 +93,8 @@ class ChromaSource:
         self.kind = kind or ""
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
+        self._sparse = choose_search(self._handle, search) if hybrid or search != "auto" else None
+        self._keeps_index = hybrid and self._sparse is None
         self._shared = shared or SharedResources()
         self._answered: dict[str, bool] = {}
         self.collection_name: str = self._handle.name
@@ -98,7 +106,7 @@ class ChromaSource:
         bound = copy.copy(self)
         bound._shared = shared  # noqa: SLF001 - a copy of this very class
         bound.collection_name = shared.name_of(self._handle)
-        if self.hybrid:
+        if self._keeps_index:
             shared.lexical.register(self._handle)
         return bound
 
@@ -135,7 +143,9 @@ class ChromaSource:
 
     def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""
-        if not self.hybrid:
+        if isinstance(search, StoreSearch):
+            return search.warnings
+        if not self._keeps_index:
             return []
         shelf = self._shared.lexical.state(self._handle)
         if shelf is None or not (search.lexical is None or shelf.has_news):
@@ -183,7 +193,7 @@ class ChromaSource:
 
         Empty for a source that is not hybrid, and until its records have been read.
         """
-        shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
+        shelf = self._shared.lexical.peek(self._handle) if self._keeps_index else None
         if shelf is None:
             return []
         is_known = matcher(self._scope(request))
@@ -197,7 +207,7 @@ class ChromaSource:
         """
         if request.vector is None and not getattr(self.embeddings, "is_in_process", False):
             return None
-        shelf = self._shared.lexical.peek(self._handle) if self.hybrid else None
+        shelf = self._shared.lexical.peek(self._handle) if self._keeps_index else None
         if shelf is None or not (shelf.is_exact and shelf.is_current) or shelf.has_news:
             return None
         if not shelf.vectors.has_all(len(shelf.view)):
@@ -215,7 +225,7 @@ class ChromaSource:
         Raises:
             SourceError: The collection could not be read, or its index not be written.
         """
-        if not self.hybrid:
+        if not self._keeps_index:
             return
         shelf = self._shared.lexical.read(self._handle, progress)
         if with_texts:
@@ -225,7 +235,7 @@ class ChromaSource:
         return all_of(Not(HIDDEN), read_scope(request.scope))
 
     def _lexical(self) -> tuple[LexicalIndex, Shelf] | None:
-        if not self.hybrid:
+        if not self._keeps_index:
             return None
         index = self._shared.lexical
         shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
@@ -252,15 +262,18 @@ class ChromaSource:
                 **measures,
             )
 
-        return Search(
-            handle=self._handle,
-            request=request,
-            vector=vector,
-            wanted=all_of(Not(HIDDEN), pushed),
-            pushed=pushed,
-            lexical=lexical,
-            to_candidate=candidate,
-        )
+        asked: dict[str, Any] = {
+            "handle": self._handle,
+            "request": request,
+            "vector": vector,
+            "wanted": all_of(Not(HIDDEN), pushed),
+            "pushed": pushed,
+            "to_candidate": candidate,
+        }
+        if self._sparse is None:
+            return Search(lexical=lexical, **asked)
+        sparse = self._sparse if self.hybrid else None
+        return StoreSearch(sparse=sparse, default_kind=self.kind, source=self.name, **asked)
 
     def _vector(self, request: ContextRequest) -> Vector:
         if request.vector is not None:
