@@ -294,4 +294,4 @@ def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
             until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
             # A change of colours fades in.
             until(page, lambda page=page: page.evaluate(CONTRAST) == [])
-        page.context.close()
+        page.close()
