@@ -169,7 +169,7 @@ def history(opened: Opened) -> None:
     if count:
         with st.expander(f"{count} {'try' if count == 1 else 'tries'}", expanded=True):
             rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
-            grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
+            grid.draw("history", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")
 
 

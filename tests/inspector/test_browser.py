@@ -154,6 +154,16 @@ def test_a_number_typed_beside_a_slider_turns_it_and_its_turn_is_shown_there(vis
     until(page, lambda: box.input_value() == "334")
 
 
+def test_what_was_tried_is_there_on_the_next_page_after_a_switch_was_turned(visit):
+    """It was gone from Sets, Compare and Tune itself as soon as a part of the page was drawn by itself."""
+    page = visit("tune?trace=sample-weighted&budget=300")
+    page.get_by_text("Changed only").click()
+    until(page, lambda: "changed-only=True" in page.url)
+    go_to(page, "Judge")
+    go_to(page, "Tune")
+    until(page, lambda: "recorded" in page.locator(".ce-grid").last.inner_text())
+
+
 def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visit):
     page = visit("?q=which+of+the+many")
     choose_row(page, 0)

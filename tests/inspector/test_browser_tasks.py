@@ -285,6 +285,7 @@ def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
         f"explain?trace={trace}&section=Text",
         f"tune?trace={trace}&budget=300",
         "figures",
+        f"compare?compare={trace}&compare=sample-latest",
     ):
         page = visit(path)
         assert page.locator("h1").count() == 1
