@@ -101,11 +101,13 @@ def heading(text: str) -> None:
 
 
 def needs_trace(page: str) -> Opened | None:
-    """Return the trace that is looked at; where there is none, say how to get one and return None."""
+    """Draw the head of the trace that is looked at and return it; where there is none, say how to get one."""
     opened = state.current()
     if opened is None:
         heading(page)
         no_trace()
+    else:
+        trace_head(opened)
     return opened
 
 

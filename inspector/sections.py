@@ -7,6 +7,7 @@ import json
 import streamlit as st
 
 from inspector import cards, controls, explaining, exports, grid, marking, state
+from inspector.choosing import one_of
 from inspector.palette import fate_of
 from inspector.spending_bar import budget_bar, group_bars
 from inspector.state import Opened
@@ -17,7 +18,7 @@ from langchain_context_engine.answering.pieces import Piece, duplicate_groups, p
 from langchain_context_engine.answering.redacted import redacted_bundle
 from langchain_context_engine.answering.spending import shared_tokens
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.values.types import Reason, Verdict
 
 __all__ = ["budget", "duplicates", "export", "funnel_told", "text"]
 
@@ -53,6 +54,7 @@ def funnel_told(opened: Opened) -> str:
     for step in funnel(opened.context):
         fell = ", ".join(
             f"{count} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
+            + ("s" if reason is Reason.DUPLICATE and count > 1 else "")
             for reason, count in step.fell.items()
         )
         steps.append(f"{step.count} {step.stage}" + (f" (− {fell})" if fell else ""))
@@ -82,9 +84,7 @@ def duplicates(opened: Opened) -> None:
 def text(opened: Opened) -> None:
     """Draw the final text: its passages beside what leads to their candidates, as one, or token by token."""
     context = opened.context
-    shown = st.segmented_control(
-        "View", VIEWS, default=VIEWS[0], required=True, key="textview", label_visibility="collapsed"
-    )
+    shown = one_of("textview", VIEWS, "View")
     if shown == VIEWS[0] and context.text:
         for number, piece in enumerate(pieces(context)):
             passage(number, piece, query_terms(context.request.query))

@@ -52,6 +52,14 @@ def test_changes_that_a_server_has_not_indexed_yet_are_counted_and_doubted():
     assert "cannot be seen" not in told
 
 
+def test_a_doubt_about_many_collections_is_one_line():
+    sheet = describe(a_collection(RECORDS, space="l2"))
+    told = doubts([{**sheet, "collection": name} for name in ("notes", "code", "docs")])
+    assert sum("l2" in doubt for doubt in told) == 1
+    assert sum("does not say what embedded it" in doubt for doubt in told) == 1
+    assert any(doubt.startswith("notes, code, docs: metric l2") for doubt in told)
+
+
 def test_a_folder_without_a_store_is_refused_and_nothing_is_made(tmp_path):
     with pytest.raises(ConfigError, match="no Chroma store"):
         open_client(str(tmp_path / "typo"))

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, grid, opening, state, wording
+from inspector.choosing import whether
 from inspector.comparing import aligned, aligned_columns, settings_table, told
 from inspector.state import Opened
 from inspector.tables import one_line
@@ -158,9 +159,7 @@ def key(chosen: list[str], labels: dict[str, str], contexts: dict[str, Context])
 
 def tables(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
     """Draw the candidates aligned, and the settings that differ."""
-    state.seed("onlydiff", False, {"True"}.__contains__, read=lambda _: True)
-    only = st.toggle("Only those treated differently", key="onlydiff")
-    state.publish("onlydiff", only, False)
+    only = whether("onlydiff", "Only those treated differently")
     table = aligned(columns, contexts, only=only)
     if table:
         grid.draw(

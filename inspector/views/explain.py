@@ -7,6 +7,7 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, explaining, grid, sections, state
+from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
 from inspector.tables import RANKED_COLUMNS, SHOWN, filter_rows, options, places, ranked_rows, searched
@@ -25,7 +26,6 @@ def show() -> None:
     if opened is None:
         return
     rows = state.rows_of(opened)
-    cards.trace_head(opened)
     if state.ranked_of(opened) is None:
         st.caption(
             "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
@@ -37,17 +37,11 @@ def show() -> None:
 def body(opened: Opened, rows: list[Row]) -> None:
     """Draw the sections' names and the section that is looked at; a choice in it draws this alone again."""
     left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
-    state.seed("section", SECTIONS[0], SECTIONS.__contains__)
     with left:
-        section = st.segmented_control(
-            "Section", SECTIONS, required=True, key="section", label_visibility="collapsed"
-        )
-    state.publish("section", section, SECTIONS[0])
+        section = one_of("section", SECTIONS, "Section")
     if section == "Candidates":
         with middle:
-            state.seed("shown", SHOWN[0], SHOWN.__contains__)
-            st.segmented_control("Show", SHOWN, required=True, key="shown", label_visibility="collapsed")
-            state.publish("shown", st.session_state["shown"], SHOWN[0])
+            one_of("shown", SHOWN, "Show")
         with right:
             search(opened, rows)
         candidates(opened, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from inspector import cards, explaining, grading, grid, judged, marking, searching, state
+from inspector.choosing import one_of
 from inspector.judging import GRADES, UNJUDGED, grade_columns, grade_rows
 from inspector.palette import fate_of
 from inspector.state import Opened
@@ -20,17 +21,16 @@ LONGEST_NAME = 60
 
 def show() -> None:
     """Draw the page."""
-    state.seed("judging", SECTIONS[0], SECTIONS.__contains__)
-    opened = state.current() if st.session_state["judging"] == SECTIONS[0] else None
-    if opened is not None:
-        cards.trace_head(opened)
-    else:
-        cards.heading("Judge")
-    section = st.segmented_control(
-        "Section", SECTIONS, required=True, key="judging", label_visibility="collapsed"
-    )
-    state.publish("judging", section, SECTIONS[0])
+    # The head comes first, and what it is depends on the section that is chosen below it.
+    head = st.container()
+    section = one_of("judging", SECTIONS, "Section")
     waiting()
+    opened = state.current() if section == SECTIONS[0] else None
+    with head:
+        if opened is not None:
+            cards.trace_head(opened)
+        else:
+            cards.heading("Judge")
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, grid, opening, state
+from inspector.choosing import one_of, whether
 from inspector.tables import TRACE_COLUMNS, trace_rows
 from langchain_context_engine.journal import TraceRow
 
@@ -51,7 +52,6 @@ def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
     search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
     state.seed("q", "", lambda text: len(text) <= LONGEST_SEARCH)
-    state.seed("only", "all", KINDS.__contains__)
     search.text_input(
         "Search",
         key="q",
@@ -64,21 +64,11 @@ def recorded(total: int) -> None:
         state.seed(key, None, _is_day, read=date.fromisoformat)
         column.date_input(label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page)
         state.publish(key, st.session_state[key])
-    state.seed("live", False, {"True"}.__contains__, read=lambda _: True)
-    live.toggle("Live tail", key="live", help=f"Looks for new questions every {EVERY}.")
-    st.segmented_control(
-        "Only",
-        list(KINDS),
-        format_func=str.capitalize,
-        key="only",
-        required=True,
-        on_change=first_page,
-        label_visibility="collapsed",
-    )
+    with live:
+        is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}.")
+    one_of("only", list(KINDS), "Only", says=str.capitalize, on_change=first_page)
     state.publish("q", st.session_state["q"], "")
-    state.publish("only", st.session_state["only"], "all")
-    state.publish("live", st.session_state["live"], False)
-    st.fragment(listing, run_every=EVERY if st.session_state["live"] else None)(total)
+    st.fragment(listing, run_every=EVERY if is_live else None)(total)
 
 
 def _is_day(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from inspector import asking, cards, controls, grading, grid, state, wording
+from inspector.choosing import whether
 from inspector.comparing import MOVE_COLUMNS, moves, told_moves
 from inspector.sections import funnel_told
 from inspector.spending_bar import budget_bar
@@ -34,7 +35,6 @@ def show() -> None:
     """Draw the page."""
     opened = cards.needs_trace("Tune")
     if opened is not None:
-        cards.trace_head(opened)
         st.fragment(bench)(opened)
 
 
@@ -140,9 +140,7 @@ def _changed(by: float) -> str:
 
 def table(before: list[Row], after: list[Row], difference: Diff, context: Context) -> None:
     """Draw every candidate with its place before and after."""
-    state.seed("changed-only", False, {"True"}.__contains__, read=lambda _: True)
-    only = st.toggle("Changed only", key="changed-only")
-    state.publish("changed-only", only, False)
+    only = whether("changed-only", "Changed only")
     rows = moves(before, after, difference, places(context.candidates), only=only)
     if not rows:
         st.text("No candidate moved, entered, left or was cut otherwise.")
@@ -171,7 +169,7 @@ def history(opened: Opened) -> None:
     if count:
         with st.expander(f"{count} {'try' if count == 1 else 'tries'}", expanded=True):
             rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
-            grid.draw("tries", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
+            grid.draw("history", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
@@ -70,22 +70,27 @@ def doubts(found: Sequence[Sheet]) -> list[str]:
             f"How many changes are not indexed yet cannot be seen ({', '.join(untold)}): only a distributed "
             "Chroma server says it. The counts here include them."
         )
-    for sheet in found:
-        if sheet["unindexed"]:
-            told.append(
-                f"{sheet['collection']}: {sheet['unindexed']:,} changes are not indexed yet; a search may be "
-                "slower, or miss them, until they are."
-            )
-        if sheet["metric"] == "l2":
-            told.append(f"{sheet['collection']}: metric l2 is Chroma's default, seldom meant for texts.")
-        if not sheet["records"]:
-            told.append(f"{sheet['collection']} is empty.")
-        if sheet["embedder"] == "not said" and sheet["records"]:
-            told.append(
-                f"{sheet['collection']} does not say what embedded it: a query embedded by another model of "
-                "the same dimension finds nonsense without an error."
-            )
+    told += [
+        f"{sheet['collection']}: {sheet['unindexed']:,} changes are not indexed yet; a search may be "
+        "slower, or miss them, until they are."
+        for sheet in found
+        if sheet["unindexed"]
+    ]
+    # One line a doubt, however many collections it is about.
+    if names := _named(found, lambda sheet: sheet["metric"] == "l2"):
+        told.append(f"{names}: metric l2 is Chroma's default, seldom meant for texts.")
+    if names := _named(found, lambda sheet: not sheet["records"]):
+        told.append(f"{names}: is empty.")
+    if names := _named(found, lambda sheet: sheet["embedder"] == "not said" and bool(sheet["records"])):
+        told.append(
+            f"{names}: does not say what embedded it; a query embedded by another model of the same "
+            "dimension finds nonsense without an error."
+        )
     embedders = {(sheet["embedder"], sheet["dimension"]) for sheet in found if sheet["records"]}
     if len({dimension for _, dimension in embedders}) > 1:
         told.append("The collections have different dimensions: each needs its own embeddings.")
     return told
+
+
+def _named(found: Sequence[Sheet], is_doubtful: Callable[[Sheet], bool]) -> str:
+    return ", ".join(str(sheet["collection"]) for sheet in found if is_doubtful(sheet))

@@ -17,6 +17,7 @@ from tests.inspector.walking import (
     a_free_port,
     choose_row,
     go_to,
+    is_dark,
     running,
     settle,
     table_of,
@@ -153,6 +154,16 @@ def test_a_number_typed_beside_a_slider_turns_it_and_its_turn_is_shown_there(vis
     until(page, lambda: box.input_value() == "334")
 
 
+def test_what_was_tried_is_there_on_the_next_page_after_a_switch_was_turned(visit):
+    """It was gone from Sets, Compare and Tune itself as soon as a part of the page was drawn by itself."""
+    page = visit("tune?trace=sample-weighted&budget=300")
+    page.get_by_text("Changed only").click()
+    until(page, lambda: "changed-only=True" in page.url)
+    go_to(page, "Judge")
+    go_to(page, "Tune")
+    until(page, lambda: "recorded" in page.locator(".ce-grid").last.inner_text())
+
+
 def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visit):
     page = visit("?q=which+of+the+many")
     choose_row(page, 0)
@@ -170,17 +181,16 @@ def test_two_hundred_candidates_are_ranked_again_within_a_third_of_a_second(visi
     assert min(took) < limit, sorted(took)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "path", ["", "explain", "explain?section=Text", "tune", "compare", "judge", "collections"]
 )
-def test_hostile_texts_fetch_and_run_nothing_in_either_theme(visit, journal, scheme, path):
+def test_hostile_texts_fetch_and_run_nothing_in_either_theme(visit, journal, path):
     with Journal(journal, read_only=True) as opened:
         (row,) = opened.traces(1, search="onerror")
     mark = "&" if "?" in path else "?"
-    page = visit(f"{path}{mark}trace={row.id}" if path else "", color_scheme=scheme)
-    assert page.locator("img[src=x]").count() == 0
-    assert page.locator("[data-testid=stMainBlockContainer] .katex").count() == 0
-    ground = page.evaluate("() => getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-    channels = [int(part) for part in ground.removeprefix("rgb(").rstrip(")").split(",")[:3]]
-    assert (sum(channels) < 384) == (scheme == "dark")
+    page = visit(f"{path}{mark}trace={row.id}" if path else "")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        until(page, lambda scheme=scheme: is_dark(page) == (scheme == "dark"))
+        assert page.locator("img[src=x]").count() == 0
+        assert page.locator("[data-testid=stMainBlockContainer] .katex").count() == 0

@@ -48,9 +48,11 @@ def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_
             until(page, lambda page=page, place=place: is_on_screen(page, page.locator(place)))
 
 
-def test_the_score_of_what_stands_in_the_context_is_told_without_a_click(visit):
-    page = visit(f"explain?{WEIGHTED}", viewport=LAPTOP)
+def test_explain_tells_the_score_of_what_is_in_and_on_a_phone_the_candidate_below_the_table(visit):
+    page = visit(f"explain?{WEIGHTED}")
     until(page, lambda: is_on_screen(page, page.locator(".ce-tree")))
+    page.set_viewport_size(PHONE)
+    until(page, lambda: is_on_screen(page, page.locator(".ce-fate")))
 
 
 @pytest.mark.parametrize("path", ["", f"explain?{WEIGHTED}", f"tune?{WEIGHTED}"])
@@ -69,11 +71,6 @@ def test_a_table_with_more_columns_than_room_scrolls_and_keeps_its_words(visit):
     head = page.locator(".ce-grid th", has_text="Text").first
     head.wait_for()
     assert head.bounding_box()["width"] >= 140
-
-
-def test_a_phone_shows_the_chosen_candidate_below_the_table(visit):
-    page = visit(f"explain?{WEIGHTED}", viewport=PHONE)
-    until(page, lambda: is_on_screen(page, page.locator(".ce-fate")))
 
 
 def test_the_words_of_the_question_are_marked_alike_on_every_page_in_both_themes(visit):

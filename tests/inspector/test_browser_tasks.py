@@ -17,6 +17,7 @@ from tests.inspector.walking import (
     a_free_port,
     clicks,
     go_to,
+    is_dark,
     is_on_screen,
     row,
     running,
@@ -275,18 +276,23 @@ def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):
     assert "/explain" not in page.url
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_word_has_enough_contrast(visit, folder, scheme):
+def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
     trace = id_of(folder, DUPLICATES.request.query)
     duplicate = with_reason(DUPLICATES, Reason.DUPLICATE)
     for path in (
         "",
         f"explain?trace={trace}&candidate={duplicate}",
+        f"explain?trace={trace}&section=Text",
         f"tune?trace={trace}&budget=300",
         "figures",
+        f"compare?compare={trace}&compare=sample-latest",
     ):
-        page = visit(path, color_scheme=scheme)
-        assert page.evaluate(CONTRAST) == [], path
+        page = visit(path)
         assert page.locator("h1").count() == 1
         assert page.title().endswith("· Context inspector")
-        page.context.close()
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
+            # A change of colours fades in.
+            until(page, lambda page=page: page.evaluate(CONTRAST) == [])
+        page.close()

@@ -10,7 +10,7 @@ import pytest
 from inspector import state
 from langchain_context_engine import Journal
 from tests.builders import a_candidate
-from tests.inspector.builders import HOSTILE, a_context, a_page, grids, htmls, said
+from tests.inspector.builders import HOSTILE, a_context, a_page, cells, grids, htmls, said
 
 
 def test_m94_nothing_is_cached_for_the_process_so_no_argument_must_be_hashable():
@@ -113,7 +113,7 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     at = a_page("collections")
     at.text_input(key="where").set_value(str(tmp_path))
     next(b for b in at.button if b.label == "Open").click().run()
-    assert "notes" in set(at.dataframe[0].value["collection"])
+    assert "notes" in cells(at, "sheets", "collection")
     assert "This is a copy" in said(at)
     at.text_input(key="new-question").set_value("When do invoices go out?")
     next(b for b in at.button if b.label == "Ask").click().run()

@@ -25,7 +25,7 @@ def test_a_turned_weight_gives_another_order_and_can_be_undone():
     before = cells(at, "moves", "text")
     at.slider(key="w_relevance").set_value(0.0).run()
     assert cells(at, "moves", "text") != before
-    assert cells(at, "tries", "changed")[-1] == "as recorded"
+    assert cells(at, "history", "changed")[-1] == "as recorded"
     assert "Entered: " in said(at)
     at.button(key="undo").click().run()
     assert at.slider(key="w_relevance").value == 0.5

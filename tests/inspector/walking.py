@@ -11,6 +11,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -25,6 +26,7 @@ SETTLED = """() => {
 COUNT_CLICKS = """addEventListener('click', (event) => {
     if (event.isTrusted) sessionStorage.clicks = +(sessionStorage.clicks || 0) + 1;
 }, true)"""
+_CONTEXTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 PATIENCE = 60_000
 """Milliseconds that a step may take on a machine that is busy with other things."""
 
@@ -87,14 +89,17 @@ def a_browser() -> Iterator[Any]:
 
 @contextlib.contextmanager
 def visits(browser: Any, address: str) -> Iterator[Any]:
-    """Open pages as a new person each time; afterwards nothing may have gone wrong in any."""
+    """Open pages as a new person each time; afterwards nothing may have gone wrong in any.
+
+    A page is a session of its own to the inspector. What a browser keeps, its scripts alone, stays from one to
+    the next: to fetch and compile them takes longer than all else.
+    """
     wrong: list[str] = []
-    contexts = []
+    pages = []
 
     def open_page(path: str = "", *, expects_a_card: bool = False, **settings: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **settings})
-        contexts.append(context)
-        page = context.new_page()
+        page = _a_context(browser, settings).new_page()
+        pages.append(page)
         page.add_init_script(COUNT_CLICKS)
         page.set_default_timeout(PATIENCE)
         page.on(
@@ -112,9 +117,20 @@ def visits(browser: Any, address: str) -> Iterator[Any]:
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        if not page.is_closed():
+            page.evaluate("() => localStorage.clear()")
+            page.close()
     assert wrong == []
+
+
+def _a_context(browser: Any, settings: dict[str, Any]) -> Any:
+    """Return the browser's context of some settings, made once."""
+    wanted = {"viewport": {"width": 1280, "height": 800}, **settings}
+    made = _CONTEXTS.setdefault(browser, {})
+    if repr(wanted) not in made:
+        made[repr(wanted)] = browser.new_context(**wanted)
+    return made[repr(wanted)]
 
 
 def _is_error(message: Any) -> bool:
