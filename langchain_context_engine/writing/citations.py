@@ -150,22 +150,44 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
     return [
         *(c.text for c in candidates),
         *(p.text for p in passages),
-        *(name for c in candidates for name in (title_of(c), c.place)),
+        *(
+            name
+            for c in candidates
+            for name in (title_of(c), c.place, c.id, c.source, c.origin, c.kind)
+            if "[" in name or "［" in name
+        ),
     ]
 
 
-def _numbered(passages: Sequence[Passage]) -> list[str]:
-    return number_markers([p.ranked.candidate.text for p in passages], avoid=_shown(passages))
+def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
+    return number_markers([p.ranked.candidate.text for p in passages], avoid=(*_shown(passages), *avoid))
 
 
-def _keyed(passages: Sequence[Passage]) -> list[str]:
+def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=_shown(passages))
+    return key_markers(items, avoid=(*_shown(passages), *avoid))
+
+
+@dataclass(frozen=True, slots=True)
+class CitationStyle:
+    """Gives passages, in text order, their markers.
+
+    Attributes:
+        mark: Makes them, without those that stand in some further texts.
+        avoid: Those texts: what a template itself says, and the question where it is written.
+    """
+
+    mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
+    avoid: tuple[str, ...] = ()
+
+    def __call__(self, passages: Sequence[Passage]) -> list[str]:
+        """Return one marker for each passage."""
+        return self.mark(passages, self.avoid)
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
-    "number": _numbered,
-    "key": _keyed,
+    "number": CitationStyle(_numbered),
+    "key": CitationStyle(_keyed),
 }
 """How passages, given in text order, get their markers: `[1]`, or `[fil-1a2b3c]`."""
 
