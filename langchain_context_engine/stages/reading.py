@@ -59,7 +59,7 @@ def is_indexed(candidate: Candidate) -> bool:
     return bool(candidate.place or candidate.metadata.get("sha"))
 
 
-def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, int]]:
+def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, float]]:
     """Return item → its telling words and the least of those that are not worth reading even whole.
 
     A part of something larger must tell as much as an extract, unless it holds half of the question, and a
@@ -67,7 +67,7 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, in
     or a message does, may be as short as a word.
     """
     asked = frozenset(query_terms(query))
-    little: dict[int, dict[str, int]] = {}
+    little: dict[int, dict[str, float]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
         if candidate.is_pinned:
