@@ -76,12 +76,18 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
             if not has_word(candidate.text):
                 little[i] = {"words": 0, "least": 1}
                 continue
-            if not candidate.metadata.get("path") or not asked.isdisjoint(terms(candidate.text)):
+            if not _is_whole_file(candidate) or not asked.isdisjoint(terms(candidate.text)):
                 continue
         told = telling_words(candidate.text)
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
             little[i] = {"words": told, "least": LEAST_WORDS}
     return little
+
+
+def _is_whole_file(candidate: Candidate) -> bool:
+    """Return whether a record is of a file, and of no heading or symbol in it."""
+    metadata = candidate.metadata
+    return bool(metadata.get("path")) and not (metadata.get("headings") or metadata.get("symbol"))
 
 
 def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
