@@ -182,3 +182,25 @@ def test_a_commit_is_called_by_its_subject_and_a_text_without_a_name_loses_nothi
     assert [f.relevance for f in fuse(found, Fusion(), query)] == [
         f.relevance for f in fuse(found, Fusion(name=0), query)
     ]
+
+
+@pytest.mark.parametrize(("methods", "share"), [(1, 1.0), (4, 0.5)])
+def test_a_class_lends_to_its_methods_the_less_the_more_it_has(methods, share):
+    """Seen 5: the class is found, which has but signatures, and what answers stands in its methods."""
+    found = [
+        a_candidate(id="class", metadata={"symbol": "Tea"}, claims={"dense": 0.9, "lexical": 9.0}),
+        *(
+            a_candidate(
+                id=f"method-{i}",
+                metadata={"symbol": f"Tea.brew{i}", "links": ["class"]},
+                claims={"dense": 0.2, "lexical": 1.0},
+            )
+            for i in range(methods)
+        ),
+        a_candidate(id="other", metadata={"symbol": "Pot"}, claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    fused = fuse(found, Fusion())
+    assert fused[1].parts["link"] == pytest.approx(share)
+    assert fused[1].lenders["link"] == found[0].key
+    assert "link" not in fused[-1].parts
+    assert "link" not in fuse(found, Fusion(member=0.0))[1].parts

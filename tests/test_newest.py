@@ -90,6 +90,18 @@ def test_a_question_that_names_a_thing_is_answered_by_its_newest():
     assert found[0].key[1] == "fish"
 
 
+def test_the_latest_decision_stands_before_the_one_that_it_replaced():
+    """Seen 6: the older memory resembled the question more, and only commits stood in order of time."""
+    records = [
+        *commits(20),
+        {"id": "old", "text": "We decided on Paddle as the payment provider.", "kind": "memory", "created_at": 1_600_000_000},
+        {"id": "new", "text": "The payment provider is Stripe from now on.", "kind": "memory", "created_at": 1_600_086_400},
+    ]  # fmt: skip
+    found = an_engine(records).search("What is our latest decision about the payment provider?", k=2)
+    assert [item.key[1] for item in found] == ["new", "old"]
+    assert newest_of("which commit changed the payment provider last time?").is_record is False
+
+
 def test_the_newest_stay_in_scope():
     records = [{**record, "team": "a" if i < 100 else "b"} for i, record in enumerate(commits())]
     found = an_engine(records).search("last commit?", scope={"team": "a"}, k=3)

@@ -9,6 +9,7 @@ import pytest
 
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.answering.settings_file import as_json, as_python, as_toml, read_settings
+from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.values.errors import ConfigError
 from tests.builders import ListSource, a_candidate
 
@@ -43,6 +44,13 @@ def test_the_python_runs_and_gives_what_a_replay_gives(changed):
     k = changed.get("k", before.request.k)
     after = names["engine"].build("rope", now="2026-01-01", k=k)
     assert after.text == replay(before, **changed).text
+
+
+def test_what_a_table_leaves_out_is_as_it_is_today_and_not_as_in_old_traces(tmp_path):
+    path = tmp_path / "engine.toml"
+    path.write_text("[budget]\ntokens = 900\n[fusion]\ndense = 0.6\n")
+    read = read_settings(path).settings
+    assert read == {"budget": Budget(tokens=900), "fusion": Fusion(dense=0.6)}
 
 
 def test_an_engine_is_made_from_a_file(tmp_path):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from langchain_context_engine.answering.as_made import FIELDS
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.errors import ConfigError
@@ -59,10 +60,18 @@ def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
         known = ", ".join(sorted(_REQUEST_FIELDS))
         raise ConfigError(f"{file}: the table {REQUEST!r} may hold {known}; got {request!r:.200}")
     try:
-        config = EngineConfig.read(data)
+        config = EngineConfig.read({name: _of_today(name, value) for name, value in data.items()})
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
     return SettingsFile(settings={name: getattr(config, name) for name in data}, request=request)
+
+
+def _of_today(name: str, value: Any) -> Any:
+    """Return a setting with the fields that a table leaves out as they are today: a file is no old trace."""
+    if name not in FIELDS or not isinstance(value, Mapping):
+        return value
+    usual = getattr(EngineConfig(), name)
+    return {**{later: getattr(usual, later) for later in FIELDS[name]}, **value}
 
 
 def _parsed(file: Path) -> dict[str, Any]:

@@ -9,26 +9,27 @@ that names it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_context_engine.ranking.fit import fits
-from langchain_context_engine.ranking.links import Name, NamedIn, Words, links_of, names_of, telling_of
+from langchain_context_engine.ranking.links import (
+    Name,
+    NamedIn,
+    Words,
+    linked_places,
+    members_of,
+    names_of,
+    telling_of,
+)
 from langchain_context_engine.ranking.named import name_shares
+from langchain_context_engine.ranking.neighbours import lent_by_neighbours
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.units import best_shares, is_prose, numbers_of
+from langchain_context_engine.text.units import best_shares, numbers_of
 from langchain_context_engine.values.types import Candidate, Key
-
-NEAR, OTHER_SIDE, TWO_STEPS = 1 / 2, 1 / 6, 1 / 3
-"""How the better neighbour counts, the other one, and the better of those two steps away.
-
-Talk and prose go on over several passages. A program's neighbour is another function: only the better one
-counts, by `NEAR_IN_CODE`.
-"""
-
-NEAR_IN_CODE = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +45,10 @@ class Fusion:
         sentence: Weight of the question's share that the best single sentence holds.
         name: Weight of the question's share that a record's name holds, see `named.py`.
         feedback: How much the terms of the best passages lift others, times the square of what they lack.
-        neighbour: Share of what stands around a passage that is added, see `NEAR`.
+        neighbour: Share of what stands around a passage that is added, see `neighbours.py`.
         link: Share of a naming passage's relevance that is added.
+        member: Of that share, what a top passage lends to its own parts (a class to its methods, a
+            function's beginning to the rest), over the root of their number: of many each gets little.
         naming: How many of the best passages may name others.
         fit: How strongly it counts what a record is for what the question is after, see `fit.py`; 0: not.
         telling: A name lends by how well it tells one record from others, see `telling_of`.
@@ -61,13 +64,14 @@ class Fusion:
     feedback: float = 0.4
     neighbour: float = 0.6
     link: float = 0.4
+    member: float = 1.0
     naming: int = 3
     fit: float = 1.5
     telling: bool = True
     newest: bool = True
 
 
-BEFORE: Mapping[str, Any] = {"name": 0.0, "fit": 0.0, "telling": False, "newest": False}
+BEFORE: Mapping[str, Any] = {"name": 0.0, "member": 0.0, "fit": 0.0, "telling": False, "newest": False}
 """What traces were made with that do not name these yet: nothing of it."""
 
 
@@ -179,7 +183,7 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
             ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
     namers = _namers(candidates, first, place, fusion) if fusion.link else {}
-    return _Lent(first, live, {"neighbour": _neighbours(candidates, first, place), "link": namers})
+    return _Lent(first, live, {"neighbour": lent_by_neighbours(candidates, first, place), "link": namers})
 
 
 def _joint(candidates: Sequence[Candidate], legs: Mapping[str, tuple[float, Sequence[float]]]) -> list[float]:
@@ -203,32 +207,10 @@ def _scaled(claims: Sequence[float | None]) -> list[float]:
     return [0.0 if claim is None else (claim - low) / (high - low) for claim in claims]
 
 
-def _neighbours(
-    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int]
-) -> dict[int, tuple[int, float]]:
-    """Return, for each candidate with neighbours in the pool, the better one and what all lend, 0–1."""
-    near = [
-        [place[key] for n in candidate.neighbours if (key := (candidate.source, n)) in place]
-        for candidate in candidates
-    ]
-    lent = {}
-    for i, beside in enumerate(near):
-        if not beside:
-            continue
-        best, *others = sorted(beside, key=lambda j: (-relevance[j], j))
-        if not candidates[i].metadata.get("symbol") and is_prose(candidates[i].text, candidates[i].kind):
-            further = [relevance[k] for j in beside for k in near[j] if k != i and k not in beside]
-            value = NEAR * relevance[best] + TWO_STEPS * max(further, default=0.0)
-            lent[i] = best, value + OTHER_SIDE * (relevance[others[0]] if others else 0.0)
-        else:
-            lent[i] = best, NEAR_IN_CODE * relevance[best]
-    return lent
-
-
 def _namers(
     candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], fusion: Fusion
 ) -> dict[int, tuple[int, float]]:
-    """Return, for each candidate that a top passage links to or names verbatim, the best such passage.
+    """Return, for each candidate that a top passage names verbatim, links to or consists of, the best one.
 
     Beside it stands what it lends.
     """
@@ -244,16 +226,18 @@ def _namers(
         if i != namer and (i not in named or named[i][1] < value):
             named[i] = namer, value
 
+    members = members_of(candidates, place) if fusion.member else {}
     for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[: fusion.naming]:
         passage = candidates[namer]
-        for link in links_of(passage):
-            if (key := (passage.source, link)) in place:
-                lend(place[key], namer, 1.0)
+        for i in linked_places(passage, place):
+            lend(i, namer, 1.0)
         # A name that the passage bears itself (chunks of one document share a title) tells nothing.
         own = frozenset(names_of(passage.metadata))
         for i, name in _named_in(passage.text, by_start):
             if name not in own:
                 lend(i, namer, tells(name) if tells else 1.0)
+        for i in members.get(namer, ()):
+            lend(i, namer, fusion.member / math.sqrt(len(members[namer])))
     return named
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from langchain_context_engine.values.metadata import read_list
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.values.types import Candidate, Key
 
 _WORD = re.compile(r"\w+")
 
@@ -25,6 +25,36 @@ def links_of(candidate: Candidate) -> tuple[str, ...]:
     """
     links = read_list(candidate.metadata.get("links"))
     return tuple(dict.fromkeys(str(link) for link in links if link != candidate.id))
+
+
+def linked_places(candidate: Candidate, place: Mapping[Key, int]) -> list[int]:
+    """Return the places of those in the pool that a record links to.
+
+    Args:
+        candidate: The record.
+        place: Key → place in the pool.
+    """
+    keys = ((candidate.source, link) for link in links_of(candidate))
+    return [place[key] for key in keys if key in place]
+
+
+def members_of(candidates: Sequence[Candidate], place: Mapping[Key, int]) -> dict[int, list[int]]:
+    """Return the parts of each piece of a program: methods of a class, the rest of a long function.
+
+    They link to it, and what it does stands in them: of a class's methods it has but the signatures.
+
+    Args:
+        candidates: The pool.
+        place: Key → place among them.
+    """
+    members: dict[int, list[int]] = {}
+    for i, candidate in enumerate(candidates):
+        if not candidate.metadata.get("symbol"):
+            continue
+        for owner in linked_places(candidate, place):
+            if candidates[owner].metadata.get("symbol"):
+                members.setdefault(owner, []).append(i)
+    return members
 
 
 Words = tuple[str, ...]

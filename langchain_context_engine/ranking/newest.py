@@ -35,6 +35,12 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _RELEASE = re.compile(r"\b(?:releas\w+|versions?|tags?|tagged|what(?:'s|’s|\s+is)\s+new)\b", re.IGNORECASE)
+_RECORD = re.compile(
+    r"\b(?:decisions?|decided|decide|meetings?|messages?|notes?|memor(?:y|ies)|said|told|discussed|agreed)\b",
+    re.IGNORECASE,
+)
+"""What people wrote down, as they did: it has a date of its own, as a commit has, and code has not."""
+
 _SAID_ANYWAY = frozenset(
     query_terms(
         "most more recent recently latest newest youngest very last lately new just up-to-date few couple"
@@ -64,10 +70,12 @@ class Newest:
     Attributes:
         is_release: Releases, rather than changes or whatever there is.
         about: Terms of what else the question names, each once; () names nothing.
+        is_record: What people decided or said, besides what they changed.
     """
 
     is_release: bool
     about: tuple[str, ...]
+    is_record: bool = False
 
 
 @lru_cache(maxsize=1024)
@@ -76,7 +84,7 @@ def newest_of(query: str) -> Newest | None:
 
     Example:
         >>> newest_of("What changed most recently?")
-        Newest(is_release=False, about=())
+        Newest(is_release=False, about=(), is_record=False)
         >>> newest_of("the last performance related change to glob matching").about
         ('perform', 'glob', 'match')
         >>> newest_of("how long does a session last?") is None
@@ -84,8 +92,10 @@ def newest_of(query: str) -> Newest | None:
     """
     if _ASKS.search(query) is None:
         return None
-    about = tuple(term for term in query_terms(query) if term not in _SAID_ANYWAY)
-    return Newest(_RELEASE.search(query) is not None, about)
+    is_record = _RECORD.search(query) is not None
+    named = _RECORD.sub(" ", query) if is_record else query
+    about = tuple(term for term in query_terms(named) if term not in _SAID_ANYWAY)
+    return Newest(_RELEASE.search(query) is not None, about, is_record)
 
 
 def in_time_order(candidates: Sequence[Candidate], newest: Newest) -> list[float]:
@@ -98,7 +108,8 @@ def in_time_order(candidates: Sequence[Candidate], newest: Newest) -> list[float
     order = sorted(dated, key=lambda i: told[i] or (), reverse=True)[:MOST]
     values = [0.0] * len(candidates)
     for place, i in enumerate(order):
-        values[i] = 1 - place / (MOST + 1)
+        # Of two the older one is far behind, or it would come first for resembling the question more.
+        values[i] = 1 - place / (len(order) + 1)
     return values
 
 
@@ -155,7 +166,8 @@ def _asked_for(candidates: Sequence[Candidate], newest: Newest) -> list[int]:
             for i, candidate in enumerate(candidates)
             if roles[i] is Role.CHANGE and _RELEASES_TITLE.search(_title(candidate))
         ]
-    changes = [i for i, role in enumerate(roles) if role is Role.CHANGE]
+    asked = {Role.CHANGE, Role.OTHER} if newest.is_record else {Role.CHANGE}
+    changes = [i for i, role in enumerate(roles) if role in asked]
     return changes or list(range(len(candidates)))
 
 

@@ -205,7 +205,7 @@ class _Packer:
     def _why_out(self, i: int) -> tuple[Reason, dict[str, Any]]:
         filler = self.filler
         if i in filler.little:
-            return Reason.NOT_WORTH_READING, dict(filler.little[i])
+            return Reason.NOT_WORTH_READING, {**filler.little[i]}
         again = self._said_again()
         if i in again:
             winner, alike = again[i]

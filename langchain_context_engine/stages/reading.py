@@ -59,7 +59,7 @@ def is_indexed(candidate: Candidate) -> bool:
     return bool(candidate.place or candidate.metadata.get("sha"))
 
 
-def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, int]]:
+def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, float]]:
     """Return item → its telling words and the least of those that are not worth reading even whole.
 
     A part of something larger must tell as much as an extract, unless it holds half of the question, and a
@@ -67,7 +67,7 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, in
     or a message does, may be as short as a word.
     """
     asked = frozenset(query_terms(query))
-    little: dict[int, dict[str, int]] = {}
+    little: dict[int, dict[str, float]] = {}
     for i, item in enumerate(items):
         candidate = item.candidate
         if candidate.is_pinned:
@@ -76,12 +76,18 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, in
             if not has_word(candidate.text):
                 little[i] = {"words": 0, "least": 1}
                 continue
-            if not candidate.metadata.get("path") or not asked.isdisjoint(terms(candidate.text)):
+            if not _is_whole_file(candidate) or not asked.isdisjoint(terms(candidate.text)):
                 continue
         told = telling_words(candidate.text)
         if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
             little[i] = {"words": told, "least": LEAST_WORDS}
     return little
+
+
+def _is_whole_file(candidate: Candidate) -> bool:
+    """Return whether a record is of a file, and of no heading or symbol in it."""
+    metadata = candidate.metadata
+    return bool(metadata.get("path")) and not (metadata.get("headings") or metadata.get("symbol"))
 
 
 def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
