@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -34,7 +33,7 @@ class OwnPagesAlone:
         """Answer 403, or hand on."""
         headers = {name.lower(): value.decode("latin-1") for name, value in scope.get("headers", ())}
         origin = headers.get(b"origin")
-        if origin is None or urlsplit(origin).netloc == headers.get(b"host"):
+        if origin is None or origin.partition("://")[2] == headers.get(b"host"):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})

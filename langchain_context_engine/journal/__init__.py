@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.journal import sets, tables, traces
+from langchain_context_engine.journal import sets, tables, traces, trimming
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.losses import Ledger, Losses, read_losses
 from langchain_context_engine.journal.merging import MergedJournal, merge_journals
@@ -263,11 +263,11 @@ class Journal:
             tables.add_usage(connection, uses, time.time())
             told = self.ledger.write(connection, time.time())
             self._writer.leads_to(tables.usage_of(connection, uses))
-            removed = traces.trim(connection, self.max_bytes)
+            removed = trimming.trim(connection, self.max_bytes)
         self.ledger.written = told
         if removed:
             with self._file.alone() as connection:
-                traces.shrink(connection)
+                trimming.shrink(connection)
         if removed or self._file.is_untidy():
             self._file.tidy()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.journal import tables, traces
+from langchain_context_engine.journal import tables, traces, trimming
 from langchain_context_engine.journal.counted import Count, add_counts, counts_of, origin_of
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.moving import number_by_time, take
@@ -135,7 +135,7 @@ def _chosen(file: JournalFile, read: Sequence[_Read], max_bytes: int) -> set[str
         id_: (at, size) for traces_ in (there, *(each.traces for each in read)) for id_, at, size in traces_
     }
     chosen: set[str] = set()
-    room = max_bytes * traces.TRIM_TO
+    room = max_bytes * trimming.TRIM_TO
     for id_, (_, size) in sorted(known.items(), key=lambda item: (-item[1][0], item[0])):
         room -= size + _OF_A_ROW
         if room < 0:
@@ -205,10 +205,10 @@ def _tidy(file: JournalFile, max_bytes: int) -> None:
     """Number the traces by time, since lists and the cap go by their numbers, and keep the cap."""
     with file.writing() as connection:
         number_by_time(connection)
-        removed = traces.trim(connection, max_bytes)
+        removed = trimming.trim(connection, max_bytes)
     if removed:
         with file.alone() as connection:
-            traces.shrink(connection)
+            trimming.shrink(connection)
     file.tidy()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from langchain_context_engine.filtering.filters import (
@@ -31,6 +30,7 @@ from langchain_context_engine.searching.ranking import deeper, merge_by_rank, se
 from langchain_context_engine.searching.reading import read_kept
 from langchain_context_engine.searching.records import compare, relevance_of
 from langchain_context_engine.searching.shelf import Shelf
+from langchain_context_engine.values.kept import kept_property
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -144,20 +144,20 @@ class Search:
             return False
         return not self.asks_more or self._passes(self.to_candidate(id_, {"metadatas": metadata}))
 
-    @cached_property
+    @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are counted and corrected."""
         return all_of(Not(HIDDEN), read_scope(self.request.scope))
 
-    @cached_property
+    @kept_property
     def _is_wanted(self) -> Matcher:
         return matcher(self.wanted)
 
-    @cached_property
+    @kept_property
     def _passes(self) -> CandidateTest:
         return filter_test(self.request)
 
-    @cached_property
+    @kept_property
     def asks_more(self) -> bool:
         """The request has filters beside scope and `where`."""
         asked = self.request

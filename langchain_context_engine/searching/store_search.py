@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from langchain_context_engine.filtering.filters import AllOf, AnyOf, Condition, Filter, all_of, to_chroma
@@ -23,6 +22,7 @@ from langchain_context_engine.searching.records import compare, relevance_of, st
 from langchain_context_engine.searching.search import Record, Search
 from langchain_context_engine.searching.sparse import TWO_WAYS, SparseIndex
 from langchain_context_engine.values.errors import SourceError
+from langchain_context_engine.values.kept import kept_property
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -127,7 +127,7 @@ class StoreSearch(Search):
             found.append(self.to_candidate(id_, self.records[id_], relevance=relevance, claims=claims))
         return found
 
-    @cached_property
+    @kept_property
     def _words(self) -> Any:
         asked = self.request.query
         return self.sparse.vector(asked) if self.sparse is not None and asked.strip() else None
