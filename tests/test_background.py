@@ -60,9 +60,9 @@ def test_texts_are_prepared_before_a_question_meets_them(tmp_path):
     engine.sources[0].prepare()
     for text in ("billing of item 3", ""):  # the question itself, and the name of a record that has none
         analysis.analyse(text)
-    before = analysis.analyse.cache_info().misses, dedupe._folded.cache_info().misses
+    before = analysis.analyse.misses, dedupe._folded.misses
     assert engine.build("billing of item 3").passages
-    assert (analysis.analyse.cache_info().misses, dedupe._folded.cache_info().misses) == before
+    assert (analysis.analyse.misses, dedupe._folded.misses) == before
 
 
 def test_a_counter_of_ones_own_is_not_asked_for_texts_that_nobody_asked_about(tmp_path):

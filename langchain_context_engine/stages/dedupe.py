@@ -11,12 +11,12 @@ import operator
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
 from langchain_context_engine.ranking.identity import AcrossKinds, DedupeRule, Versions, changed_at
-from langchain_context_engine.text.analysis import MOST_TEXTS
+from langchain_context_engine.text.analysis import MOST_BYTES
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.shingles import ShingleIndex, Shingles
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
@@ -80,7 +80,7 @@ class _Loss:
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@remember(MOST_BYTES)
 def _folded(text: str) -> bytes:
     """Return a digest of `Wording.folded`, b"" of none; kept, since the same texts come again."""
     folded = Wording(text).folded
@@ -94,7 +94,7 @@ def prepare(text: str, threshold: float | None) -> None:
         _shingles(text, threshold)
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@remember(MOST_BYTES)
 def _shingles(text: str, threshold: float) -> Shingles:
     return Shingles.of(Wording(text).tokens, threshold)
 

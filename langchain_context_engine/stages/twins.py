@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.values.types import Passage
 
@@ -77,7 +77,7 @@ def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin 
     return None
 
 
-@lru_cache(maxsize=2**12)
+@remember(2**23)
 def _in_a_row(text: str) -> str:
     """Return the words of a text between spaces, so that those of another one are found as a piece of it.
 
@@ -87,6 +87,6 @@ def _in_a_row(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-@lru_cache(maxsize=2**12)
+@remember(2**23)
 def _wording(text: str) -> Wording:
     return Wording(text)

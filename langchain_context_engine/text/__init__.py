@@ -12,6 +12,7 @@ __all__ = [
     "densest",
     "differences",
     "highlights",
+    "memo",
     "shingles",
     "similarity",
     "tokens",

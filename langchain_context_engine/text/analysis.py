@@ -18,11 +18,13 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.sentences import Span, is_code, unit_spans
 from langchain_context_engine.text.words import terms
 
-MOST_TEXTS = 2**16
-"""Texts that are kept, at about two kilobytes each."""
+MOST_BYTES = 2**26
+"""What is kept of texts, about: those of some thirty thousand passages."""
+_FEW_BYTES = 2**23
 
 _WIDTH = 4
 
@@ -69,7 +71,7 @@ class Analysis:
             place = self.pairs.find(term, place + 1)
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@remember(MOST_BYTES)
 def analyse(text: str) -> Analysis:
     """Return the analysis of a text."""
     spans = unit_spans(text)
@@ -83,14 +85,14 @@ def analyse(text: str) -> Analysis:
     return Analysis(not is_code(text), edges, array("I", numbers).tobytes(), array("I", ends))
 
 
-@lru_cache(maxsize=MOST_TEXTS)
+@remember(MOST_BYTES)
 def sizes_of(text: str, count: Callable[[str], int]) -> Sequence[int]:
     """Return what a text counts, and what each of its pieces does by itself."""
     spans = analyse(text).spans
     return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
 
 
-@lru_cache(maxsize=4096)
+@remember(_FEW_BYTES)
 def measure(text: str, count: Callable[[str], int]) -> int:
     """Return `count(text)` of a text that a template repeats; kept."""
     return count(text)
@@ -113,7 +115,7 @@ Found = tuple[tuple[int, tuple[int, ...]], ...]
 """Which of some terms stand in a text: (place of the term among them, pieces that have it)."""
 
 
-@lru_cache(maxsize=1024)
+@remember(_FEW_BYTES)
 def find_terms(text: str, wanted: tuple[int, ...]) -> Found:
     """Return which of some terms (their numbers) stand in which pieces of a text.
 

@@ -7,8 +7,8 @@ say nothing without what they follow; a badge or a commit's trailer says nothing
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import STOP_WORDS, words
 
 LEAST_WORDS = 4
@@ -76,7 +76,7 @@ _LONGEST_MARK = 400
 _LONGEST_END = 8
 
 
-@lru_cache(maxsize=2**13)
+@remember(2**23)
 def telling_words(text: str) -> int:
     """Return how many different words of a text tell something: no stop words, numbers, links or trailers.
 
@@ -109,7 +109,7 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-@lru_cache(maxsize=2**13)
+@remember(2**23)
 def is_ornament(text: str) -> bool:
     """Return whether a piece holds nothing but trailers, badges, labels and marks.
 

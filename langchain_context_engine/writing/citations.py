@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.types import Key, Passage
 from langchain_context_engine.writing.templates.values import title_of
 
@@ -70,14 +71,14 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
     return [f"[{n}]" for n in numbers]
 
 
-@lru_cache(maxsize=4096)
+@remember(2**23)
 def _brackets(text: str) -> frozenset[str]:
     """Return what stands in innermost square brackets; kept, since pack measures a text many times."""
     text = text.translate(_OTHER_SIGNS)
     return frozenset(_BRACKETS.findall(text)) if "[" in text else frozenset()
 
 
-@lru_cache(maxsize=4096)
+@remember(2**23)
 def _number_spans(text: str) -> frozenset[tuple[int, int]]:
     return frozenset(span for inner in _brackets(text) for span in _spans(inner))
 

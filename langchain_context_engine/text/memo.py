@@ -1,0 +1,81 @@
+"""What is worked out of texts, kept while these are small enough together: a count would bound no bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from langchain_context_engine.values.locks import ForkSafeLock
+
+__all__ = ["Memo", "remember"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_BYTES_A_RESULT = 200
+_BYTES_A_CHARACTER = 4  # the text itself, and about twice as much that is worked out of it
+
+
+class Memo(Generic[P, R]):
+    """A function whose results are kept by its positional arguments; thread-safe.
+
+    What was kept first goes first: a look-up that also noted when it was would cost several times as much.
+    A text that takes more than an eighth of the bound is not kept.
+
+    Args:
+        work_out: The function; its arguments are hashable.
+        most_bytes: About what the texts among the arguments, and the results, may take together.
+    """
+
+    def __init__(self, work_out: Callable[P, R], most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self.bytes = 0
+        self.misses = 0
+        self._work_out = work_out
+        self._kept: dict[Any, R] = {}
+        self._lock = ForkSafeLock()
+        self.__doc__ = work_out.__doc__
+        self.__name__ = getattr(work_out, "__name__", "")
+        self.__module__ = work_out.__module__
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return what the function returns."""
+        try:
+            return self._kept[args]
+        except KeyError:
+            return self._kept_now(*args, **kwargs)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def _kept_now(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        found, cost = self._work_out(*args, **kwargs), _cost(args)
+        self.misses += 1
+        if cost > self.most_bytes // 8:
+            return found
+        with self._lock:
+            if args not in self._kept:
+                self._kept[args] = found
+                self.bytes += cost
+            while self.bytes > self.most_bytes:
+                first = next(iter(self._kept))
+                del self._kept[first]
+                self.bytes -= _cost(first)
+        return found
+
+
+def remember(most_bytes: int) -> Callable[[Callable[P, R]], Memo[P, R]]:
+    """Return a decorator that keeps a function's results, see `Memo`.
+
+    Example:
+        >>> @remember(10_000)
+        ... def length(text: str) -> int:
+        ...     return len(text)
+        >>> length("two"), length("two"), length.misses
+        (3, 3, 1)
+    """
+    return lambda work_out: Memo(work_out, most_bytes)
+
+
+def _cost(args: tuple[Any, ...]) -> int:
+    return _BYTES_A_RESULT + _BYTES_A_CHARACTER * sum(len(each) for each in args if isinstance(each, str))

@@ -1,0 +1,63 @@
+"""What is kept of texts is bounded by bytes (S5)."""
+
+from __future__ import annotations
+
+import ast
+from concurrent.futures import ThreadPoolExecutor
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from langchain_context_engine.text.memo import remember
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "langchain_context_engine"
+FEW = 8
+"""Texts of any length that may be kept by their number."""
+
+
+@given(st.lists(st.text("ab", max_size=400), max_size=60), st.integers(0, 20_000))
+def test_what_is_kept_is_bounded_by_bytes_and_is_what_was_worked_out(texts, most_bytes):
+    """S5."""
+    length = remember(most_bytes)(len)
+    for text in texts:
+        assert length(text) == len(text)
+        assert length.bytes <= most_bytes
+        assert (len(length) == 0) is (length.bytes == 0)
+
+
+def test_a_text_that_is_too_large_drives_nothing_out():
+    length = remember(8 * 300)(len)
+    for text in ("a", "b", "c" * 1000, "a", "b"):
+        length(text)
+    assert length.misses == 3
+
+
+def test_threads_share_a_memo_without_losing_count():
+    length = remember(3000)(len)
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(length, [str(n) * 9 for n in range(2000)])) == [
+            len(str(n) * 9) for n in range(2000)
+        ]
+    assert 0 < length.bytes <= 3000
+
+
+def test_no_function_of_a_text_is_kept_by_the_number_of_its_results():
+    """S5: 65,536 texts of any length stayed in memory."""
+    kept = {
+        f"{path.relative_to(PACKAGE)}:{node.name}"
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and any(argument.arg == "text" for argument in node.args.args)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        and ast.unparse(decorator.func) == "lru_cache"
+        and not _is_few(decorator)
+    }
+    # A template's text is its author's; a text that is counted whole has a few thousand characters.
+    assert kept == {"writing/templates/parts.py:read_slots", "text/tokens/backends.py:_kept_count"}
+
+
+def _is_few(decorator: ast.Call) -> bool:
+    size = decorator.keywords[0].value
+    return not isinstance(size, ast.Constant) or size.value <= FEW
