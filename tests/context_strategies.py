@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
@@ -23,7 +23,11 @@ from langchain_context_engine.values.types import (
 TEXTS = st.text(max_size=12)
 UNITS = st.floats(0, 1)
 FINITE = st.floats(allow_nan=False)
-INSTANTS = st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]))
+INSTANTS = st.datetimes(
+    datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
+    datetime(9998, 1, 1),  # noqa: DTZ001 - in any time zone still a date
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]),
+)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),

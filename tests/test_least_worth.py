@@ -125,7 +125,9 @@ def test_a_file_of_a_word_or_two_is_read_only_for_a_question_that_has_one_of_the
     """Seen 1: `HELLO`, `tobi, loki, jane`: what tests read says nothing to anybody else."""
     found = [
         a_file("best", 1.0),
-        a_candidate(id="input", text="HELLO", relevance=0.9, metadata={"path": "test/input.txt"}),
+        a_candidate(
+            id="input", text="HELLO", relevance=0.9, metadata={"path": "test/input.txt", "start_line": 1}
+        ),
     ]
     engine = ContextEngine(sources=[ListSource(found)])
     assert [p.key[1] for p in engine.build("prices").passages] == ["best"]

@@ -85,9 +85,10 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
 
 
 def _is_whole_file(candidate: Candidate) -> bool:
-    """Return whether a record is of a file, and of no heading or symbol in it."""
+    """Return whether a record begins with a file's first line, and is of no heading or symbol in it."""
     metadata = candidate.metadata
-    return bool(metadata.get("path")) and not (metadata.get("headings") or metadata.get("symbol"))
+    begins = bool(metadata.get("path")) and metadata.get("start_line") == 1
+    return begins and not (metadata.get("headings") or metadata.get("symbol"))
 
 
 def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:

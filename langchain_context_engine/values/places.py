@@ -41,7 +41,9 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
         return _clipped(_in_file(path, metadata))
     if sha := _line(metadata.get("sha")):
         day = "" if created_at is None else created_at.date().isoformat()
-        return _clipped(", ".join(filter(None, (sha[:_SHORT_SHA], day, _line(metadata.get("author"))))))
+        return _clipped(
+            ", ".join(filter(None, (sha[:_SHORT_SHA].strip(), day, _line(metadata.get("author")))))
+        )
     return ""
 
 

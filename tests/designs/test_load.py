@@ -56,5 +56,6 @@ def test_two_hundred_builds_at_once_answer_or_say_that_they_were_late(design):
         contexts = list(pool.map(build, range(AT_ONCE)))
     assert all(context.text for context in contexts)
     for context in contexts:
-        assert context.status is Status.OK or any("deadline" in warning for warning in context.warnings)
+        told = " ".join(context.warnings)
+        assert context.status is Status.OK or "deadline" in told or "an earlier question" in told
     assert sum(context.status is Status.OK for context in contexts) > 0.8 * AT_ONCE

@@ -81,7 +81,7 @@ def test_task_1_why_a_record_is_missing_and_what_would_admit_it(visit, folder):
     open_question(page, folder, DUPLICATES)
     assert page.locator(".ce-grid").first.bounding_box()["y"] < 260
     page.get_by_label("Why is X missing?").click()
-    page.keyboard.type("void")
+    page.keyboard.type("never deleted")
     page.locator(".ce-change").first.wait_for()
     settle(page)
     assert "no room" in page.inner_text(".ce-fate")
