@@ -12,6 +12,8 @@ from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.thresholds import Threshold
 from langchain_context_engine.text.units import UnitValue
 from langchain_context_engine.values.budget import Budget
+from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.settings import is_function, missing_part
 from langchain_context_engine.writing.templates import Template
 
@@ -33,8 +35,18 @@ def read_setting(name: str, described: Any, at_hand: Sequence[Any]) -> Any:
         at_hand: Settings of engines, where parts that were given as functions come from.
 
     Raises:
-        ConfigError: It was a function, and none of them has it.
+        ConfigError: It was a function, and none of them has it; or its data are none of such a setting.
     """
+    try:
+        return _read(name, described, at_hand)
+    except ContextEngineError:
+        raise
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        msg = f"the setting {name!r} cannot be read: {safe_message(error)}"
+        raise ConfigError(msg) from error
+
+
+def _read(name: str, described: Any, at_hand: Sequence[Any]) -> Any:
     for config in at_hand:
         if as_data(getattr(config, name, None)) == described:
             return getattr(config, name)

@@ -202,7 +202,7 @@ def _ts_language(text: str) -> str | None:
 _QUOTED_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_HTML_TEMPLATE = re.compile(r"\{%.{0,300}?%\}|\{\{.{0,300}?\}\}|<%.{0,300}?%>|<\?(?:php\b|=)", re.DOTALL)
+_HTML_TEMPLATE = re.compile(r"\{%[^%]{0,300}%\}|\{\{[^{}]{0,300}\}\}|<%[^%]{0,300}%>|<\?(?:php\b|=)")
 
 
 def _html_language(text: str) -> str | None:

@@ -149,6 +149,9 @@ class ContextRequest:
         if not isinstance(self.query, str):
             msg = f"query must be a string, got {type(self.query).__name__}"
             raise ConfigError(msg)
+        if not isinstance(self.conversation_id, (str, type(None))):
+            msg = f"conversation_id must be a string, got {type(self.conversation_id).__name__}"
+            raise ConfigError(msg)
         for name in ("depth", "limit", "offset", "k", "budget"):
             _check_count(name, getattr(self, name))
         _check_fraction("min_confidence", self.min_confidence)

@@ -7,15 +7,17 @@ import sqlite3
 import stat
 import sys
 import time
+from dataclasses import replace
 
 import chromadb.errors
 import pytest
 
-from langchain_context_engine import ConfigError, ContextEngine, cli, replay
+from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, cli, replay
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.commands.doctor import packages_of
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.stages.admit import MOST_TEXT
+from langchain_context_engine.values.errors import ContextEngineError
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource, a_candidate
 
@@ -137,3 +139,20 @@ def test_serve_says_a_taken_port_before_it_says_that_it_answers(tmp_path, capsys
         code = cli.main(["serve", "--store", store, "--port", str(taken.getsockname()[1])])
     told = capsys.readouterr().err
     assert (code, "answering at" in told, "give it another: --port" in told) == (1, False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("signals", "x"), ("templates", [1]), ("budget", {"a": 1}), ("fusion", {"b": []})]
+)
+def test_a_trace_whose_settings_are_damaged_is_an_error_of_ours(name, value):
+    """Point 14: the long attack found an AttributeError."""
+    context = ContextEngine([ListSource([a_candidate()])]).build("q")
+    damaged = replace(context, settings={**context.settings, name: value})
+    with pytest.raises(ContextEngineError, match=name):
+        replay(damaged)
+
+
+def test_a_conversation_is_named_by_a_string():
+    """Point 14: another value made a trace that could not be read again."""
+    with pytest.raises(ConfigError, match="conversation_id must be a string, got list"):
+        ContextRequest(query="q", conversation_id=[])
