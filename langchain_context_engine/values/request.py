@@ -164,8 +164,8 @@ class ContextRequest:
             kinds=None if self.kinds is None else _names("kinds", self.kinds),
             sources=None if self.sources is None else _names("sources", self.sources),
             history=tuple(map(_message, _items("history", self.history))),
-            pinned=_items("pinned", self.pinned),
-            excluded=_items("excluded", self.excluded),
+            pinned=_keyed("pinned", self.pinned, others=True),
+            excluded=_keyed("excluded", self.excluded, others=False),
             depth=self.depth or 0,
             offset=self.offset or 0,
             **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
@@ -194,6 +194,17 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
         msg = f"{name} must be a list, got {type(value).__name__}"
         raise ConfigError(msg)
     return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
+
+
+def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
+    """Return what was listed: strings, keys (source, id), and with `others` whatever is no tuple."""
+    items = _items(name, value)
+    for item in items:
+        is_key = isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+        if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
+            msg = f"{name} names records by (source, id), both strings, got {quoted(item)}"
+            raise ConfigError(msg)
+    return items
 
 
 def _names(name: str, value: Any) -> tuple[str, ...]:

@@ -156,3 +156,12 @@ def test_a_conversation_is_named_by_a_string():
     """Point 14: another value made a trace that could not be read again."""
     with pytest.raises(ConfigError, match="conversation_id must be a string, got list"):
         ContextRequest(query="q", conversation_id=[])
+
+
+@pytest.mark.parametrize(
+    "fields", [{"pinned": [[]]}, {"pinned": [("a", 1)]}, {"excluded": [1]}, {"excluded": [[]]}]
+)
+def test_what_names_no_record_is_refused(fields):
+    """Point 14: it raised IndexError out of a build."""
+    with pytest.raises(ConfigError, match=r"names records by \(source, id\)"):
+        ContextRequest(query="q", **fields)
