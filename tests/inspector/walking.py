@@ -15,6 +15,9 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
+from inspector.tables import option_of
+from langchain_context_engine import Journal
+
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
 SETTLED = """() => {
     const app = document.querySelector('[data-testid=stApp]');
@@ -25,6 +28,9 @@ SETTLED = """() => {
 }"""
 COUNT_CLICKS = """addEventListener('click', (event) => {
     if (event.isTrusted) sessionStorage.clicks = +(sessionStorage.clicks || 0) + 1;
+}, true)"""
+SEE_CHOSEN = """() => addEventListener('keydown', () => {
+    window.chosen = document.querySelector('tr[aria-selected=true]').dataset.id;
 }, true)"""
 _CONTEXTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 PATIENCE = 60_000
@@ -209,3 +215,9 @@ def turn(page: Any, number: int, key: str, times: int) -> None:
     page.locator("[data-testid=stSlider] input[type=range]").nth(number).focus()
     for _ in range(times):
         page.keyboard.press(key)
+
+
+def grades_of(folder: Any, query: str) -> dict[str, int]:
+    """Return the grades of a question in a folder's journal, by the ids of the table's rows."""
+    with Journal(folder / "j.db", read_only=True) as journal:
+        return {option_of(j.key): j.grade for j in journal.judgments(query)}
