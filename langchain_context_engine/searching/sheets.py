@@ -32,13 +32,14 @@ def describe(collection: Any) -> Sheet:
     first = collection.get(limit=1, include=["embeddings"])["embeddings"]
     own = collection.metadata or {}
     named = (getattr(collection, "configuration", None) or {}).get("embedding_function")
+    state = index_state(collection)
     return {
         "collection": collection.name,
-        "records": handle.count(),
+        "records": state.records,
         "unindexed": unindexed(collection),
         "dimension": len(first[0]) if first is not None and len(first) else None,
         "metric": handle.space,
-        "index": str(index_state(collection)),
+        "index": str(state),
         "embedder": str(own.get(_MODEL) or (type(named).__name__ if named else "") or "not said"),
         "metadata keys": ", ".join(key for key, _ in keys.most_common()),
     }

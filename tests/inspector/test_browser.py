@@ -8,22 +8,18 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal
-from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from tests.benchmarks.slider import milliseconds_of_a_turn
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context
 from tests.inspector.walking import (
-    a_browser,
-    a_free_port,
     choose_row,
     go_to,
+    inspecting,
     is_dark,
-    running,
     settle,
     table_of,
     turn,
     until,
-    visits,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -61,23 +57,8 @@ def _many(count):
 
 @pytest.fixture(scope="module")
 def address(journal):
-    port = a_free_port()
-    url = f"http://127.0.0.1:{port}"
-    command = inspect_command(app_path(), port=port, opens_browser=False)
-    with running(command, url, env=inspect_environment(journal)):
+    with inspecting(journal) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def visit(browser, address):
-    with visits(browser, address) as visit:
-        yield visit
 
 
 def test_a_sample_opens_by_a_click(visit):

@@ -16,7 +16,6 @@ from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.demo import DEMO_QUESTIONS
 from tests.conftest import ROOT
 from tests.inspector.walking import (
-    a_browser,
     a_free_port,
     choose_row,
     go_to,
@@ -26,7 +25,6 @@ from tests.inspector.walking import (
     table_of,
     turn,
     until,
-    visits,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -56,15 +54,8 @@ def demo(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def visit(browser, demo):
-    with visits(browser, demo[0]) as visit:
-        yield visit
+def address(demo):
+    return demo[0]
 
 
 def open_the_payout_question(page, journal):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Journal
-from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from tests.inspector.builders import a_context
-from tests.inspector.walking import a_browser, a_free_port, is_dark, is_on_screen, running, until, visits
+from tests.inspector.walking import (
+    inspecting,
+    is_dark,
+    is_on_screen,
+    until,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
@@ -21,22 +25,8 @@ def address(tmp_path_factory):
     with Journal(path) as journal:
         for number in range(60):
             journal.record(a_context(query=f"question {number} about the invoices of the month"))
-    url = f"http://127.0.0.1:{(port := a_free_port())}"
-    command = inspect_command(app_path(), port=port, opens_browser=False)
-    with running(command, url, env=inspect_environment(path)):
+    with inspecting(path) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def visit(browser, address):
-    with visits(browser, address) as visit:
-        yield visit
 
 
 def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_its_size(visit):

@@ -6,26 +6,22 @@ import chromadb
 import pytest
 
 from langchain_context_engine import Journal, LocalEmbeddings
-from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from langchain_context_engine.values.types import Reason
 from tests.inspector.builders import a_context
 from tests.inspector.contrast import CONTRAST
 from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, stands, with_reason
 from tests.inspector.walking import (
     SEE_CHOSEN,
-    a_browser,
-    a_free_port,
     clicks,
     go_to,
     grades_of,
+    inspecting,
     is_dark,
     is_on_screen,
     row,
-    running,
     settle,
     table_of,
     until,
-    visits,
 )
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -41,23 +37,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(folder):
-    port = a_free_port()
-    url = f"http://127.0.0.1:{port}"
-    command = inspect_command(app_path(), port=port, opens_browser=False)
-    with running(command, url, env=inspect_environment(folder / "j.db")):
+    with inspecting(folder / "j.db") as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with a_browser() as browser:
-        yield browser
-
-
-@pytest.fixture
-def visit(browser, address):
-    with visits(browser, address) as visit:
-        yield visit
 
 
 def assert_on_every_screen(page, *places):

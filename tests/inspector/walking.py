@@ -17,6 +17,7 @@ import pytest
 
 from inspector.tables import option_of
 from langchain_context_engine import Journal
+from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
 SETTLED = """() => {
@@ -78,6 +79,15 @@ def running(command: Sequence[str], url: str, **settings: Any) -> Iterator[Any]:
     while answers(url) and time.monotonic() < until:
         time.sleep(0.2)
     assert not answers(url), "it ended without its server"
+
+
+@contextlib.contextmanager
+def inspecting(journal: Any) -> Iterator[str]:
+    """Serve the inspector of a journal, and give its address."""
+    url = f"http://127.0.0.1:{(port := a_free_port())}"
+    command = inspect_command(app_path(), port=port, opens_browser=False)
+    with running(command, url, env=inspect_environment(journal)):
+        yield url
 
 
 @contextlib.contextmanager
