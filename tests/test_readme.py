@@ -134,6 +134,12 @@ def test_every_option_of_the_readme_is_there(capsys):
             assert option.split("=")[0] in told, f"{command} {option}"
 
 
+def test_the_address_of_the_readme_is_where_serve_answers(capsys):
+    main(["serve", "--help"])
+    told = capsys.readouterr().out
+    assert [port for port in re.findall(r"http://127\.0\.0\.1:(\d+)", README) if port not in told] == []
+
+
 @pytest.mark.parametrize("marker", ["demo", "test"])
 def test_the_two_setup_commands_are_one_line_of_shell_each(marker):
     block = _BLOCK.search(README, README.index(f"<!-- command: {marker} -->"))

@@ -147,3 +147,30 @@ def test_a_command_whose_extra_is_missing_says_what_to_install(store, monkeypatc
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert main([command, "--store", str(store)]) == 1
     assert f"langchain-context-engine[{extra}]" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.fixture
+def settings_file(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text('budget = 300\nselection = "score"\n\n[request]\nk = 1\n', encoding="utf-8")
+    return path
+
+
+def test_ask_reads_a_file_of_settings_and_an_option_goes_before_it(store, settings_file, capsys):
+    asked = ["ask", "which invoices?", "--store", str(store), "--no-journal", "--json"]
+    for options, budget, k in ([], 300, 1), (["--budget", "200", "-k", "2"], 200, 2):
+        assert main([*asked, "--settings", str(settings_file), *options]) == 0
+        trace = json.loads(capsys.readouterr().out)
+        assert trace["settings"]["selection"] == "score"
+        assert (trace["budget"], trace["request"]["k"]) == (budget, k)
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp"], ["evaluate", "QUESTIONS"]])
+def test_who_answers_others_takes_no_question_from_a_file_of_settings(
+    store, settings_file, tmp_path, capsys, command
+):
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"query": "which invoices?", "gold": ["a"]}\n', encoding="utf-8")
+    told = [str(questions) if argument == "QUESTIONS" else argument for argument in command]
+    assert main([*told, "--store", str(store), "--settings", str(settings_file)]) == 2
+    assert "the table 'request' is the caller's to send" in capsys.readouterr().err

@@ -8,30 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_context_engine.commands import embedders, output
-from langchain_context_engine.commands.options import (
-    DEFAULT_STORE,
-    CollectionsOption,
-    EmbeddingsOption,
-    ScopeOption,
-    SettingsFileOption,
-    SettingsOption,
-    StoreOption,
-    WeightsOption,
-    read_pairs,
-    read_settings,
-)
-from langchain_context_engine.commands.store import Store
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
+from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
 from langchain_context_engine.values.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_context_engine.answering.context import Context
 
 
+@with_engine_options
 def ask(
+    options: EngineOptions,
     question: Annotated[str, typer.Argument(help="What to ask.")],
     *,
-    store: StoreOption = DEFAULT_STORE,
     budget: Annotated[
         int | None, typer.Option("--budget", "-b", min=0, help="Tokens; 2000 by default.")
     ] = None,
@@ -45,29 +35,18 @@ def ask(
         str | None, typer.Option("--where", metavar="JSON", help="A further filter, in Chroma's syntax.")
     ] = None,
     depth: Annotated[int, typer.Option("--depth", min=0, help="How many links to follow.")] = 0,
-    collections: CollectionsOption = None,
-    weights: WeightsOption = None,
-    settings: SettingsOption = None,
-    settings_file: SettingsFileOption = None,
-    embeddings: EmbeddingsOption = embedders.AUTO,
     near: Annotated[int, typer.Option("--near", min=0, help="How many near-missed candidates to show.")] = 5,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the whole trace as JSON, nothing else.")
     ] = False,
     text_only: Annotated[bool, typer.Option("--text", help="Print the context alone.")] = False,
-    records: Annotated[
-        bool, typer.Option("--journal/--no-journal", help="Record the trace, for explain and inspect.")
-    ] = True,
+    records: RecordsOption = True,
 ) -> None:
     """Print the context for a question, and why each candidate is in it or not."""
     if as_json and text_only:
         raise ConfigError("--json and --text exclude each other; give one")
     if not question.strip():
         raise ConfigError("the question is empty; write one in quotes")
-    home = Store(store)
-    from langchain_context_engine.answering.settings_file import read_settings as read_file
-
-    file = None if settings_file is None else read_file(settings_file)
     request = {
         "scope": read_pairs("--scope", scope),
         "where": _read_where(where),
@@ -78,16 +57,9 @@ def ask(
         "depth": depth,
     }
     # What an option says goes before what the file says.
-    request |= {
-        name: value for name, value in (file.request if file else {}).items() if not request.get(name)
-    }
+    request |= {name: value for name, value in options.file.request.items() if not request.get(name)}
     with ExitStack() as stack:
-        engine = home.engine(
-            names=collections,
-            embeddings=embeddings,
-            journal=str(home.journal_path) if records else None,
-            **read_settings(settings, weights, file),
-        )
+        engine = options.engine(records=records)
         if engine.journal is not None:
             stack.callback(engine.journal.close)
         context = engine.build(question, **request)

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from langchain_context_engine.commands import embedders, output
-from langchain_context_engine.commands.options import (
-    DEFAULT_STORE,
-    CollectionsOption,
-    EmbeddingsOption,
-    SettingsOption,
-    StoreOption,
-    WeightsOption,
-    read_pairs,
-    read_settings,
-)
-from langchain_context_engine.commands.store import Store
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
+from langchain_context_engine.commands.options import read_pairs
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.report import Report
@@ -27,12 +18,13 @@ if TYPE_CHECKING:
 _BUDGETS = (250, 500, 1000, 2000)
 
 
+@with_engine_options
 def evaluate(
+    options: EngineOptions,
     questions: Annotated[
         Path, typer.Argument(help='JSON Lines: {"query": "…", "gold": ["id"]} or "gold_spans": ["…"].')
     ],
     *,
-    store: StoreOption = DEFAULT_STORE,
     budgets: Annotated[
         list[int] | None, typer.Option("--budget", "-b", min=1, help="Tokens; repeatable.")
     ] = None,
@@ -40,10 +32,6 @@ def evaluate(
         list[str] | None,
         typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable."),
     ] = None,
-    collections: CollectionsOption = None,
-    weights: WeightsOption = None,
-    settings: SettingsOption = None,
-    embeddings: EmbeddingsOption = embedders.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, nothing else.")] = False,
 ) -> None:
     """Print evidence recall and precision for questions with known answers, at some budgets.
@@ -54,7 +42,8 @@ def evaluate(
     from langchain_context_engine.evaluation import evaluate as evaluation
 
     asked = evaluation.load_questions(questions)
-    engine = Store(store).engine(names=collections, embeddings=embeddings, **read_settings(settings, weights))
+    options.refuse_request()
+    engine = options.engine(records=False)
     chosen = tuple(dict.fromkeys(budgets or _BUDGETS))
     engines = [engine]
     if versus:

@@ -6,16 +6,13 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ConfigError
-
-if TYPE_CHECKING:
-    from langchain_context_engine.answering.settings_file import SettingsFile
 
 DEFAULT_STORE = Path(".context-engine")
 
@@ -68,6 +65,9 @@ SettingsFileOption = Annotated[
     Path | None,
     typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON."),
 ]
+RecordsOption = Annotated[
+    bool, typer.Option("--journal/--no-journal", help="Record the traces, for explain and inspect.")
+]
 
 
 def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
@@ -107,19 +107,6 @@ def read_size(option: str, size: str) -> int:
         raise ConfigError(f"{option} takes a size such as 500kB, 2MB or 1GiB, got {size!r}")
     step = 1024 if found["binary"] else 1000
     return int(float(found["number"]) * step ** " kmg".index(found["unit"].lower() or " "))
-
-
-def read_settings(
-    settings: Iterable[str] | None, weights: Iterable[str] | None, file: SettingsFile | None = None
-) -> dict[str, Any]:
-    """Return the engine's settings that a file, and over it `--set` and `--weight` name.
-
-    Raises:
-        ConfigError: One is not NAME=VALUE.
-    """
-    given = {**(file.settings if file else {}), **read_pairs("--set", settings)}
-    weighed = read_pairs("--weight", weights)
-    return {**given, "weights": weighed} if weighed else given
 
 
 def _read_value(value: str) -> Any:

@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands import output
+from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.inspect import require_free
-from langchain_context_engine.commands.options import (
-    DEFAULT_STORE,
-    CollectionsOption,
-    EmbeddingsOption,
-    ScopeOption,
-    SettingsFileOption,
-    SettingsOption,
-    StoreOption,
-    WeightsOption,
-    read_pairs,
-    read_settings,
-)
-from langchain_context_engine.commands.store import Store
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
+from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
+from langchain_context_engine.values.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from langchain_context_engine.designs.prime.service import PrimeContextService
@@ -35,17 +24,13 @@ ENGINE, PRIME = "engine", "prime"
 TOKEN_VARIABLE = "CONTEXT_ENGINE_TOKEN"  # noqa: S105 - where the token is, not the token
 
 
+@with_engine_options
 def serve(
+    options: EngineOptions,
     *,
-    store: StoreOption = DEFAULT_STORE,
     host: Annotated[str, typer.Option("--host", help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="Port.")] = 8765,
     scope: ScopeOption = None,
-    collections: CollectionsOption = None,
-    weights: WeightsOption = None,
-    settings: SettingsOption = None,
-    settings_file: SettingsFileOption = None,
-    embeddings: EmbeddingsOption = embedders.AUTO,
     design: Annotated[
         str, typer.Option("--design", metavar="NAME", help="What answers: engine, or the design prime.")
     ] = ENGINE,
@@ -56,9 +41,7 @@ def serve(
         str,
         typer.Option("--references", metavar="NAME", help="prime: the collection of references of threads."),
     ] = "references",
-    records: Annotated[
-        bool, typer.Option("--journal/--no-journal", help="Record traces and feedback.")
-    ] = True,
+    records: RecordsOption = True,
 ) -> None:
     """Answer POST /build and POST /feedback. Ctrl-C ends it.
 
@@ -72,17 +55,11 @@ def serve(
     from langchain_context_engine.serving.server import serve as run
 
     allowed = read_pairs("--scope", scope)
-    home = Store(store)
-    from langchain_context_engine.answering.settings_file import read_settings as read_file
-
-    file = None if settings_file is None else read_file(settings_file)
-    if file is not None and file.request:
-        raise ConfigError(f"{settings_file}: the table 'request' is the caller's to send; leave it out here")
-    given = {"journal": str(home.journal_path) if records else None, **read_settings(settings, weights, file)}
+    options.refuse_request()
     if design == ENGINE:
-        service = _over_engine(home, collections, embeddings, given)
+        service = _over_engine(options, records=records)
     elif design == PRIME:
-        service = _prime(home, collections, messages, references, allowed, given)
+        service = _prime(options, (messages, references), allowed, records=records)
     else:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     token = os.environ.get(TOKEN_VARIABLE, "")
@@ -94,39 +71,32 @@ def serve(
         service.close()
 
 
-def _over_engine(
-    home: Store, collections: Sequence[str] | None, embeddings: str, given: Mapping[str, Any]
-) -> PrimeContextService:
+def _over_engine(options: EngineOptions, *, records: bool) -> PrimeContextService:
     from langchain_context_engine.designs.prime.service import PrimeContextService
 
-    return PrimeContextService.over(home.engine(names=collections, embeddings=embeddings, **given))
+    return PrimeContextService.over(options.engine(records=records))
 
 
-def _prime(  # noqa: PLR0917 - what the command was told
-    home: Store,
-    collections: Sequence[str] | None,
-    messages: str,
-    references: str,
-    scope: Mapping[str, Any],
-    given: Mapping[str, Any],
+def _prime(
+    options: EngineOptions, of_threads: Sequence[str], scope: Mapping[str, Any], *, records: bool
 ) -> PrimeContextService:
     """Return the prime-context design over a store: its files, and what belongs to threads."""
     from langchain_context_engine.designs.prime.service import PrimeContextService
     from langchain_context_engine.designs.prime.setup import PrimeSettings
 
-    found = {collection.name: collection for collection in home.collections()}
-    threads = [found.pop(name, None) for name in (messages, references)]
-    for name in collections or ():
+    found = {collection.name: collection for collection in options.home.collections()}
+    threads = [found.pop(name, None) for name in of_threads]
+    for name in options.collections or ():
         if name not in found:
             raise UnknownNameError("collection of files", name, found)
-    files = [found[name] for name in collections or found]
+    files = [found[name] for name in options.collections or found]
     if not files:
         raise CommandFailedError(
             "the store holds no collection of files; fill it with: context-engine index PATH"
         )
     # Whose a record is counts where the server says whose may be seen.
     settings = PrimeSettings(user_key="user_id" if "user_id" in scope else "")
-    service = PrimeContextService(files, *threads, settings=settings, **given)
+    service = PrimeContextService(files, *threads, settings=settings, **options.given(records=records))
     service.prepare()
     return service
 

@@ -31,9 +31,6 @@ _ASKED_PER_PLACE = 4
 Wanted = Mapping[Key, tuple[Key, Reason]]
 """Records to read → who brings them, and why."""
 
-NAMING = 3
-"""How many of the best candidates bring what they name."""
-
 
 def expand(
     candidates: Sequence[Candidate],
@@ -125,7 +122,7 @@ class _Reach:
         for candidate in best[:STRONGEST] if fusion.neighbour else ():
             for neighbour in candidate.neighbours:
                 wanted.setdefault((candidate.source, neighbour), (candidate.key, Reason.NEIGHBOUR))
-        for candidate in best[:NAMING] if fusion.link else ():
+        for candidate in best[: fusion.naming] if fusion.link else ():
             for source in self.sources:
                 for id_ in self._named(source, candidate.text):
                     wanted.setdefault((source, id_), (candidate.key, Reason.LINKED))
