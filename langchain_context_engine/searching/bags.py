@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from langchain_context_engine.text.analysis import term_number
@@ -23,6 +23,7 @@ MOST_CHARACTERS = 2**23
 """Characters of one text whose words are indexed; what one record may cost is bounded."""
 
 _HEAD = struct.Struct("<II")
+_WIDTH = 4
 _PAIR_JOINT = "\x1f"
 _MIXED = (0x9E3779B1, 0x85EBCA77)
 _NUMBERS = 0xFFFFFFFF
@@ -58,18 +59,6 @@ class Bag:
 
     packed: bytes
 
-    @classmethod
-    def of(cls, words: Words) -> Bag:
-        """Number the words."""
-        import numpy as np
-
-        body, named = (
-            np.fromiter(map(term_number, each), np.uint32, len(each)) for each in (words.body, words.named)
-        )
-        numbers = np.sort(np.concatenate([body, named]))
-        pairs = np.sort(np.concatenate([_pairs_of(body), _pairs_of(named)]))
-        return cls(_HEAD.pack(len(numbers), len(pairs)) + numbers.tobytes() + pairs.tobytes())
-
     @property
     def lengths(self) -> tuple[int, int]:
         """How many terms and how many pairs there are."""
@@ -99,12 +88,35 @@ def number_of(word: str, *, is_pair: bool) -> int:
     return (term_number(first) * _MIXED[0] + term_number(second) * _MIXED[1]) & _NUMBERS
 
 
-def _pairs_of(numbers: Any) -> Any:
+def bags_of(words: Sequence[Words]) -> list[Bag]:
+    """Number the words of some records, all at once: one by one it takes three times as long."""
     import numpy as np
 
-    wide = numbers.astype(np.uint64)
-    mixed = wide[:-1] * np.uint64(_MIXED[0]) + wide[1:] * np.uint64(_MIXED[1])
-    return (mixed & np.uint64(_NUMBERS)).astype(np.uint32)
+    fields = [field for each in words for field in (each.body, each.named)]
+    lengths = list(map(len, fields))
+    numbers = np.fromiter(map(term_number, chain.from_iterable(fields)), np.uint64, sum(lengths))
+    field_of = np.repeat(np.arange(len(fields), dtype=np.uint64), lengths)
+    mixed = numbers[:-1] * np.uint64(_MIXED[0]) + numbers[1:] * np.uint64(_MIXED[1])
+    is_pair = field_of[:-1] == field_of[1:]
+    terms_ = _sorted_by_owner(numbers, field_of // 2, len(words))
+    pairs = _sorted_by_owner(mixed[is_pair], field_of[:-1][is_pair] // 2, len(words))
+    return [
+        Bag(_HEAD.pack(len(first) // _WIDTH, len(second) // _WIDTH) + first + second)
+        for first, second in zip(terms_, pairs, strict=True)
+    ]
+
+
+def _sorted_by_owner(numbers: Any, owners: Any, count: int) -> Iterator[bytes]:
+    """Yield the numbers of each of so many owners, rising, packed."""
+    import numpy as np
+
+    low = np.uint64(_NUMBERS)
+    rising = np.sort((owners << np.uint64(32)) | (numbers & low)) & low
+    packed = rising.astype(np.uint32).tobytes()
+    end = 0
+    for size in (np.bincount(owners.astype(np.int64), minlength=count) * _WIDTH).tolist():
+        end += size
+        yield packed[end - size : end]
 
 
 def joined(words: Sequence[str]) -> list[str]:

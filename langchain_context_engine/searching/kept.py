@@ -10,13 +10,14 @@ from typing import Any
 
 from langchain_context_engine.ranking.links import names_of
 from langchain_context_engine.searching import background
-from langchain_context_engine.searching.bags import Bag, Words
+from langchain_context_engine.searching.bags import Bag, Words, bags_of
 from langchain_context_engine.values.errors import SourceError
 
 Sequencing = tuple[str, str]
 """The metadata keys (group, order) that say what adjoins what."""
 
 _SHORTEST_NAME = 4
+_LOOKED_UP_EVERY = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,25 @@ class Record:
         return 1000 + 2 * len(self.document or "") + len(self.bag.packed)
 
 
-def to_record(id_: str, fields: Mapping[str, Any]) -> Record:
-    """Return a store's record as the index keeps it."""
-    metadata, text = fields.get("metadatas") or {}, fields.get("documents") or ""
-    words = Words.of(text, metadata)
-    return Record(0, id_, digest_of(fields), metadata, text, Bag.of(words), words)
+def to_records(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Record]:
+    """Return a store's records, id → fields, as the index keeps them."""
+    words: list[Words] = []
+    for number, fields in enumerate(found.values()):
+        if number % _LOOKED_UP_EVERY == 0:
+            ending_soon()
+        words.append(Words.of(fields.get("documents") or "", fields.get("metadatas") or {}))
+    return {
+        id_: Record(
+            row=0,
+            id=id_,
+            digest=digest_of(fields),
+            metadata=fields.get("metadatas") or {},
+            document=fields.get("documents") or "",
+            bag=bag,
+            words=each,
+        )
+        for (id_, fields), each, bag in zip(found.items(), words, bags_of(words), strict=True)
+    }
 
 
 def digest_of(fields: Mapping[str, Any]) -> bytes:

@@ -105,12 +105,13 @@ class Postings:
         document.add_integer("row", posted.row)
         if posted.created is not None:
             document.add_integer("created", posted.created)
-        document.add_integer("length", len(posted.words.terms))
-        document.add_integer("pairs_length", len(posted.words.pairs))
+        words, pairs = posted.words.terms, posted.words.pairs
+        document.add_integer("length", len(words))
+        document.add_integer("pairs_length", len(pairs))
         for facet in posted.facets:
             document.add_text("facet", facet)
-        document.add_text("body", " ".join(posted.words.terms))
-        document.add_text("pairs", " ".join(posted.words.pairs))
+        document.add_text("body", " ".join(words))
+        document.add_text("pairs", " ".join(pairs))
         return document
 
     def reader(self, *, has_dead: bool) -> Reader:

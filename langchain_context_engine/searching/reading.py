@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.searching import background
-from langchain_context_engine.searching.changes import Watch
+from langchain_context_engine.searching.changes import Page, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
-from langchain_context_engine.searching.kept import ending_soon, packed, to_record
+from langchain_context_engine.searching.kept import ending_soon, packed, to_records
 from langchain_context_engine.searching.volume_writer import Change, Writer
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _PAGE = 2000
 _PATIENCE_SECONDS = 0.2
+
+_Found = Mapping[str, Mapping[str, Any]]
+"""Id → what the store says of a record."""
 
 Told = Callable[[int, int], None]
 """Told how many records are read, and how many there are."""
@@ -61,9 +65,12 @@ def _read_pages(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer: W
     if not read_to:
         begun = watch_.begin()
     done = int(facts["count"])
-    for page in watch_.pages(read_to, _PAGE):
-        ending_soon()
-        changes = _read_records(shelf, handle, page.ids, {}, total)
+
+    def read(page: Page) -> _Found:
+        return handle.read(page.ids, _fields(shelf))
+
+    for page, records in _ahead(watch_.pages(read_to, _PAGE), read):
+        changes = _changes(shelf, page.ids, records, {}, total)
         writer.commit(changes, {"read_to": page.read_to, "begun": begun})
         done += len(changes)
         shelf.progress = (done, max(done, total))
@@ -81,27 +88,66 @@ def _read_changes(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer:
     for start in range(0, len(changes.written), _PAGE):
         ending_soon()
         ids = changes.written[start : start + _PAGE]
-        writer.commit(_read_records(shelf, handle, ids, changes.vectors, len(shelf.view)), {})
+        records = handle.read(ids, _fields(shelf))
+        writer.commit(_changes(shelf, ids, records, changes.vectors, len(shelf.view)), {})
         shelf.progress = (start + len(ids), len(changes.written))
     writer.commit([(id_, None, None) for id_ in changes.gone], {"sequence": changes.sequence})
 
 
-def _read_records(
-    shelf: Shelf, handle: CollectionHandle, ids: Sequence[str], vectors: Mapping[str, bytes], total: int
+def _ahead(pages: Iterable[Page], read: Callable[[Page], _Found]) -> Iterator[tuple[Page, _Found]]:
+    """Yield each page with its records; the store reads the next one while this one is taken in."""
+    waiting: tuple[Page, Future[_Found]] | None = None
+    for page in pages:
+        ending_soon()
+        coming = page, _begun(read, page)
+        if waiting is not None:
+            yield waiting[0], waiting[1].result()
+        waiting = coming
+    if waiting is not None:
+        yield waiting[0], waiting[1].result()
+
+
+def _begun(read: Callable[[Page], _Found], page: Page) -> Future[_Found]:
+    answer: Future[_Found] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(read(page))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
+            answer.set_exception(error)
+
+    try:
+        background.start(run, name="reading-ahead")
+    except RuntimeError:  # no thread can be had
+        run()
+    return answer
+
+
+def _keeps_vectors(shelf: Shelf) -> bool:
+    return shelf.is_exact and not shelf.vectors.is_too_large
+
+
+def _fields(shelf: Shelf) -> Sequence[str]:
+    return (*FIELDS, "embeddings") if _keeps_vectors(shelf) else FIELDS
+
+
+def _changes(
+    shelf: Shelf,
+    ids: Sequence[str],
+    found: _Found,
+    vectors: Mapping[str, bytes],
+    total: int,
 ) -> list[Change]:
-    keeps = shelf.is_exact and not shelf.vectors.is_too_large
-    records = handle.read(ids, (*FIELDS, "embeddings") if keeps else FIELDS)
-    found: list[Change] = [(id_, None, None) for id_ in ids if id_ not in records]
-    for number, (id_, fields) in enumerate(records.items()):
-        if number % 100 == 0:
-            ending_soon()
+    """Return what becomes of ids: the records that were found, with vectors where they are kept."""
+    records, room = to_records(found), shelf.room()
+    changes: list[Change] = [(id_, None, None) for id_ in ids if id_ not in records]
+    for id_, record in records.items():
         vector = vectors.get(id_)
-        if vector is None and keeps and fields.get("embeddings") is not None:
-            vector = packed(fields["embeddings"])
-            if total * len(vector) > shelf.room():
-                keeps, shelf.vectors.is_too_large = False, True
-        found.append((id_, to_record(id_, fields), vector if keeps else None))
-    return found
+        if vector is None and _keeps_vectors(shelf) and found[id_].get("embeddings") is not None:
+            vector = packed(found[id_]["embeddings"])
+            shelf.vectors.is_too_large = total * len(vector) > room
+        changes.append((id_, record, vector if _keeps_vectors(shelf) else None))
+    return changes
 
 
 def _nobody(done: int, total: int) -> None:

@@ -188,10 +188,20 @@ class Rows:
             run = self._database.execute
             run("BEGIN IMMEDIATE")
             try:
-                for id_, record, vector in changes:
-                    self._remove(id_)
+                written = list(changes)
+                known = self.rows_of([id_ for id_, _, _ in written])
+                names: dict[int, set[str]] = {}
+                for id_, record, vector in written:
+                    if id_ in known:
+                        names.pop(known[id_], None)
+                        self._remove(known.pop(id_))
                     if record is not None:
-                        self._insert(record, vector, sequencings)
+                        known[id_] = row = self._insert(record, vector, sequencings)
+                        names[row] = name_starts(record.metadata)
+                self._database.executemany(
+                    "INSERT INTO names VALUES (?, ?)",
+                    ((start, row) for row, starts in names.items() for start in starts),
+                )
                 self._note(facts)
                 run("COMMIT")
             except BaseException:
@@ -214,10 +224,9 @@ class Rows:
                 self._place(record, record.row, keys)
             self._database.execute("COMMIT")
 
-    def outstanding(self, after: int) -> Iterator[Record]:
-        """Yield the records of rows after one, in order."""
-        for record in self.fetch(f"SELECT {_COLUMNS} FROM records WHERE row > ? ORDER BY row", after):  # noqa: S608
-            yield _record(record)
+    def outstanding(self, after: int) -> list[tuple[int, str]]:
+        """Return the row and id of the records after a row, in order."""
+        return self.fetch("SELECT row, id FROM records WHERE row > ? ORDER BY row", after)
 
     def gone(self) -> list[int]:
         """Return the rows that the words still have and the records no longer."""
@@ -227,26 +236,23 @@ class Rows:
         """Return the highest row there is."""
         return int(self.fetch("SELECT coalesce(max(row), 0) FROM records")[0][0])
 
-    def _remove(self, id_: str) -> None:
+    def _remove(self, row: int) -> None:
         run = self._database.execute
-        found = run("SELECT row FROM records WHERE id = ?", (id_,)).fetchone()
-        if found is None:
-            return
-        run("INSERT OR REPLACE INTO gone SELECT row, id, metadata, bag FROM records WHERE row = ?", found)
+        run("INSERT OR REPLACE INTO gone SELECT row, id, metadata, bag FROM records WHERE row = ?", (row,))
         for table in ("records", "names", "places"):
-            run(f"DELETE FROM {table} WHERE row = ?", found)  # noqa: S608
+            run(f"DELETE FROM {table} WHERE row = ?", (row,))  # noqa: S608
 
-    def _insert(self, record: Record, vector: bytes | None, keys: Sequence[Sequencing]) -> None:
+    def _insert(self, record: Record, vector: bytes | None, keys: Sequence[Sequencing]) -> int:
         run = self._database.execute
         metadata = json.dumps(record.metadata)
         row = run(
             "INSERT INTO records (id, digest, metadata, document, bag, vector) VALUES (?, ?, ?, ?, ?, ?)",
             (record.id, record.digest, metadata, record.document, record.bag.packed, vector),
         ).lastrowid
-        for start in name_starts(record.metadata):
-            run("INSERT OR IGNORE INTO names VALUES (?, ?)", (start, row))
+        row = int(row or 0)
         for each in keys:
-            self._place(record, row or 0, each)
+            self._place(record, row, each)
+        return row
 
     def _place(self, record: Record, row: int, keys: Sequencing) -> None:
         place = position_of(record.metadata, keys)

@@ -13,7 +13,14 @@ from langchain_context_engine.searching.changes import Changes, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.file_watch import FileWatch
 from langchain_context_engine.searching.forks import renew_after_fork
-from langchain_context_engine.searching.kept import Record, Sequencing, digest_of, packed, to_record, unpacked
+from langchain_context_engine.searching.kept import (
+    Record,
+    Sequencing,
+    digest_of,
+    packed,
+    to_records,
+    unpacked,
+)
 from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.since import Changed, Since
 from langchain_context_engine.searching.vectors import Vectors
@@ -220,8 +227,8 @@ class Shelf:
         upto = self.volume.edition.upto
         olds = self.volume.rows.posted([*records, *gone], upto)
         changed = {
-            id_: Changed(olds.get(id_), to_record(id_, fields), vectors.get(id_), sequence)
-            for id_, fields in records.items()
+            id_: Changed(olds.get(id_), record, vectors.get(id_), sequence)
+            for id_, record in to_records(records).items()
         }
         for id_ in gone:
             if id_ in olds or self.view.since.has(id_):

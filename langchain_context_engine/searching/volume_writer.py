@@ -53,21 +53,33 @@ class Writer:
         """Write the words of all records that have none yet; `known` are some by id, with their words."""
         rows = self._rows
         told = rows.facts()
-        upto, gone, new = int(told["upto"]), rows.gone(), list(rows.outstanding(int(told["upto"])))
+        upto, gone, new = int(told["upto"]), rows.gone(), rows.outstanding(int(told["upto"]))
         # Those of a writer that died may be there already, so all are taken out first.
-        is_left = any(record.id not in known for record in new)
-        taken = [*gone, *(record.row for record in new)] if is_left else gone
+        is_left = any(id_ not in known for _, id_ in new)
+        taken = [*gone, *(row for row, _ in new)] if is_left else gone
         if new or taken:
-            self._postings.write(taken, _all_posted(new, known))
+            self._postings.write(taken, self._posted(new, known))
         noted = {
             "number": int(told["number"]) + 1,
-            "upto": max([upto, *(record.row for record in new)]),
+            "upto": max([upto, *(row for row, _ in new)]),
             "count": rows.count(),
             **({"has_dead": 1} if taken else {}),
             **facts,
         }
         rows.settle(noted)
         self._on_commit()
+
+    def _posted(self, new: Sequence[tuple[int, str]], known: Mapping[str, Record]) -> Iterator[Posted]:
+        """Yield what is indexed of rows; those that are not known are read, some at a time."""
+        for start in range(0, len(new), _LOOKED_UP_EVERY):
+            some = new[start : start + _LOOKED_UP_EVERY]
+            if background.is_ending():
+                raise OSError("the program ends")
+            unknown = self._rows.by_row([row for row, id_ in some if id_ not in known])
+            for row, id_ in some:
+                record = known.get(id_) or unknown.get(row)
+                if record is not None:
+                    yield _posted(row, record)
 
     def arrange(self, keys: Sequencing) -> None:
         """Place all records by a pair of keys."""
@@ -78,17 +90,6 @@ class Writer:
         self._on_commit()
 
 
-def _all_posted(records: Sequence[Record], known: Mapping[str, Record]) -> Iterator[Posted]:
-    for number, record in enumerate(records):
-        if number % _LOOKED_UP_EVERY == 0 and background.is_ending():
-            raise OSError("the program ends")
-        yield _posted(record, known.get(record.id))
-
-
-def _posted(record: Record, known: Record | None) -> Posted:
-    words = known.words if known is not None else None
-    if words is None:
-        words = Words.of(record.document or "", record.metadata)
-    return Posted(
-        record.row, words, tuple(facets(record.metadata)), microseconds(record.metadata.get("created_at"))
-    )
+def _posted(row: int, record: Record) -> Posted:
+    words = record.words or Words.of(record.document or "", record.metadata)
+    return Posted(row, words, tuple(facets(record.metadata)), microseconds(record.metadata.get("created_at")))

@@ -34,12 +34,14 @@ _MARKS = (
     r"\u0900-\u0963\u0966-\u0dff\u200c\u200d"
 )
 _LETTERS = rf"[^\W{_UNSPACED}]"
-_TOKEN = re.compile(
+_MARKED = (
     r"[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++ and C#
     r"|[vV]?\d+(?:\.\d+)+"  # 3.12 and v1.0.2
-    rf"|{_LETTERS}+(?:[{_MARKS}]+{_LETTERS}*)*(?:['’](?:[sStTdDmM]|re|ve|ll)(?!\w))?"
-    rf"|[{_UNSPACED}]+"
 )
+_ENDING = r"(?:[sStTdDmM]|re|ve|ll)(?!\w)"
+_TOKEN = re.compile(rf"{_MARKED}|{_LETTERS}+(?:[{_MARKS}]+{_LETTERS}*)*(?:['’]{_ENDING})?|[{_UNSPACED}]+")
+# The same of a text that is ASCII, in half the time.
+_ASCII_TOKEN = re.compile(rf"{_MARKED}|\w+(?:'{_ENDING})?", re.ASCII)
 _UNSPACED_START = re.compile(rf"[{_UNSPACED}]")
 _PART = re.compile(r"[A-Z]+\d*(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+|[^\W\d_A-Za-z]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
@@ -115,7 +117,9 @@ def bigrams(terms: Sequence[str]) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    return _TOKEN.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text)
+    return _TOKEN.findall(unicodedata.normalize("NFKC", text))
 
 
 def _words_of(token: str) -> tuple[str, ...]:
