@@ -252,6 +252,7 @@ class ContextEngine:
             warnings=(*found.warnings, *context.warnings),
             timings={"collect": collect_milliseconds, **context.timings},
             source_timings=found.took,
+            searched=found.searched,
             status=status,
             settings=self.config.described(),
         )

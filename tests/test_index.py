@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import chromadb
 import pytest
 
-from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine import ChromaSource, Context, ContextEngine, replay
 from langchain_context_engine.filtering.filters import EVERYTHING, read_scope
 from langchain_context_engine.searching.folders import folder_of
 from langchain_context_engine.searching.state import index_state
@@ -114,6 +114,12 @@ def test_vectors_beyond_the_limit_of_an_engine_are_left_to_the_store(tmp_path):
         engine = ContextEngine(sources=sources, memory_megabytes=limit, index_dir=tmp_path / f"i{limit}")
         for source in engine.sources:
             source.prepare()
+        context = engine.build("billing item 3")
+        assert list(context.searched.values()) == [
+            f"vectors {'in memory' if is_kept else 'by the store'}, words by the index"
+            for is_kept in expected
+        ]
+        assert replay(context).searched == Context.from_dict(context.to_dict()).searched == context.searched
         found = engine.search("billing item 3", limit=20)
         held = [bool(shelf_of(source).vectors.bytes) for source in engine.sources]
         assert held == expected

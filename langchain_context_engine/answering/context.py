@@ -62,6 +62,8 @@ class Context:
         timings: Stage → milliseconds.
         source_timings: Source → the milliseconds until its answer was there, within those of `collect`: the
             deadline's where it was late. Empty in older traces, and where a cache answered.
+        searched: Source → how its collection was searched: whether its vectors were measured in memory or by
+            the store's index, with or without its words. Empty in older traces.
         status: ok, partial (a source failed), doubtful (what was found may not hold the question; a
             warning names the missing words) or empty (nothing found and nothing failed).
         confidence: How sure it is that what was found holds the question, 0–1; None where nothing could
@@ -86,6 +88,7 @@ class Context:
     warnings: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=dict)
     source_timings: Mapping[str, float] = field(default_factory=dict)
+    searched: Mapping[str, str] = field(default_factory=dict)
     status: Status = Status.OK
     confidence: float | None = None
     doubt: Mapping[str, Any] = field(default_factory=dict)

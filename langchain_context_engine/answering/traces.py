@@ -106,6 +106,7 @@ def _built(
         warnings=tuple(dict.fromkeys((*_standing(context), *again.warnings))),
         timings={**context.timings, **again.timings},
         source_timings=context.source_timings,
+        searched=context.searched,
         status=Status.PARTIAL if context.status is Status.PARTIAL else again.status,
         settings=config.described(),
     )

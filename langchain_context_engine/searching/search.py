@@ -43,6 +43,7 @@ _DEEPEST_CHECKED = 3200
 
 ToCandidate = Callable[..., Candidate]
 Record = Mapping[str, Any]
+Hits = list[tuple[str, float]]
 
 
 @dataclass(kw_only=True)
@@ -87,12 +88,10 @@ class Search:
             dense = self._nearest(needed)
             words = self._matching(query, needed)
             order = merge_by_rank([id_ for id_, _ in dense], words, newest)[:needed]
-            refused = self._read(order)
-            if not refused:
-                break
+            if not (refused := self._read(order)):
+                return order
             self.rejected |= refused
             self.is_strict = True
-        return order
 
     def asks(self, ids: Sequence[str]) -> Asked:
         """Return what the index of words is asked about ids that were found."""
@@ -144,6 +143,12 @@ class Search:
             return False
         return not self.asks_more or self._passes(self.to_candidate(id_, {"metadatas": metadata}))
 
+    @property
+    def searched(self) -> str:
+        """How it was searched, for the trace."""
+        words = "words by the index" if self.lexical else "without words"
+        return f"vectors {'in memory' if self._has_vectors() else 'by the store'}, {words}"
+
     @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are counted and corrected."""
@@ -167,7 +172,7 @@ class Search:
     def _has_filters(self) -> bool:
         return self.pushed != EVERYTHING or self.asks_more
 
-    def _nearest(self, needed: int) -> list[tuple[str, float]]:
+    def _nearest(self, needed: int) -> Hits:
         """Return the `needed` nearest admitted hits, or all there are.
 
         First without a `where`, checking what comes, which costs less than a filter that Chroma checks.
@@ -201,12 +206,12 @@ class Search:
             rung = deeper(rung, rung + 1)
 
     def _has_vectors(self) -> bool:
-        if not self._is_exact() or self.lexical is None or not self.lexical[1].is_current:
+        shelf = self.lexical[1] if self.lexical else None
+        if shelf is None or not (shelf.is_exact and shelf.is_current):
             return False
-        shelf = self.lexical[1]
         return shelf.vectors.serves(self.vector, len(shelf.view))
 
-    def _nearest_in_memory(self, shelf: Shelf, needed: int) -> list[tuple[str, float]]:
+    def _nearest_in_memory(self, shelf: Shelf, needed: int) -> Hits:
         """Return the same from the vectors in memory: all are measured, and what comes is checked."""
         view = shelf.view
         chosen = view.chosen(self.wanted, _CHOSEN_AT_ONCE)
@@ -214,17 +219,14 @@ class Search:
         rung, known = 2 * needed, len(view) if chosen is None else len(chosen)
         while True:
             hits = first(rung)
-            found = settled(
-                hits, self._seen([id_ for id_, _ in hits], is_filtered=False), needed, is_all=True
-            )
+            seen = self._seen([id_ for id_, _ in hits], is_filtered=False)
+            found = settled(hits, seen, needed, is_all=True)
             self.distances.update(hits)
             if len(found or ()) == needed or rung >= known:
                 return found or []
             rung *= 4
 
-    def _with_unreached(
-        self, hits: list[tuple[str, float]], where: dict[str, Any] | None
-    ) -> list[tuple[str, float]]:
+    def _with_unreached(self, hits: Hits, where: dict[str, Any] | None) -> Hits:
         """Return the hits with those that the index knows but cannot reach, nearest first.
 
         Chroma's graph falls into islands where many vectors are alike, found at no depth and by no filter.
@@ -252,7 +254,7 @@ class Search:
 
     def _seen(self, ids: Sequence[str], *, is_filtered: bool) -> Callable[[str], bool]:
         """Return what tells of these ids whether they are admitted, as far as it can be told now."""
-        if self.lexical is not None and self.lexical[1].is_exact:
+        if self.lexical is not None and self._is_exact():
             found = self.lexical[1].view.metadata(ids)
             return lambda id_: (
                 id_ not in self.rejected and ((known := found.get(id_)) is None or self.admits(id_, known))

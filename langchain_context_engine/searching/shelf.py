@@ -274,9 +274,8 @@ class Shelf:
             return
         self._vectors_of = self._number
         rows, self.vectors.most_bytes = self.volume.rows, self.room()
-        size = rows.vector_bytes()
-        is_large = len(self.view) * size > self.vectors.most_bytes or len(self.view) > READ_AT_ONCE
-        if is_large if not size else len(self.view) * size > self.vectors.most_bytes:
+        size, count = rows.vector_bytes(), len(self.view)
+        if (count * size > self.vectors.most_bytes) if size else (count > READ_AT_ONCE):
             self.vectors.is_too_large = True
             return
         since = self.view.since

@@ -95,6 +95,11 @@ class StoreSearch(Search):
     points: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
+    @property
+    def searched(self) -> str:
+        """How it was searched, for the trace."""
+        return f"by the store's own search, {'without words' if self._words is None else 'words too'}"
+
     def find(self, needed: int) -> list[str]:
         """Return the ids of the `needed` best, best first; every one was checked here again."""
         legs = [_Leg(_VECTORS, list(self.vector))]

@@ -10,6 +10,7 @@ from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.postings import LexicalQuery
 from langchain_context_engine.searching.search import Search
 from langchain_context_engine.stages.running import answer_of
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.request import ContextRequest
 
 
@@ -44,4 +45,5 @@ class Together:
 
 
 def _completed(search: Search, ids: Sequence[str], scores: Any) -> Any:
-    return scores if isinstance(scores, Exception) else answer_of(search.complete, ids, scores)
+    found = scores if isinstance(scores, Exception) else answer_of(search.complete, ids, scores)
+    return found if isinstance(found, Exception) else Offer(found, searched=search.searched)

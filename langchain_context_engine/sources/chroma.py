@@ -123,7 +123,7 @@ class ChromaSource:
         if begun is None:
             return Offer()
         found, self._answered["is"] = begun[0].candidates(begun[1]), True
-        return Offer(found, warnings=self._warnings(request, begun[0]))
+        return Offer(found, warnings=self._warnings(request, begun[0]), searched=begun[0].searched)
 
     def begin(self, request: ContextRequest) -> tuple[Search, list[str]] | None:
         """Return a search and the ids that `fetch` will return, or None where there is nothing to find."""

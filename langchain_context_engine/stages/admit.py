@@ -24,7 +24,8 @@ _PLAIN = {str, int, float, bool, type(None)}
 class Collected:
     """Sound candidates in the engine's order (source, then the source's own order), and what fell.
 
-    `took` says how many milliseconds each source that was asked was waited for.
+    `took` says how many milliseconds each source that was asked was waited for, `searched` how those that
+    tell it were searched.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -32,6 +33,7 @@ class Collected:
     warnings: tuple[str, ...] = ()
     has_failures: bool = False
     took: Mapping[str, float] = field(default_factory=dict)
+    searched: Mapping[str, str] = field(default_factory=dict)
 
 
 def admit(

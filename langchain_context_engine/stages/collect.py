@@ -29,6 +29,7 @@ from langchain_context_engine.stages.running import (
 )
 from langchain_context_engine.stages.turnstile import passing_on
 from langchain_context_engine.values.errors import AllSourcesFailedError, SourceError
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
 
@@ -146,6 +147,7 @@ def _settle(
     """Turn what the sources gave, and how many seconds each took, into sound candidates and warnings."""
     warnings: list[str] = []
     told: list[str] = []
+    searched: dict[str, str] = {}
     offers: list[tuple[str, Sequence[Any]]] = []
     for source, answer in zip(sources, answers, strict=True):
         problem, items = read_answer(answer)
@@ -154,13 +156,15 @@ def _settle(
         if items is not None:
             offers.append((source.name, items))
             told.extend(warnings_of(answer))
+        if isinstance(answer, Offer) and answer.searched:
+            searched[source.name] = answer.searched
     if sources and not offers:
         threads.linger()
         raise AllSourcesFailedError(warnings)
     admitted = bounded(admit(offers, request), request)
     took = {source.name: 1000 * seconds for source, seconds in zip(sources, waited, strict=True)}
     all_told = (*warnings, *told, *admitted.warnings)
-    return replace(admitted, warnings=all_told, has_failures=bool(warnings), took=took)
+    return replace(admitted, warnings=all_told, has_failures=bool(warnings), took=took, searched=searched)
 
 
 def read_answer(answer: Answer) -> tuple[str, Sequence[Any] | None]:
