@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import Context, ContextEngine, replay
-from langchain_context_engine.text.truncate import pieces
-from langchain_context_engine.values.types import Reason, Verdict
+from langchain_context_engine import ContextEngine
+from tests import promises
 from tests.builders import ListSource
 from tests.strategies import BUDGETS, QUERIES, candidates, settings_of_engines
 
@@ -31,10 +28,7 @@ cases = given(found=candidates(), config=settings_of_engines(), query=QUERIES, b
 def test_every_candidate_has_exactly_one_final_decision(found, config, query, budget):
     """Promise 1."""
     _, context = build(found, config, query, budget)
-    final = [d.key for d in context.decisions if d.verdict is not Verdict.CHANGED]
-    assert len(final) == len(set(final))
-    if budget:
-        assert set(final) == {candidate.key for candidate in found}
+    promises.one_final_decision(context, {candidate.key for candidate in found})
 
 
 @cases
@@ -42,10 +36,7 @@ def test_every_candidate_has_exactly_one_final_decision(found, config, query, bu
 def test_a_duplicate_names_a_kept_passage_that_lists_it(found, config, query, budget):
     """Promise 1."""
     _, context = build(found, config, query, budget)
-    passages = {passage.key: passage for passage in context.passages}
-    for decision in context.decisions:
-        if decision.reason is Reason.DUPLICATE:
-            assert decision.key in passages[tuple(decision.details["winner"])].also_in
+    promises.duplicates_name_who_keeps_them(context)
 
 
 @cases
@@ -53,9 +44,7 @@ def test_a_duplicate_names_a_kept_passage_that_lists_it(found, config, query, bu
 def test_the_text_never_exceeds_the_budget_and_its_count_is_told(found, config, query, budget):
     """Promise 2."""
     engine, context = build(found, config, query, budget)
-    count = engine.config.parts().packing.count
-    assert context.tokens == (count(context.text) if context.text else 0)
-    assert context.tokens <= context.budget == budget
+    promises.within_budget(context, engine, budget)
 
 
 @cases
@@ -63,9 +52,7 @@ def test_the_text_never_exceeds_the_budget_and_its_count_is_told(found, config, 
 def test_kept_decisions_and_passages_are_the_same_candidates(found, config, query, budget):
     """Promise 1: the ledger is reconciled to the text."""
     _, context = build(found, config, query, budget)
-    kept = {d.key for d in context.decisions if d.verdict is Verdict.KEPT}
-    assert kept == {passage.key for passage in context.passages}
-    assert bool(context.text) == bool(context.passages)
+    promises.kept_is_what_stands_there(context)
 
 
 @cases
@@ -73,13 +60,7 @@ def test_kept_decisions_and_passages_are_the_same_candidates(found, config, quer
 def test_a_passage_is_made_of_exact_pieces_of_its_original_in_order(found, config, query, budget):
     """Promise 5."""
     _, context = build(found, config, query, budget)
-    originals = {candidate.key: candidate.text for candidate in context.candidates}
-    for passage in context.passages:
-        original = originals[passage.key]
-        assert passage.text == pieces(original, passage.spans)
-        assert all(a[1] <= b[0] for a, b in zip(passage.spans, passage.spans[1:], strict=False))
-        assert passage.is_truncated == (passage.text != original)
-        passage.text.encode()
+    promises.exact_pieces(context)
 
 
 @cases
@@ -87,11 +68,7 @@ def test_a_passage_is_made_of_exact_pieces_of_its_original_in_order(found, confi
 def test_markers_are_unique_and_stand_in_no_passage(found, config, query, budget):
     """Promise 6."""
     _, context = build(found, config, query, budget)
-    markers = [passage.citation for passage in context.passages]
-    assert len(markers) == len(set(markers))
-    for marker in markers:
-        assert not any(marker in passage.text for passage in context.passages)
-    assert context.citations == {p.citation: p.key for p in context.passages}
+    promises.markers_are_unique(context)
 
 
 @cases
@@ -99,12 +76,7 @@ def test_markers_are_unique_and_stand_in_no_passage(found, config, query, budget
 def test_the_published_score_is_the_sort_key_and_contributions_add_up_to_it(found, config, query, budget):
     """Promise 7."""
     engine, _ = build(found, config, query, budget)
-    ranked = engine.search(query, now="2026-01-01")
-    scores = [item.score for item in ranked]
-    assert scores == sorted(scores, reverse=True)
-    for item in ranked:
-        assert item.score == pytest.approx(sum(item.contributions.values()), abs=1e-9)
-        assert 0 <= item.score <= 1 + 1e-9
+    promises.scores_sort_and_add_up(engine.search(query, now="2026-01-01"))
 
 
 @cases
@@ -112,10 +84,7 @@ def test_the_published_score_is_the_sort_key_and_contributions_add_up_to_it(foun
 def test_replay_with_unchanged_settings_gives_the_same_bytes(found, config, query, budget):
     """Promise 9."""
     engine, context = build(found, config, query, budget)
-    again = replay(Context.from_dict(context.to_dict()), engine)
-    assert again.text == context.text
-    assert again.passages == context.passages
-    assert again.decisions == context.decisions
+    promises.replays_to_the_same_bytes(context, engine)
 
 
 @given(
@@ -147,12 +116,7 @@ def test_the_order_in_which_sources_answer_never_changes_the_text(found, config,
 def test_sync_and_async_give_the_same_context(found, config, query, budget):
     """Promise 10."""
     engine, context = build(found, config, query, budget)
-    again = asyncio.run(engine.abuild(query, budget=budget, now="2026-01-01"))
-    assert (again.text, again.passages, again.decisions) == (
-        context.text,
-        context.passages,
-        context.decisions,
-    )
+    promises.async_gives_the_same(context, engine, query, budget=budget, now="2026-01-01")
 
 
 @given(number=st.integers(4, 40), budget=st.integers(40, 400), seed=st.integers(0, 10_000))
