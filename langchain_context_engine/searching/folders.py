@@ -43,6 +43,12 @@ def is_beside(folder: Path) -> bool:
     return folder.parent.name == _NAME
 
 
+def told_of_folder(handle: CollectionHandle, folder: Path | None) -> str:
+    """Return what people should know of where an index is: that it is not beside a store as they expect."""
+    is_usual = folder is None or is_beside(folder) or _cache() not in folder.parents or not is_local(handle)
+    return "" if is_usual else f"the store's folder may not be written; its index is kept at {folder}"
+
+
 def make(folder: Path) -> None:
     """Make a folder that whoever may enter the store may enter, and nobody else.
 

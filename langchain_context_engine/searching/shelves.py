@@ -12,7 +12,7 @@ from typing import Any
 
 from langchain_context_engine.searching import background
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
-from langchain_context_engine.searching.folders import folder_of
+from langchain_context_engine.searching.folders import folder_of, told_of_folder
 from langchain_context_engine.searching.forks import renew_after_fork
 from langchain_context_engine.searching.kept import Record
 from langchain_context_engine.searching.reading import Told, read_whole
@@ -180,13 +180,15 @@ class Shelves:
 
         folder = folder_of(handle, self._path)
         try:
-            return Shelf(collection, folder, self._recent, room)
+            shelf = Shelf(collection, folder, self._recent, room)
         except Damage as error:  # slower to start, not wrong
             reason = f"its index cannot be kept at {folder}: {safe_message(error)}"
             _log.warning("%s: %s", handle.name, reason)
             shelf = Shelf(collection, None, self._recent, room)
             shelf.notice = reason
             return shelf
+        shelf.notice = shelf.notice or told_of_folder(handle, folder)
+        return shelf
 
     def _forget(self, shelf: Shelf) -> None:
         shelf.remove()
