@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "collection",
+    "dated",
     "finders",
     "folders",
     "forks",

@@ -9,13 +9,13 @@ import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.filtering.filters import (
     EVERYTHING,
     Condition,
     Filter,
+    Matcher,
     all_of,
     matcher,
     read_scope,
@@ -29,15 +29,13 @@ from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.searching.view import Admits, View
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.words import STOP_WORDS, query_terms
-from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
 
 KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
 """A question's keywords: its words of more than three letters that are no stop words."""
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
-_VIEWS_READ, _KEYWORDS_TRIED, _LOOKED_AT_ONCE = 200, 20, 200
+_KEYWORDS_TRIED, _LOOKED_AT_ONCE = 20, 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +81,13 @@ class Searched:
         """The records, of every scope."""
         return self.shelf.view
 
-    def admitted(self, ids: Iterable[str]) -> Iterator[str]:
-        """Yield those ids that the request may see."""
+    def admitted(self, ids: Iterable[str], is_wanted: Matcher | None = None) -> Iterator[str]:
+        """Yield those ids that the request may see, and that a finder wants for what their metadata say."""
         rest = iter(ids)
         while some := list(itertools.islice(rest, _LOOKED_AT_ONCE)):
             known = self.view.metadata(some)
-            yield from (id_ for id_ in some if id_ in known and self.admits(id_, known[id_]))
+            seen = (id_ for id_ in some if id_ in known and self.admits(id_, known[id_]))
+            yield from (id_ for id_ in seen if is_wanted is None or is_wanted(known[id_]))
 
 
 Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
@@ -124,6 +123,32 @@ def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, 
     ]
 
 
+@dataclass(slots=True)
+class _Spelled:
+    """How the paths and texts of a collection are spelled, as a view had them."""
+
+    stamp: int = -1
+    digests: dict[str, bytes] = field(default_factory=dict)
+    paths: TrigramIndex = field(default_factory=TrigramIndex)
+    texts: TrigramIndex = field(default_factory=TrigramIndex)
+
+    def sync(self, view: View) -> None:
+        """Read what has changed since."""
+        since = view.since
+        now = {id_: digest for id_, digest in view.rows.all_digests() if not since.has(id_)}
+        now |= {new.id: new.digest for new in since.news()}
+        for id_ in self.digests.keys() - now.keys():
+            self.paths.remove(id_)
+            self.texts.remove(id_)
+        changed = [id_ for id_, digest in now.items() if self.digests.get(id_) != digest]
+        for start in range(0, len(changed), _LOOKED_AT_ONCE):
+            for id_, record in view.records(changed[start : start + _LOOKED_AT_ONCE]).items():
+                metadata = record.metadata
+                self.paths.put(id_, str(metadata.get("path") or metadata.get("title") or ""))
+                self.texts.put(id_, record.document or "")
+        self.digests, self.stamp = now, view.stamp
+
+
 class Fuzzy:
     """Finds records whose path, or short text, is spelled like the question, its keywords or one of them.
 
@@ -142,7 +167,7 @@ class Fuzzy:
             msg = f"a fuzzy threshold is a number from 0 to 1, got {threshold!r}"
             raise ConfigError(msg)
         self.threshold = threshold
-        self._known: dict[str, tuple[dict[str, bytes], TrigramIndex, TrigramIndex]] = {}
+        self._known: dict[str, _Spelled] = {}
         self._lock = threading.Lock()
 
     def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
@@ -156,87 +181,15 @@ class Fuzzy:
                     for id_, alike in index.search(text, self.threshold):
                         likeness[id_] = max(alike, likeness.get(id_, 0.0))
         best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
-        found = _first(searched.admitted(best_first), needed)
+        found = first(searched.admitted(best_first), needed)
         return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_ in found]
 
     def _synced(self, searched: Searched) -> tuple[TrigramIndex, TrigramIndex]:
         """Return the indexes of paths and of texts, brought up to date with the catalogue."""
-        digests, paths, texts = self._known.setdefault(
-            searched.shelf.collection, ({}, TrigramIndex(), TrigramIndex())
-        )
-        there: set[str] = set()
-        for record in searched.view.every():
-            there.add(record.id)
-            if digests.get(record.id) != record.digest:
-                metadata = record.metadata
-                paths.put(record.id, str(metadata.get("path") or metadata.get("title") or ""))
-                texts.put(record.id, record.document or "")
-                digests[record.id] = record.digest
-        for id_ in digests.keys() - there:
-            del digests[id_]
-            paths.remove(id_)
-            texts.remove(id_)
-        return paths, texts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecentlyAccessed:
-    """Finds what was opened last: by a date in the metadata, and by the user's views in a journal.
-
-    Attributes:
-        by: The metadata key; records without it, and without a view, are not found.
-        journal: A `Journal`, or None.
-        user_key: The key of the request's scope that names the user.
-    """
-
-    by: str = "accessed_at"
-    journal: Any = None
-    user_key: str = "user_id"
-
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
-        """Return the records, latest first."""
-        dated = _dated(searched, searched.wanted, self.by)
-        for id_, at in self._views(searched.handle.name, request).items():
-            dated[id_] = max(at, dated.get(id_) or at)
-        return _newest(searched, {id_: at for id_, at in dated.items() if at is not None}, needed)
-
-    def _views(self, collection: str, request: ContextRequest) -> dict[str, datetime]:
-        user = request.scope.get(self.user_key)
-        if self.journal is None or not isinstance(user, str):
-            return {}
-        seen = self.journal.recent(user, limit=_VIEWS_READ)
-        return {view.key[1]: view.time for view in reversed(seen) if view.key[0] == collection}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfThread:
-    """Finds the latest records of the thread that `request.focus["thread"]` names; none without one.
-
-    Attributes:
-        thread_key: The metadata key that holds the thread.
-        by: The metadata key of the date; the undated count as oldest.
-        lacking: A metadata key that a record must not have, or "".
-    """
-
-    thread_key: str = "thread_id"
-    by: str = "created_at"
-    lacking: str = ""
-
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
-        """Return the records, latest first."""
-        thread = focused(request, "thread")
-        if not isinstance(thread, str) or not thread:
-            return []
-        dated = _dated(
-            searched, all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted), self.by
-        )
-        known = searched.view.metadata(list(dated)) if self.lacking else {}
-        chosen = {
-            id_: at or _NEVER
-            for id_, at in dated.items()
-            if not self.lacking or known.get(id_, {}).get(self.lacking) is None
-        }
-        return _newest(searched, chosen, needed)
+        known = self._known.setdefault(searched.shelf.collection, _Spelled())
+        if known.stamp != searched.view.stamp:
+            known.sync(searched.view)
+        return known.paths, known.texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,7 +217,7 @@ class Referenced:
         for record in searched.view.selected(Condition("path", "$in", paths)) if paths else ():
             by_path.setdefault(str(record.metadata.get("path")), []).append(record.id)
         named = (id_ for name in wanted for id_ in ([name] if name in known else by_path.get(name, ())))
-        return [Hit(id=id_, relevance=1.0) for id_ in _first(searched.admitted(dict.fromkeys(named)), needed)]
+        return [Hit(id=id_, relevance=1.0) for id_ in first(searched.admitted(dict.fromkeys(named)), needed)]
 
     def _kept(self, request: ContextRequest) -> list[str]:
         thread = focused(request, "thread")
@@ -285,15 +238,6 @@ def focused(request: ContextRequest, name: str) -> Any:
     return request.focus.get(name) if isinstance(request.focus, Mapping) else None
 
 
-def _dated(searched: Searched, wanted: Filter, key: str) -> dict[str, datetime | None]:
-    return {record.id: read_instant(record.metadata.get(key)) for record in searched.view.selected(wanted)}
-
-
-def _newest(searched: Searched, dated: Mapping[str, datetime], needed: int) -> list[Hit]:
-    latest_first = sorted(sorted(dated), key=dated.__getitem__, reverse=True)
-    found = _first(searched.admitted(latest_first), needed)
-    return [Hit(id=id_, relevance=1 / (1 + place)) for place, id_ in enumerate(found)]
-
-
-def _first(ids: Iterable[str], needed: int) -> list[str]:
+def first(ids: Iterable[str], needed: int) -> list[str]:
+    """Return the first so many ids; no more than those are looked at."""
     return [id_ for id_, _ in zip(ids, range(needed), strict=False)]

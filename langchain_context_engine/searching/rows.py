@@ -102,6 +102,18 @@ class Rows:
         """Return id → digest of those that exist."""
         return dict(self._in("SELECT id, digest FROM records WHERE id IN", ids))
 
+    def all_digests(self) -> list[tuple[str, bytes]]:
+        """Return the id and digest of each record."""
+        return self.fetch("SELECT id, digest FROM records")
+
+    def having(self, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the id and metadata of the records whose metadata have a key."""
+        # Its letters stand in them; those of a value may too, which costs only the reading.
+        for id_, metadata in self.fetch(
+            "SELECT id, metadata FROM records WHERE instr(metadata, ?)", json.dumps(key)
+        ):
+            yield id_, json.loads(metadata)
+
     def ids(self) -> list[str]:
         """Return all ids."""
         return [row[0] for row in self.fetch("SELECT id FROM records")]

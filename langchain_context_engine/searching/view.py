@@ -40,6 +40,7 @@ class Memo:
     sizes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     chosen: dict[tuple[str, int], list[str] | None] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    dates: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 class View:

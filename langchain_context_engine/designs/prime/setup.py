@@ -9,10 +9,9 @@ from typing import Any
 
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.dated import OfThread, RecentlyAccessed
 from langchain_context_engine.searching.finders import (
     Fuzzy,
-    OfThread,
-    RecentlyAccessed,
     Referenced,
     by_keywords,
     full_text,
