@@ -208,7 +208,8 @@ def test_a_full_disk_costs_a_warning_and_the_answer_stands(tmp_path):
     assert ended.returncode == 0, ended.stderr
     found, warnings, _ = json.loads(ended.stdout.splitlines()[-1])
     assert found == 5
-    assert len([warning for warning in warnings if "notes" in warning]) == 1
+    # A slow machine may say beside it that the words are not read yet.
+    assert len([warning for warning in warnings if "cannot be" in warning and "notes" in warning]) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -89,8 +89,9 @@ def test_an_index_of_a_later_copy_of_the_store_is_not_believed(tmp_path):
 def test_engines_over_parts_of_a_store_share_its_indexes(tmp_path):
     client = chromadb.PersistentClient(str(tmp_path))
     kept = [a_collection(notes(20), name=f"notes{i}", embeddings=EMBEDDINGS, client=client) for i in range(2)]
-    both = ContextEngine(sources=[ChromaSource(each, embeddings=EMBEDDINGS) for each in kept])
-    one = ContextEngine(sources=[ChromaSource(kept[0], embeddings=EMBEDDINGS)])
+    sources = [ChromaSource(each, embeddings=EMBEDDINGS) for each in kept]
+    both = ContextEngine(sources=sources, timeout_seconds=60)
+    one = ContextEngine(sources=sources[:1], timeout_seconds=60)
     assert both.search("billing item")
     assert one.search("billing item")
     assert len(list((tmp_path / "context-engine-index").iterdir())) == 2

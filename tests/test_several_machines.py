@@ -65,7 +65,9 @@ def open_store(request, tmp_path):
 def a_machine(store, collection, *, vectors=None, **options):
     vectors = vectors or WordEmbeddings()
     cached = CachedEmbeddings(vectors, store, "words", max_size=None, **options)
-    return vectors, cached, ContextEngine([ChromaSource(collection, embeddings=cached)], budget=200)
+    engine = ContextEngine([ChromaSource(collection, embeddings=cached)], budget=200, timeout_seconds=60)
+    engine.sources[0].prepare(with_texts=False)
+    return vectors, cached, engine
 
 
 def test_a_question_is_embedded_once_for_all_machines(open_store):
