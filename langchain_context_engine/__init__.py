@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from langchain_context_engine.answering.config import EngineConfig
     from langchain_context_engine.answering.context import Context
+    from langchain_context_engine.answering.result_cache import ResultCache
+    from langchain_context_engine.answering.stored_results import StoredResultCache
     from langchain_context_engine.answering.traces import Diff, diff, replay
     from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings, OpenAIEmbeddings
     from langchain_context_engine.engine import ContextEngine
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "answering.config": ("EngineConfig",),
     "answering.context": ("Context",),
+    "answering.result_cache": ("ResultCache",),
+    "answering.stored_results": ("StoredResultCache",),
     "answering.traces": ("Diff", "diff", "replay"),
     "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
     "engine": ("ContextEngine",),
@@ -94,9 +98,11 @@ __all__ = [
     "Passage",
     "PinnedSource",
     "Ranked",
+    "ResultCache",
     "RetrieverSource",
     "ScopeError",
     "SourceError",
+    "StoredResultCache",
     "Template",
     "TemplateError",
     "UnknownNameError",

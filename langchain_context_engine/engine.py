@@ -17,7 +17,7 @@ from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.nothing import all_failed, finds_nothing, nothing_asked
-from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.answering.result_cache import ResultCache
 from langchain_context_engine.answering.settings_file import read_settings
 from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
@@ -44,12 +44,11 @@ class ContextEngine:
     Args:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
-        cache: Keeps whole contexts for a short while; a `ResultCache`. None asks anew every time.
+        cache: Keeps whole contexts for a short while: a `ResultCache` or `StoredResultCache`.
         rerank: A LangChain document compressor, or `(query, texts) -> scores`: asked once about the
             `rerank_best` best, as the signal `rerank` among others. What it says is recorded for replays;
             where it fails or takes more than `rerank_seconds`, the answer does without, and warns.
-        **settings: See `EngineConfig`: budget, weights, template, tokenizer, scope_keys,
-            timeout_seconds, truncator, compactor, selection, order, …
+        **settings: See `EngineConfig`: budget, weights, template, tokenizer, scope_keys, timeout_seconds, …
 
     Raises:
         ConfigError: A setting is wrong, or two sources have one name.
@@ -123,7 +122,9 @@ class ContextEngine:
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
-        request, key, ready = self._begun(query, fields)
+        waits = self.cache is not None and not self.cache.is_in_memory
+        begun = asyncio.to_thread(self._begun, query, fields) if waits else self._begun(query, fields)
+        request, key, ready = begun if isinstance(begun, tuple) else await begun
         if ready is not None:
             return ready
         async with aturn() as mine:
@@ -131,7 +132,7 @@ class ContextEngine:
             with stage_span("collect"), self._failure_recorded(request, start):
                 found = await acollect(self._asking.sources_for(request), request, deadline)
             rest = (request, after(mine, found), start, deadline)
-            return self._remembered(key, await asyncio.to_thread(self._answer, *rest))
+            return await asyncio.to_thread(lambda: self._remembered(key, self._answer(*rest)))
 
     def search(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return what rank and dedupe leave, best first, at most `k`; nothing is packed.
@@ -279,7 +280,7 @@ class ContextEngine:
         if self.cache is None:
             return None
         asked_now = fields.get("now", getattr(query, "now", None))
-        return request_key(replace(request, now=asked_now), self._cache_name)
+        return self.cache.key(replace(request, now=asked_now), self._cache_name, self.config)
 
     def _recalled(self, key: str | None) -> Context | None:
         if self.cache is None or key is None:

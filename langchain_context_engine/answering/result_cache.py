@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from langchain_context_engine.answering.codec import write_fields
+from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.telemetry.instruments import record_cache
 from langchain_context_engine.values.errors import ConfigError
@@ -89,6 +90,21 @@ class ResultCache:
         asked = self.hits + self.misses
         return self.hits / asked if asked else 0.0
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether looking something up never waits."""
+        return True
+
+    def key(self, request: ContextRequest, engine: str, config: EngineConfig) -> str | None:  # noqa: ARG002
+        """Return what an answer is kept under, or None where nothing tells it from others.
+
+        Args:
+            request: As it was asked.
+            engine: What tells the engine from all others; here each has its own answers.
+            config: Its settings.
+        """
+        return request_key(request, engine)
+
     def get(self, key: str) -> Context | None:
         """Return the context of a key, which then serves another `ttl_seconds`, or None."""
         with self._lock:
@@ -100,10 +116,14 @@ class ResultCache:
             if entry is not None:
                 entry.expires_at = min(now + self.ttl_seconds, entry.born_at + self.longest_seconds)
                 self._entries.move_to_end(key)
-            self.hits += entry is not None
-            self.misses += entry is None
-        record_cache("results", is_hit=entry is not None)
-        return None if entry is None else entry.context
+        return self._looked_up(None if entry is None else entry.context)
+
+    def _looked_up(self, found: Context | None) -> Context | None:
+        with self._lock:
+            self.hits += found is not None
+            self.misses += found is None
+        record_cache("results", is_hit=found is not None)
+        return found
 
     def set(self, key: str, context: Context) -> None:
         """Keep a context, in place of an older one of that key."""
