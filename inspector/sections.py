@@ -71,9 +71,9 @@ def duplicates(opened: Opened) -> None:
         st.text("No candidate repeats another.")
     pairs = [(group, duplicate) for group in groups for duplicate in group.duplicates]
     for group, duplicate in pairs[:_MOST_PAIRS]:
-        how = f"{duplicate.similarity:.0f} % alike" if duplicate.similarity is not None else duplicate.rule
         fate = "in the context" if group.is_kept else "ranked better, but left out too"
-        st.caption(f"{fate}{f' · {how}' if how else ''}")
+        # How may name a record: no Markdown.
+        st.text(f"{fate}{f' · {duplicate.how}' if duplicate.how else ''}")
         explaining.pair(opened.context, group.key, duplicate.key)
     if len(pairs) > _MOST_PAIRS:
         st.caption(

@@ -278,7 +278,9 @@ def _told(value: Any) -> str:
         return ", ".join(f"{name} {share:g}" for name, share in value.items())
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _told_leaving(leaves: Sequence[Key], context: Context) -> str:
