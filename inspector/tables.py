@@ -13,16 +13,14 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.scores import score_parts
-from langchain_context_engine.answering.spending import ROOM, last_kept, near_misses, used
+from langchain_context_engine.answering.spending import last_kept, near_misses, used
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.values.types import Candidate, Key, Verdict
+from langchain_context_engine.values.types import Candidate, Key
 
 __all__ = [
     "MISS_COLUMNS",
     "RANKED_COLUMNS",
-    "SHOWN",
     "TRACE_COLUMNS",
-    "filter_rows",
     "label_of",
     "miss_rows",
     "one_line",
@@ -31,12 +29,8 @@ __all__ = [
     "places",
     "ranked_rows",
     "score_tree",
-    "searched",
     "trace_rows",
 ]
-
-SHOWN = ("All", "In the context", "Near misses", "Left out")
-"""How the ranked table can be narrowed."""
 
 _SNIPPET = 160
 
@@ -155,43 +149,6 @@ def miss_rows(rows: Sequence[Row], where: Mapping[Key, str]) -> list[GridRow]:
         }
         for row in near_misses(rows)
     ]
-
-
-def filter_rows(
-    rows: Sequence[Row], shown: str = "All", search: str = "", where: Mapping[Key, str] | None = None
-) -> list[Row]:
-    """Return the rows of one kind of `SHOWN` that contain every word searched, whatever its case."""
-    words = search.casefold().split()
-    return [row for row in rows if _is_shown(row, shown) and _contains(row, words, where or {})]
-
-
-def searched(found: Mapping[str, Row], search: str, where: Mapping[Key, str] | None = None) -> str | None:
-    """Return what a person means who asks why something is missing: the best ranked that was left out.
-
-    Where all that is like it stands in the context, the best ranked of that; None where nothing is like it
-    or nothing is searched.
-
-    Args:
-        found: From `options`, best ranked first.
-        search: Words of the text, the place, the id or the source.
-        where: Where each is from.
-    """
-    words = search.casefold().split()
-    like = [name for name, row in found.items() if words and _contains(row, words, where or {})]
-    return next((name for name in like if found[name].verdict is Verdict.DROPPED), like[0] if like else None)
-
-
-def _is_shown(row: Row, shown: str) -> bool:
-    if shown == "In the context":
-        return row.verdict is Verdict.KEPT
-    if shown == "Near misses":
-        return row.reason in ROOM
-    return shown != "Left out" or row.verdict is Verdict.DROPPED
-
-
-def _contains(row: Row, words: Sequence[str], where: Mapping[Key, str]) -> bool:
-    text = f"{row.key[0]} {row.key[1]} {where.get(row.key, '')} {row.title} {row.text}".casefold()
-    return all(word in text for word in words)
 
 
 def ranked_rows(

@@ -10,9 +10,10 @@ from inspector import cards, explaining, grid, sections, state
 from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
-from inspector.tables import RANKED_COLUMNS, SHOWN, filter_rows, options, places, ranked_rows, searched
+from inspector.tables import RANKED_COLUMNS, option_of, options, places, ranked_rows
 from langchain_context_engine.answering.deviations import narrowing
 from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.finding import SHOWN, meant_by, rows_like
 from langchain_context_engine.text.words import query_terms
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
@@ -57,13 +58,12 @@ def body(opened: Opened, rows: list[Row]) -> None:
 
 def search(opened: Opened, rows: list[Row]) -> None:
     """Draw where one asks why something is missing."""
-    found, where = options(rows), places(opened.context.candidates)
+    where = places(opened.context.candidates)
 
     def look() -> None:
-        # The best ranked that was left out, else the best ranked.
-        name = searched(found, st.session_state["find"] or "", where)
-        if name is not None:
-            st.session_state["candidate"] = name
+        row = meant_by(rows, st.session_state["find"] or "", where)
+        if row is not None:
+            st.session_state["candidate"] = option_of(row.key)
 
     state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
     st.text_input(
@@ -84,7 +84,7 @@ def candidates(opened: Opened, rows: list[Row]) -> None:
         nothing(opened)
         return
     where = places(opened.context.candidates)
-    shown = filter_rows(rows, st.session_state["shown"], st.session_state["find"] or "", where)
+    shown = rows_like(rows, st.session_state["shown"], st.session_state["find"] or "", where)
     if not shown:
         # Nothing like it: no table, and no panel that would speak of something else.
         if (st.session_state["find"] or "").strip():
