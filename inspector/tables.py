@@ -19,20 +19,23 @@ from langchain_context_engine.values.types import Candidate, Key
 
 __all__ = [
     "MISS_COLUMNS",
-    "RANKED_COLUMNS",
     "TRACE_COLUMNS",
+    "WITHOUT_WORDS",
     "label_of",
     "miss_rows",
     "one_line",
     "option_of",
     "options",
     "places",
+    "ranked_columns",
     "ranked_rows",
     "score_tree",
     "trace_rows",
 ]
 
 _SNIPPET = 160
+WITHOUT_WORDS = "(asked without words)"
+"""What stands for a question that has none: it was asked by a vector, or is blank."""
 
 TRACE_COLUMNS: Sequence[Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
@@ -54,7 +57,7 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
-    {"name": "where", "label": "Place", "width": 150},
+    {"name": "where", "label": "Place", "kind": "place", "width": 150},
     {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
@@ -64,10 +67,18 @@ RANKED_COLUMNS: Sequence[Column] = (
 
 MISS_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "where", "label": "Place", "width": 300},
+    {"name": "where", "label": "Place", "kind": "place", "width": 300},
     {"name": "text", "label": "Text"},
     {"name": "why", "label": "Why it is not in", "width": 460},
 )
+
+
+def ranked_columns(signals: int) -> list[Column]:
+    """Return the columns of `ranked_rows`: of one signal the score says all, and its place has the room."""
+    if signals > 1:
+        return list(RANKED_COLUMNS)
+    wide: Column = {"name": "where", "label": "Place", "kind": "place", "width": 212}
+    return [wide if c["name"] == "where" else c for c in RANKED_COLUMNS if c["name"] != "bar"]
 
 
 def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
@@ -78,7 +89,7 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
             "label": one_line(trace.query, 60),
             "cells": {
                 "time": wording.time(trace.time, zone),
-                "question": one_line(trace.query) or "(asked by vector)",
+                "question": one_line(trace.query) or WITHOUT_WORDS,
                 "status": str(trace.status),
                 "kept": wording.number(trace.kept),
                 "candidates": wording.number(trace.candidates),

@@ -160,7 +160,7 @@ def read(opened: Opened, row: Row, own: dict[Key, int], shown: list[str]) -> Non
         for value, name in GRADES.items():
             st.button(name, key=f"grade{value}-{option}", on_click=press, args=(value,))
         st.button("Take back", key=f"ungrade-{option}", on_click=press, args=(None,))
-    st.html(marking.box(marking.asked(row.text, query_terms(query)) or "<i>no text</i>", height=400))
+    st.html(marking.box(marking.beginning(row.text, query_terms(query)) or "<i>no text</i>", height=400))
 
 
 show()

@@ -161,7 +161,7 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) ->
         TRACE_COLUMNS,
         trace_rows(traces, cards.zone()),
         label="The recorded questions. A click or Enter opens one.",
-        below=60 if has_pages else 10,
+        below=106 if has_pages else 56,
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),
         on_tick=tick,
