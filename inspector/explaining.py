@@ -129,7 +129,11 @@ def decisions(opened: Opened, row: Row) -> None:
     def told() -> str:
         return explain(opened.context, row.key)
 
-    with st.expander("All its decisions"):
+    # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
+    box = st.expander("All its decisions", key="decisions", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         st.code(state.remember(("told", opened.name, row.key), told), language=None, wrap_lines=True)
 
 
