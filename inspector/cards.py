@@ -7,10 +7,11 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -31,6 +32,7 @@ __all__ = [
     "kept_guard",
     "needs_trace",
     "no_trace",
+    "part",
     "trace_head",
     "zone",
 ]
@@ -78,6 +80,25 @@ def kept_guard(advice: str = "Nothing was changed. Try again.") -> Iterator[None
     except Exception as error:  # noqa: BLE001 - any error is told as a card, never as a stack
         _log.exception("an action failed")
         st.session_state["alert"] = (safe_message(error), "This is a mistake of the inspector. " + advice)
+
+
+def part(draw: Callable[..., None], *given: Any, every: str | None = None) -> None:
+    """Draw a part of a page that is drawn again by itself, when something in it is used or every so often.
+
+    What then goes wrong in an action or in drawing is told in it: the page around it is not drawn again.
+
+    Args:
+        draw: Draws it.
+        *given: What it is drawn from.
+        every: How often by itself, such as "2s"; None: only when it is used.
+    """
+
+    def drawn() -> None:
+        with guard():
+            alerts()
+            draw(*given)
+
+    st.fragment(drawn, run_every=every)()
 
 
 def alerts() -> None:

@@ -38,7 +38,7 @@ def show() -> None:
             "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
             "left out are not known here, and Tune cannot replay it."
         )
-    st.fragment(body)(opened, rows)
+    cards.part(body, opened, rows)
 
 
 def body(opened: Opened, rows: list[Row]) -> None:

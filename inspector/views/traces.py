@@ -68,7 +68,7 @@ def recorded(total: int) -> None:
         is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}.")
     one_of("only", list(KINDS), "Only", says=str.capitalize, on_change=first_page)
     state.publish("q", st.session_state["q"], "")
-    st.fragment(listing, run_every=EVERY if is_live else None)(total)
+    cards.part(listing, total, every=EVERY if is_live else None)
 
 
 def _is_day(text: str) -> bool:
@@ -106,6 +106,7 @@ def listing(total: int) -> None:
     sort = st.session_state["sorted"]
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
+            st.text(f"The journal {state.settings().journal} is not there any more.")
             return
         found = journal.count(**conditions())
         pages = max(1, -(-found // PAGE_SIZE))

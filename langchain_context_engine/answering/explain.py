@@ -10,6 +10,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.likeness import likeness
 from langchain_context_engine.answering.names import labels, meant
+from langchain_context_engine.answering.shortfalls import below, says_little
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
@@ -152,17 +153,10 @@ def sentence(
         when = "" if "missing" in details else " at its turn"
         told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left{when}"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told = _hardly_read(details)
+        told = says_little(details)
     if decision.reason is Reason.BELOW_THRESHOLD:
-        told += f": {details['score']:.3f} < {details['threshold']:g}"
+        told = below(details)
     return told
-
-
-def _hardly_read(details: Mapping[str, Any]) -> str:
-    if "worth" in details:
-        return f"dropped: worth {details['worth']:.2f} of the best, {details['least']:g} is the least"
-    told = FATES[Reason.NOT_WORTH_READING]
-    return f"{told}: {details['words']} telling words, {details['least']} are the least"
 
 
 def how_alike(
