@@ -1,4 +1,4 @@
-"""What a candidate is below, in words: its numbers are rounded down, so that they are printed below their bound."""
+"""What a candidate is below, in words: rounded down, so that a number is printed below its bound."""
 
 from __future__ import annotations
 
