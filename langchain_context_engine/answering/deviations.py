@@ -123,4 +123,6 @@ def _told(value: Any) -> str:
         return ", ".join(map(_told, described)) or "nothing"
     if isinstance(described, float):
         return f"{described:g}"
+    if isinstance(described, int) and not isinstance(described, bool):
+        return f"{described:,}"
     return str(described)
