@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import streamlit as st
 
 from inspector import cards, opening, state
 from inspector.state import Opened
-from langchain_context_engine import ChromaSource, ConfigError, ContextEngine, LocalEmbeddings
+from langchain_context_engine import (
+    ChromaSource,
+    ConfigError,
+    Context,
+    ContextEngine,
+    Journal,
+    LocalEmbeddings,
+)
+from langchain_context_engine.answering.asking_again import asked_again, scope_within
 from langchain_context_engine.searching.sheets import sheets
 from langchain_context_engine.values.request import ContextRequest
 
@@ -17,7 +26,6 @@ __all__ = ["again", "ask"]
 
 _TIMEOUT_SECONDS = 30
 _SEQUENCE = ("document", "start")
-_ENGINE_ONLY = frozenset({"k"})
 
 
 def again(opened: Opened, changed: Mapping[str, Any]) -> None:
@@ -71,27 +79,28 @@ def ask(
         )
         for name in names
     ]
-    settings = {name: value for name, value in changed.items() if name not in _ENGINE_ONLY}
-    asked = {**{name: changed[name] for name in _ENGINE_ONLY & set(changed)}, **fields}
-    if isinstance(request, ContextRequest):
-        # The time is now, the vector and the sources' names are those of the store that is asked.
-        asked = {"now": None, "vector": None, "sources": None, **asked}
-        if "budget" in settings:
-            asked["budget"] = None
-        elif request.budget is not None:
-            asked.setdefault("budget", request.budget)
-        if "template" in settings:
-            asked["template"] = None
-    if state.settings().scope:
-        mine = request.scope if isinstance(request, ContextRequest) else {}
-        asked["scope"] = {**mine, **asked.get("scope", {}), **state.settings().scope}
+    recorded = request if isinstance(request, ContextRequest) else None
+    settings, again_asked = asked_again(recorded, changed)
+    asked = {**again_asked, **fields}
+    if bound := state.settings().scope:
+        mine = recorded.scope if recorded is not None else {}
+        asked["scope"] = scope_within({**mine, **asked.get("scope", {})}, bound)
     with opening.journal_of(state.settings(), read_only=False) as journal:
         engine = ContextEngine(sources, journal=journal, timeout_seconds=_TIMEOUT_SECONDS, **settings)
         context = engine.build(request, **asked)
-        trace = journal.traces(1)[0].id if journal is not None and journal.flush() else None
-    number = st.session_state["asked"] = st.session_state.get("asked", 0) + 1
+        trace = _recorded(journal, context)
     if trace is None:
-        trace = f"asked-{number}"
-        state.add(trace, context)
+        number = st.session_state["asked"] = st.session_state.get("asked", 0) + 1
+        state.add(trace := f"asked-{number}", context)
     state.choose(trace)
     st.switch_page("views/explain.py", query_params={"trace": trace})
+
+
+def _recorded(journal: Journal | None, context: Context) -> str | None:
+    """Return the answer's name in the journal; None where it is not kept there, or not shown of it."""
+    if journal is None or not journal.flush():
+        return None
+    with suppress(ConfigError):
+        journal.trace(context.trace_id)
+        return context.trace_id
+    return None

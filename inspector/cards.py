@@ -7,16 +7,17 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import tzinfo
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from inspector import opening, state, wording
 from inspector.state import Opened
-from inspector.tables import one_line
+from inspector.tables import WITHOUT_WORDS, one_line
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import final_decisions
@@ -31,6 +32,7 @@ __all__ = [
     "kept_guard",
     "needs_trace",
     "no_trace",
+    "part",
     "trace_head",
     "zone",
 ]
@@ -41,6 +43,15 @@ engine.build("your question", scope={...})
 # then:  context-engine inspect --journal context.db"""
 
 ADVICE = "Go back, or choose another trace on the Traces page."
+STATUSES = {
+    "ok": "Nothing failed, and what was found may well hold the question.",
+    "doubtful": "What was found may not hold the question; the warning says why.",
+    "partial": "A source failed; the others answered.",
+    "empty": "Nothing was found, and nothing failed.",
+    "failed": "Every source failed.",
+}
+"""What each status means."""
+
 _LONGEST_HEADING = 180
 _LONGEST_FACT = 60
 
@@ -69,6 +80,25 @@ def kept_guard(advice: str = "Nothing was changed. Try again.") -> Iterator[None
     except Exception as error:  # noqa: BLE001 - any error is told as a card, never as a stack
         _log.exception("an action failed")
         st.session_state["alert"] = (safe_message(error), "This is a mistake of the inspector. " + advice)
+
+
+def part(draw: Callable[..., None], *given: Any, every: str | None = None) -> None:
+    """Draw a part of a page that is drawn again by itself, when something in it is used or every so often.
+
+    What then goes wrong in an action or in drawing is told in it: the page around it is not drawn again.
+
+    Args:
+        draw: Draws it.
+        *given: What it is drawn from.
+        every: How often by itself, such as "2s"; None: only when it is used.
+    """
+
+    def drawn() -> None:
+        with guard():
+            alerts()
+            draw(*given)
+
+    st.fragment(drawn, run_every=every)()
 
 
 def alerts() -> None:
@@ -139,8 +169,10 @@ def samples() -> None:
 def trace_head(opened: Opened) -> None:
     """Draw the question, and in one line its figures, what is not default, and the trace's id to copy."""
     context = opened.context
-    heading(context.request.query or "(asked by vector)")
+    heading(context.request.query.strip() or WITHOUT_WORDS)
     facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(context))
+    status = str(context.status)
+    facts += f'<span title="{STATUSES.get(status, "")}">{escape(status)}</span>'
     told = "".join(
         f'<span class="ce-own" title="{escape(f"{name}: {value}"[:2000])}">{escape(name)}: '
         f"{escape(one_line(value, _LONGEST_FACT))}</span>"
@@ -150,7 +182,9 @@ def trace_head(opened: Opened) -> None:
     st.html(f'<p class="ce-facts">{facts}{told}{trace}</p>')
     if context.warnings:
         with st.expander(
-            f"{len(context.warnings)} {'warning' if len(context.warnings) == 1 else 'warnings'}"
+            f"{len(context.warnings)} {'warning' if len(context.warnings) == 1 else 'warnings'}",
+            # They are the whole answer then.
+            expanded=status == "failed",
         ):
             for warning in context.warnings:
                 st.text(f"! {warning}")
@@ -165,8 +199,7 @@ def _facts(context: Context) -> list[str]:
     return [
         *([wording.time(asked, zone())] if asked else []),
         f"{context.tokens:,} / {context.budget:,} tokens ({share})",
-        f"{len(context.passages)} of {len(final)} candidates in" + (f", {cut} cut" if cut else ""),
-        f"{duplicates} {'duplicate' if duplicates == 1 else 'duplicates'}",
+        f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else ""),
+        f"{duplicates:,} {'duplicate' if duplicates == 1 else 'duplicates'}",
         f"{took:,.0f} ms",
-        str(context.status),
     ]

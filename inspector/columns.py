@@ -14,7 +14,8 @@ class Column(TypedDict, total=False):
     On a phone only those that are `narrow` are drawn, where any is.
 
     Kinds: text (a text, or pieces with whether they are marked), number (a text, to the right), fate, bar
-    (colour, share, title), share (share, text), tick (a box), pick (one of `options`).
+    (colour, share, title), place (a text, of whose path the end is kept), share (share, text), tick (a box),
+    pick (one of `options`).
     """
 
     name: str

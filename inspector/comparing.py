@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from inspector import wording
@@ -35,7 +35,7 @@ MOVE_COLUMNS: Sequence[Column] = (
     {"name": "change", "label": "Change", "width": 72, "narrow": True},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
     {"name": "before", "label": "Fate before", "kind": "fate", "width": 128},
-    {"name": "where", "label": "Place", "width": 150},
+    {"name": "where", "label": "Place", "kind": "place", "width": 150},
     {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
     {"name": "score", "label": "Score", "kind": "number", "width": 54},
@@ -119,16 +119,15 @@ def told(difference: Diff) -> str:
         >>> told(diff(Context(), Context()))
         'Nothing changed in the text.'
     """
-    parts = [
-        f"{len(keys)} {name}"
-        for name, keys in (
-            ("entered", difference.entered),
-            ("left", difference.left),
-            ("moved", difference.moved),
-            ("cut anew", difference.recut),
-        )
-        if keys
-    ]
+    return _counted({"entered": difference.entered, "left": difference.left, **_stayed(difference)})
+
+
+def _stayed(difference: Diff) -> dict[str, Collection[Key]]:
+    return {"moved": difference.moved, "cut anew": difference.recut}
+
+
+def _counted(told: Mapping[str, Collection[Key]]) -> str:
+    parts = [f"{len(keys)} {name}" for name, keys in told.items() if keys]
     return f"{', '.join(parts)}.".capitalize() if parts else "Nothing changed in the text."
 
 
@@ -141,13 +140,15 @@ def told_moves(difference: Diff, rows: Sequence[Row], where: Mapping[Key, str]) 
             names = "; ".join(titles.get(key) or key[1] for key in keys[:_NAMED])
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             parts.append(f"{verb}: {names}{more}.")
-    return " ".join((told(difference), *parts))
+    # What is named need not be counted; "8 left" could be read as those that remain.
+    stayed = any(_stayed(difference).values())
+    return " ".join((*parts, *([_counted(_stayed(difference))] if stayed or not parts else [])))
 
 
 def aligned_columns(names: Sequence[str]) -> list[Column]:
     """Return the columns of `aligned`: fate, place and score of each context."""
     columns: list[Column] = [
-        {"name": "where", "label": "Place", "width": 150},
+        {"name": "where", "label": "Place", "kind": "place", "width": 150},
         {"name": "text", "label": "Text"},
     ]
     for name in names:
@@ -182,7 +183,7 @@ def aligned(
         if only and len({_inside(by_name.get(name)) for name in columns}) == 1:
             continue
         text = next(iter(by_name.values()))
-        cells: dict[str, Any] = {"where": where.get(key) or text.title, "text": one_line(text.text, 90)}
+        cells: dict[str, Any] = {"where": where.get(key) or text.title, "text": one_line(text.text)}
         for name in columns:
             own = by_name.get(name)
             cells[f"{name} fate"] = fate_of(own.verdict, own.reason) if own else "not offered"
@@ -206,4 +207,6 @@ def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return wording.number(value)
     return wording.UNKNOWN if value is None else str(value)[:_SHORT]

@@ -35,7 +35,8 @@ def candidate(opened: Opened, row: Row) -> None:
     repeats = final_decisions(context)[row.key].repeats
     if repeats is not None:
         pair(context, repeats, row.key)
-    text(context, row)
+    # As high as a large screen has room for, unless its pair stands above.
+    text(context, row, "ce-low" if repeats is not None else "ce-tall")
     # Where there is room for it: what is out has its what-if, what repeats another has its pair.
     score(row, is_open=row.verdict is Verdict.KEPT and repeats is None)
     decisions(opened, row)
@@ -56,7 +57,8 @@ def record_html(context: Context, row: Row) -> str:
     """Return how a candidate is known: its marker, where it is from, its source and title."""
     place = known_by(candidate_of(context, row.key))
     parts = [row.citation, place, "" if row.title in place else row.title, row.key[0]]
-    return " · ".join(escape(part) for part in dict.fromkeys(parts) if part)
+    # Each by itself: one that is written from right to left turns none of the others round.
+    return " · ".join(f"<bdi>{escape(part)}</bdi>" for part in dict.fromkeys(parts) if part)
 
 
 def _head(context: Context, row: Row) -> str:
@@ -79,17 +81,19 @@ def pair(context: Context, winner: Key, duplicate: Key) -> None:
     if not found:
         same = "the same to the letter" if kept.text == dropped.text else "no word differs"
         left = right = f"<i>{same}</i>"
-    names = [f"{known_by(one)} · {one.source}" for one in (kept, dropped)]
+    names = [" · ".join(dict.fromkeys((known_by(one), one.source))) for one in (kept, dropped)]
+    stands = "Stands:" if any(p.key == winner for p in context.passages) else "Ranked better:"
     sides = "".join(
-        f"<div><strong>{escape(label)}</strong> {escape(name)}{marking.box(html, height=_PAIR_HEIGHT)}</div>"
-        for label, name, html in zip(("Stands:", "Repeats it:"), names, (left, right), strict=True)
+        f"<div><strong>{escape(label)}</strong> <bdi>{escape(name)}</bdi>"
+        f"{marking.box(html, height=_PAIR_HEIGHT)}</div>"
+        for label, name, html in zip((stands, "Repeats it:"), names, (left, right), strict=True)
     )
     st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
     if not is_all:
         st.caption("Only the first 6,000 characters of each were compared.")
 
 
-def text(context: Context, row: Row) -> None:
+def text(context: Context, row: Row, tall: str) -> None:
     """Draw a candidate's text, the question's words marked; of one that was cut, what stands and what not."""
     terms = query_terms(context.request.query)
     kept = next((p for p in context.passages if p.key == row.key), None)
@@ -97,13 +101,13 @@ def text(context: Context, row: Row) -> None:
         counted = cut_tokens(context, kept)
         shown = f"{counted[0]:,} of {counted[1]:,} tokens" if counted else "A part"
         st.caption(f"{shown} stand in the text; what is struck out does not.")
-        st.html(marking.box(marking.cut(cut_pieces(kept), terms), height=_TEXT_HEIGHT))
+        st.html(marking.box(marking.cut(cut_pieces(kept), terms), name=tall))
         return
     if kept is not None and kept.is_truncated:
         st.caption("What was written in its place:")
         st.html(marking.box(marking.asked(kept.text, terms), height=_TEXT_HEIGHT))
         st.caption("The original:")
-    st.html(marking.box(marking.asked(row.text, terms) or "<i>no text</i>", height=_TEXT_HEIGHT))
+    st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", name=tall))
 
 
 def score(row: Row, *, is_open: bool) -> None:
@@ -125,7 +129,11 @@ def decisions(opened: Opened, row: Row) -> None:
     def told() -> str:
         return explain(opened.context, row.key)
 
-    with st.expander("All its decisions"):
+    # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
+    box = st.expander("All its decisions", key="decisions", on_change="rerun")
+    if not box.open:
+        return
+    with box:
         st.code(state.remember(("told", opened.name, row.key), told), language=None, wrap_lines=True)
 
 

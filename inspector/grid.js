@@ -10,6 +10,13 @@ const make = (name, attributes = {}, ...children) => {
 
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
+// Of a place the end is kept: the file and its lines, where a path is longer than its column.
+const placed = (value) => {
+  const path = value.split(/[\s:]/, 1)[0];
+  const at = path.lastIndexOf("/") + 1;
+  return make("span", { class: "ce-place" }, make("bdi", { class: "ce-folder" }, value.slice(0, at)), make("bdi", {}, value.slice(at)));
+};
+
 const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, share, title]) => {
   const piece = make("span", { title: title ?? null });
   piece.style.width = `${100 * share}%`;
@@ -18,8 +25,9 @@ const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, 
 }));
 
 const CELLS = {
-  text: (value) => (Array.isArray(value) ? marked(value) : [value ?? ""]),
+  text: (value) => (Array.isArray(value) ? [make("span", { class: "ce-one-line" }, ...marked(value))] : [value ?? ""]),
   number: (value) => [value ?? ""],
+  place: (value) => [placed(String(value ?? ""))],
   fate: (value, data) => {
     const dot = make("span", { class: "ce-dot", "aria-hidden": "true" });
     dot.style.background = data.palette?.[value] ?? "gray";
@@ -58,7 +66,7 @@ const cell = (row, column, data, state) => {
   else if (kind === "pick") node.append(pick(row, column, state));
   else node.append(...CELLS[kind](value, data));
   const told = Array.isArray(value) && kind === "text" ? value.map(([text]) => text).join("") : value;
-  if (kind === "text" && told) node.title = told;
+  if ((kind === "text" || kind === "place") && told) node.title = told;
   return node;
 };
 

@@ -51,10 +51,10 @@ def agreement_told(judgments: list[Judgment]) -> str:
     found = agreement(judgments)
     if not found.pairs:
         return ""
-    kappa = "" if math.isnan(found.kappa) else f", kappa {found.kappa:.2f}"
+    kappa = "" if math.isnan(found.kappa) else f", kappa {found.kappa:.2f}".replace("-", "−")
     return (
-        f"Raters agree on {wording.share(found.same)} of {found.pairs} grades that two gave, "
-        f"within one on {wording.share(found.near)}{kappa}."
+        f"Raters agree on {wording.share(found.same)} of {wording.counted(found.pairs, 'grade')} that two "
+        f"gave, within one on {wording.share(found.near)}{kappa}."
     )
 
 
@@ -80,10 +80,11 @@ def over_all() -> None:
             found.append((query, quality(*recorded, grades), quality(*tried_on, grades)))
     missing = len(judgments) - len(traces)
     if missing:
-        st.caption(f"{missing} judged questions have no trace here any more; ask them again to see them.")
+        told = wording.counted(missing, "judged question")
+        st.caption(f"Without a trace here any more: {told}. Ask again to see them.")
     if found:
         before, after = means(q for _, q, _ in found), means(q for _, _, q in found)
-        figures_line(after, before if tried else None, f"{len(found)} judged questions")
+        figures_line(after, before if tried else None, wording.counted(len(found), "judged question"))
         told = agreement_told(grading.everyone())
         if told:
             st.caption(told)
@@ -138,7 +139,8 @@ def exchange() -> None:
     judgments = grading.everyone()
     questions = len({judgment.query for judgment in judgments})
     where = "in the journal" if state.settings().journal is not None else "in this session alone"
-    st.text(f"{len(judgments)} judgments of {questions} questions, kept {where}.")
+    told = f"{wording.counted(len(judgments), 'judgment')} of {wording.counted(questions, 'question')}"
+    st.text(f"{told}, kept {where}.")
     given = [(j.query, j.key, j.rater, j.grade) for j in judgments]
     st.download_button(
         "Export as JSON Lines",

@@ -47,12 +47,13 @@ def grade_columns(raters: Sequence[str], own: str) -> list[Column]:
             "kind": "pick",
             "width": 112,
             "options": options,
+            "narrow": True,
         },
         *others,
         {"name": "place", "label": "#", "kind": "number", "width": 34},
         {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
-        {"name": "where", "label": "Place", "width": 150},
-        {"name": "text", "label": "Text"},
+        {"name": "where", "label": "Place", "kind": "place", "width": 150},
+        {"name": "text", "label": "Text", "narrow": True},
         {"name": "source", "label": "Source", "width": 88},
     ]
 

@@ -11,7 +11,9 @@ from html import escape
 from langchain_context_engine.text.differences import Difference
 from langchain_context_engine.text.highlights import match_spans
 
-__all__ = ["asked", "box", "cut", "pieces", "sides"]
+__all__ = ["asked", "beginning", "box", "cut", "pieces", "sides"]
+
+_LONGEST_STRUCK, _ENDS = 700, 160
 
 
 def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
@@ -28,11 +30,17 @@ def asked(text: str, terms: Sequence[str]) -> str:
     return "".join(_marked(piece, "mark" if is_asked else "") for piece, is_asked in pieces(text, terms))
 
 
+def beginning(text: str, terms: Sequence[str], longest: int = 50_000) -> str:
+    """Return a text as `asked` does; of a very long one its beginning, and how much more there is."""
+    more = len(text) - longest
+    told = f"<i>… {more:,} characters more …</i>" if more > 0 else ""
+    return asked(text[:longest], terms) + told
+
+
 def cut(parts: Iterable[tuple[str, bool]], terms: Sequence[str]) -> str:
     """Return an original as HTML: what stands in the text as it is, what does not struck out."""
     return "".join(
-        f"<span>{asked(text, terms)}</span>" if is_kept else f"<del>{escape(text)}</del>"
-        for text, is_kept in parts
+        f"<span>{asked(text, terms)}</span>" if is_kept else _struck(text) for text, is_kept in parts
     )
 
 
@@ -53,6 +61,15 @@ def box(html: str, name: str = "", height: int | None = None) -> str:
     """Return HTML of this module in a box that keeps lines and wraps them, and scrolls beyond a height."""
     style = f' style="max-height:{height}px"' if height else ""
     return f'<div class="ce-text {escape(name)}" tabindex="0"{style}>{html}</div>'
+
+
+def _struck(text: str) -> str:
+    """Return what does not stand in the text; the middle of what is long is told by its length alone."""
+    if len(text) <= _LONGEST_STRUCK:
+        return f"<del>{escape(text)}</del>"
+    more = len(text) - 2 * _ENDS
+    told = f"<i>… {more:,} characters more that do not stand in the text …</i>"
+    return f"<del>{escape(text[:_ENDS])}</del>{told}<del>{escape(text[-_ENDS:])}</del>"
 
 
 def _side(parts: Sequence[tuple[str, bool]], mark: str) -> str:

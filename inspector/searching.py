@@ -11,6 +11,7 @@ from inspector.judging import GRADES
 from inspector.state import Opened
 from inspector.tables import option_of
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
+from langchain_context_engine.answering.asking_again import scope_within
 from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.searching.sheets import sheets
 from langchain_context_engine.text.words import query_terms
@@ -45,7 +46,8 @@ def missing(opened: Opened) -> None:
 
 
 def _found(opened: Opened, place: str, words: str) -> tuple[Ranked, ...]:
-    request = opened.context.request
+    # Within the question's scope, and the inspector's: what may not be seen there is not shown here either.
+    scope = scope_within(opened.context.request.scope, state.settings().scope)
 
     def search() -> tuple[Ranked, ...]:
         client = state.client(place)
@@ -55,10 +57,9 @@ def _found(opened: Opened, place: str, words: str) -> tuple[Ranked, ...]:
             ChromaSource(client.get_collection(name, embedding_function=None), embeddings=embeddings)
             for name in names
         ]
-        # Within the question's scope: what its asker may not see is not shown here either.
-        return ContextEngine(sources, timeout_seconds=20).search(words, scope=request.scope, k=30)
+        return ContextEngine(sources, timeout_seconds=20).search(words, scope=scope, k=30)
 
-    return state.remember(("store-search", place, words, repr(request.scope)), search)
+    return state.remember(("store-search", place, words, repr(scope)), search)
 
 
 def _one(opened: Opened, candidate: Candidate) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 
 import streamlit as st
 
@@ -35,7 +36,7 @@ def budget(opened: Opened, rows: list[Row]) -> None:
     st.html(budget_bar(context))
     told = "Frame is what the template adds around the passages; left over is room that nothing fitted."
     if shared := shared_tokens(context):
-        told += f" Joined, the passages take {shared} tokens less than counted one by one, as here."
+        told += f" Joined, the passages take {shared:,} tokens less than counted one by one, as here."
     st.caption(told)
     st.html(group_bars(context))
     st.caption(funnel_told(opened))
@@ -53,11 +54,11 @@ def funnel_told(opened: Opened) -> str:
     steps = []
     for step in funnel(opened.context):
         fell = ", ".join(
-            f"{count} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
+            f"{count:,} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
             + ("s" if reason is Reason.DUPLICATE and count > 1 else "")
             for reason, count in step.fell.items()
         )
-        steps.append(f"{step.count} {step.stage}" + (f" (− {fell})" if fell else ""))
+        steps.append(f"{step.count:,} {step.stage}" + (f" (− {fell})" if fell else ""))
     return " → ".join(steps)
 
 
@@ -71,9 +72,9 @@ def duplicates(opened: Opened) -> None:
         st.text("No candidate repeats another.")
     pairs = [(group, duplicate) for group in groups for duplicate in group.duplicates]
     for group, duplicate in pairs[:_MOST_PAIRS]:
-        how = f"{duplicate.similarity:.0f} % alike" if duplicate.similarity is not None else duplicate.rule
         fate = "in the context" if group.is_kept else "ranked better, but left out too"
-        st.caption(f"{fate}{f' · {how}' if how else ''}")
+        told = " · ".join(filter(None, (fate, duplicate.how)))
+        st.html(f'<div class="ce-panel"><p>{escape(told)}</p></div>')
         explaining.pair(opened.context, group.key, duplicate.key)
     if len(pairs) > _MOST_PAIRS:
         st.caption(

@@ -18,6 +18,7 @@ from langchain_context_engine.answering.spending import (
     Part,
     budget_parts,
     groups_of,
+    shared_tokens,
 )
 from langchain_context_engine.values.types import Key
 
@@ -42,6 +43,9 @@ def budget_bar(context: Context) -> str:
     key = "".join(_key(part.name, part.tokens, colours[part.name]) for part in parts if part in named)
     if others:
         key += _key(f"{len(others)} other sources", sum(part.tokens for part in others), "#6b6b6b")
+    if shared := shared_tokens(context):
+        # Without it the figures would not add up to the budget.
+        key += f'<span title="Joined, the passages take so many tokens less.">joined −{shared:,}</span>'
     return f'<div class="ce-spend">{bar}</div><div class="ce-keys">{key}</div>'
 
 

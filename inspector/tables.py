@@ -13,32 +13,29 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.scores import score_parts
-from langchain_context_engine.answering.spending import ROOM, last_kept, near_misses, used
+from langchain_context_engine.answering.spending import last_kept, near_misses, used
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.values.types import Candidate, Key, Verdict
+from langchain_context_engine.values.types import Candidate, Key
 
 __all__ = [
     "MISS_COLUMNS",
-    "RANKED_COLUMNS",
-    "SHOWN",
     "TRACE_COLUMNS",
-    "filter_rows",
+    "WITHOUT_WORDS",
     "label_of",
     "miss_rows",
     "one_line",
     "option_of",
     "options",
     "places",
+    "ranked_columns",
     "ranked_rows",
     "score_tree",
-    "searched",
     "trace_rows",
 ]
 
-SHOWN = ("All", "In the context", "Near misses", "Left out")
-"""How the ranked table can be narrowed."""
-
 _SNIPPET = 160
+WITHOUT_WORDS = "(asked without words)"
+"""What stands for a question that has none: it was asked by a vector, or is blank."""
 
 TRACE_COLUMNS: Sequence[Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
@@ -60,7 +57,7 @@ RANKED_COLUMNS: Sequence[Column] = (
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
     {"name": "score", "label": "Score", "kind": "number", "width": 52},
     {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
-    {"name": "where", "label": "Place", "width": 150},
+    {"name": "where", "label": "Place", "kind": "place", "width": 150},
     {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
     {"name": "cite", "label": "Cite", "width": 40},
@@ -70,10 +67,18 @@ RANKED_COLUMNS: Sequence[Column] = (
 
 MISS_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34},
-    {"name": "where", "label": "Place", "width": 300},
+    {"name": "where", "label": "Place", "kind": "place", "width": 300},
     {"name": "text", "label": "Text"},
     {"name": "why", "label": "Why it is not in", "width": 460},
 )
+
+
+def ranked_columns(signals: int) -> list[Column]:
+    """Return the columns of `ranked_rows`: of one signal the score says all, and its place has the room."""
+    if signals > 1:
+        return list(RANKED_COLUMNS)
+    wide: Column = {"name": "where", "label": "Place", "kind": "place", "width": 212}
+    return [wide if c["name"] == "where" else c for c in RANKED_COLUMNS if c["name"] != "bar"]
 
 
 def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
@@ -84,7 +89,7 @@ def trace_rows(traces: Iterable[TraceRow], zone: tzinfo) -> list[GridRow]:
             "label": one_line(trace.query, 60),
             "cells": {
                 "time": wording.time(trace.time, zone),
-                "question": one_line(trace.query) or "(asked by vector)",
+                "question": one_line(trace.query) or WITHOUT_WORDS,
                 "status": str(trace.status),
                 "kept": wording.number(trace.kept),
                 "candidates": wording.number(trace.candidates),
@@ -155,43 +160,6 @@ def miss_rows(rows: Sequence[Row], where: Mapping[Key, str]) -> list[GridRow]:
         }
         for row in near_misses(rows)
     ]
-
-
-def filter_rows(
-    rows: Sequence[Row], shown: str = "All", search: str = "", where: Mapping[Key, str] | None = None
-) -> list[Row]:
-    """Return the rows of one kind of `SHOWN` that contain every word searched, whatever its case."""
-    words = search.casefold().split()
-    return [row for row in rows if _is_shown(row, shown) and _contains(row, words, where or {})]
-
-
-def searched(found: Mapping[str, Row], search: str, where: Mapping[Key, str] | None = None) -> str | None:
-    """Return what a person means who asks why something is missing: the best ranked that was left out.
-
-    Where all that is like it stands in the context, the best ranked of that; None where nothing is like it
-    or nothing is searched.
-
-    Args:
-        found: From `options`, best ranked first.
-        search: Words of the text, the place, the id or the source.
-        where: Where each is from.
-    """
-    words = search.casefold().split()
-    like = [name for name, row in found.items() if words and _contains(row, words, where or {})]
-    return next((name for name in like if found[name].verdict is Verdict.DROPPED), like[0] if like else None)
-
-
-def _is_shown(row: Row, shown: str) -> bool:
-    if shown == "In the context":
-        return row.verdict is Verdict.KEPT
-    if shown == "Near misses":
-        return row.reason in ROOM
-    return shown != "Left out" or row.verdict is Verdict.DROPPED
-
-
-def _contains(row: Row, words: Sequence[str], where: Mapping[Key, str]) -> bool:
-    text = f"{row.key[0]} {row.key[1]} {where.get(row.key, '')} {row.title} {row.text}".casefold()
-    return all(word in text for word in words)
 
 
 def ranked_rows(

@@ -44,7 +44,10 @@ def _short(value: Any) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{name} {weight:g}" for name, weight in value.items())
     tokens = getattr(value, "tokens", None)
-    return f"{tokens} tokens, with shares or caps" if tokens is not None else str(value)
+    if tokens is not None:
+        return f"{wording.number(tokens)} tokens, with shares or caps"
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    return wording.number(value) if is_count else str(value)
 
 
 def added(tries: Sequence[Try], one: Try) -> tuple[Try, ...]:

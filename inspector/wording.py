@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-__all__ = ["day", "number", "ratio", "share", "signed", "time", "unique_labels", "zone_of"]
+__all__ = ["counted", "day", "number", "ratio", "share", "signed", "time", "unique_labels", "zone_of"]
 
 UNKNOWN = "–"
 
@@ -41,6 +41,16 @@ def ratio(value: float | None) -> str:
         ('0.500', '–')
     """
     return UNKNOWN if value is None or math.isnan(value) else f"{value:.3f}"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """Return a count with what is counted.
+
+    Example:
+        >>> counted(1, "question"), counted(2400, "question"), counted(2, "try", "tries")
+        ('1 question', '2,400 questions', '2 tries')
+    """
+    return f"{number(count)} {one if count == 1 else many or f'{one}s'}"
 
 
 def signed(value: float) -> str:

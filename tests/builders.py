@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import math
 import re
+import socket
 import threading
 import time
 import uuid
@@ -141,3 +142,10 @@ def count_words(text: str) -> int:
 def count_with_join_cost(text: str) -> int:
     """A token counter whose joins cost extra: characters/3, and one more for each line break."""
     return math.ceil(len(text) / 3) + text.count("\n")
+
+
+def a_free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

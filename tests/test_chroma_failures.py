@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from langchain_context_engine.searching.collection import check_collection_name
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.values.errors import ConfigError, EmbeddingError, SourceError
-from tests.builders import WordEmbeddings, a_collection, a_request
+from tests.builders import WordEmbeddings, a_collection, a_free_port, a_request
 from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
 
 __all__ = ["client"]
@@ -117,9 +116,7 @@ def test_an_index_that_is_behind_another_process_is_still_answered_from_the_stor
 
 def test_a_server_answers_as_a_local_client_does(tmp_path):
     """B11."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = a_free_port()
     command = [Path(sys.executable).with_name("chroma"), "run", "--path", tmp_path, "--host", "127.0.0.1"]
     server = subprocess.Popen(
         [*map(str, command), "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

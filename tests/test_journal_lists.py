@@ -92,9 +92,10 @@ def test_a_question_that_every_source_failed_to_answer_is_recorded_and_raised(jo
         engine.build("why is it down?")
     (row,) = journal.traces(status="failed")
     assert (row.query, row.candidates) == ("why is it down?", 0)
-    warning = journal.trace(row.id).warnings[0]
-    assert "broken" in warning
+    (warning,) = journal.trace(row.id).warnings
+    assert warning.startswith("source 'broken' failed")
     assert "sk-x" not in warning
+    assert list(row.source_timings) == ["broken"]
 
 
 async def test_a_question_that_failed_is_recorded_when_it_is_asked_from_a_loop(journal):

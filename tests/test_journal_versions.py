@@ -72,6 +72,7 @@ def test_a_file_of_the_first_version_is_read_as_it_is(path):
         (row,) = journal.traces()
         assert (row.id, row.cut, row.timings, row.offered) == ("one", 0, {}, {})
         assert row.source_timings == {}
+        assert journal.count(is_cut=True) == len(journal.traces(is_cut=True)) == 0
         assert [(j.grade, j.rater) for j in journal.judgments()] == [(2, "")]
         assert journal.sets() == {}
 

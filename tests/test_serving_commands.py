@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from langchain_context_engine.cli import main
+from tests.builders import a_free_port
 from tests.conftest import ROOT
 
 COMMAND = [
@@ -50,9 +50,7 @@ def server(store):
 
 @contextlib.contextmanager
 def serving(store, *options):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = a_free_port()
     command = [*COMMAND, "serve", "--store", str(store), "--port", str(port), *options]
     process = subprocess.Popen(
         command, env=environment(CONTEXT_ENGINE_TOKEN="a-token"), stderr=subprocess.PIPE

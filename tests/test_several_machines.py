@@ -16,7 +16,7 @@ from langchain_context_engine import ConfigError, Context, ContextEngine
 from langchain_context_engine.answering.stored_results import StoredResultCache
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.sources.chroma import ChromaSource
-from tests.builders import WordEmbeddings, a_candidate, a_collection
+from tests.builders import WordEmbeddings, a_candidate, a_collection, a_free_port
 from tests.chroma_builders import notes
 from tests.embedding_builders import asked
 
@@ -27,9 +27,7 @@ def redis_url():
     binary = shutil.which("redis-server") or shutil.which("valkey-server")
     if binary is None:
         pytest.skip("no redis-server is installed here")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = a_free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
     server = subprocess.Popen([binary, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

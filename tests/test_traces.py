@@ -222,7 +222,7 @@ def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
 def test_an_empty_context_has_a_trace_too():
     context = ContextEngine(sources=[ListSource([])]).build("x")
     assert Context.from_dict(context.to_dict()) == context
-    assert "0 of 2000 tokens" in context.explain()
+    assert "0 of 2,000 tokens" in context.explain()
     assert all(d.verdict is not Verdict.KEPT for d in context.decisions)
 
 

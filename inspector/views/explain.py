@@ -10,14 +10,21 @@ from inspector import cards, explaining, grid, sections, state
 from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
-from inspector.tables import RANKED_COLUMNS, SHOWN, filter_rows, options, places, ranked_rows, searched
+from inspector.tables import option_of, options, places, ranked_columns, ranked_rows
 from langchain_context_engine.answering.deviations import narrowing
 from langchain_context_engine.answering.explain import Row
+from langchain_context_engine.answering.finding import SHOWN, meant_by, rows_like
 from langchain_context_engine.text.words import query_terms
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 LONGEST_SEARCH = 200
 MISSING = "Why is X missing?"
+# What is said where no candidate is of a kind.
+NONE_SHOWN = {
+    "In the context": "No candidate is in the context. “Left out” says why of each.",
+    "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
+    "Left out": "Every candidate is in the context.",
+}
 
 
 def show() -> None:
@@ -31,7 +38,7 @@ def show() -> None:
             "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
             "left out are not known here, and Tune cannot replay it."
         )
-    st.fragment(body)(opened, rows)
+    cards.part(body, opened, rows)
 
 
 def body(opened: Opened, rows: list[Row]) -> None:
@@ -39,7 +46,9 @@ def body(opened: Opened, rows: list[Row]) -> None:
     left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
     with left:
         section = one_of("section", SECTIONS, "Section")
-    if section == "Candidates":
+    if section == "Candidates" and not rows:
+        nothing(opened)
+    elif section == "Candidates":
         with middle:
             one_of("shown", SHOWN, "Show")
         with right:
@@ -57,13 +66,12 @@ def body(opened: Opened, rows: list[Row]) -> None:
 
 def search(opened: Opened, rows: list[Row]) -> None:
     """Draw where one asks why something is missing."""
-    found, where = options(rows), places(opened.context.candidates)
+    where = places(opened.context.candidates)
 
     def look() -> None:
-        # The best ranked that was left out, else the best ranked.
-        name = searched(found, st.session_state["find"] or "", where)
-        if name is not None:
-            st.session_state["candidate"] = name
+        row = meant_by(rows, st.session_state["find"] or "", where)
+        if row is not None:
+            st.session_state["candidate"] = option_of(row.key)
 
     state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
     st.text_input(
@@ -80,17 +88,14 @@ def search(opened: Opened, rows: list[Row]) -> None:
 
 def candidates(opened: Opened, rows: list[Row]) -> None:
     """Draw the ranked table beside the candidate that is looked at."""
-    if not rows:
-        nothing(opened)
-        return
     where = places(opened.context.candidates)
-    shown = filter_rows(rows, st.session_state["shown"], st.session_state["find"] or "", where)
+    shown = rows_like(rows, st.session_state["shown"], st.session_state["find"] or "", where)
     if not shown:
         # Nothing like it: no table, and no panel that would speak of something else.
         if (st.session_state["find"] or "").strip():
             explaining.not_offered(opened.context)
         else:
-            st.text("No candidate is like that.")
+            st.text(NONE_SHOWN[st.session_state["shown"]])
         return
     found = options(shown)
     names = list(found)
@@ -116,7 +121,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
 
     grid.draw(
         "ranked",
-        RANKED_COLUMNS,
+        ranked_columns(len(colours)),
         ranked_rows(opened.context, shown, colours, terms, everyone=rows),
         label="Every candidate, best first, with its fate, score and cost. J and K walk.",
         chosen=name,
@@ -135,9 +140,9 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
 def nothing(opened: Opened) -> None:
     """Say that nothing was offered, and at once what narrowed the question."""
     if str(opened.context.status) == "failed":
-        st.text("Every source failed, so there is no answer. The warnings say how.")
-    else:
-        st.text("No source offered a candidate for this question.")
+        st.text("Every source failed, so there is no answer. The warnings above say how.")
+        return
+    st.text("No source offered a candidate for this question.")
     told = narrowing(opened.context)
     if told:
         st.caption("What narrowed the question:")

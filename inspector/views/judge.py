@@ -24,19 +24,20 @@ def show() -> None:
     # The head comes first, and what it is depends on the section that is chosen below it.
     head = st.container()
     section = one_of("judging", SECTIONS, "Section")
-    waiting()
     opened = state.current() if section == SECTIONS[0] else None
     with head:
         if opened is not None:
             cards.trace_head(opened)
         else:
             cards.heading("Judge")
+    if opened is None:
+        waiting()
     if section == SECTIONS[1]:
         judged.over_all()
     elif section == SECTIONS[2]:
         judged.exchange()
     elif opened is not None:
-        st.fragment(grade)(opened)
+        cards.part(grade, opened)
     else:
         cards.no_trace()
 
@@ -70,6 +71,8 @@ def ask_name() -> None:
 
 def grade(opened: Opened) -> None:
     """Draw the candidates to grade, and the one that is read."""
+    # Here, where a grade is given: the page around is not drawn again for it.
+    waiting()
     context, rows = opened.context, state.rows_of(opened)
     query = context.request.query
     if not rows:
@@ -160,7 +163,7 @@ def read(opened: Opened, row: Row, own: dict[Key, int], shown: list[str]) -> Non
         for value, name in GRADES.items():
             st.button(name, key=f"grade{value}-{option}", on_click=press, args=(value,))
         st.button("Take back", key=f"ungrade-{option}", on_click=press, args=(None,))
-    st.html(marking.box(marking.asked(row.text, query_terms(query)) or "<i>no text</i>", height=400))
+    st.html(marking.box(marking.beginning(row.text, query_terms(query)) or "<i>no text</i>", height=400))
 
 
 show()

@@ -53,10 +53,13 @@ def new_set() -> None:
     """Draw the way to name a set: of what is ticked on the Traces page, or of all judged questions."""
     ticked: list[str] = st.session_state.get("ticked", [])
 
-    def keep(traces: dict[str, str]) -> None:
+    def keep(traces: dict[str, str], count: int = 0) -> None:
         with cards.kept_guard("Give the set a name, and check that the journal can be written."):
             if not traces:
                 raise ConfigError("there is no question to put into the set")
+            if len(traces) < count:
+                told = f"{count} traces were chosen, of {wording.counted(len(traces), 'question')}"
+                st.session_state["set-note"] = f"{told}: a set holds each question once."
             with opening.journal_of(state.settings(), read_only=False) as journal:
                 if journal is not None:
                     name = (st.session_state["set-name"] or "").strip()
@@ -70,7 +73,9 @@ def new_set() -> None:
         )  # fmt: skip
         st.button(
             f"Keep the {len(ticked)} ticked", key="keep-ticked", disabled=not ticked,
-            on_click=lambda: keep({state.open_named(trace).request.query: trace for trace in ticked}),
+            on_click=lambda: keep(
+                {state.open_named(trace).request.query: trace for trace in ticked}, len(ticked)
+            ),
         )  # fmt: skip
         st.button(
             "Keep all judged questions", key="keep-judged",
@@ -84,15 +89,23 @@ def figures(name: str, questions: dict[str, str]) -> None:
     """Draw one line a try over the whole set, and what became of each question under the chosen one."""
     contexts, gone = opened_of(questions)
     st.caption(
-        f"{len(contexts)} questions. Turn knobs on the Tune page: each of its tries is a line here."
-        + (f" {gone} have no trace any more." if gone else "")
+        f"{wording.counted(len(contexts), 'question')}. Turn knobs on the Tune page: each of its tries is a "
+        "line here." + (f" {gone} have no trace any more." if gone else "")
     )
     if not contexts:
         return
     grades = grading.all_grades()
-    tries = [one for some in st.session_state.get("tries", {}).values() for one in some[1:]]
+    tries = {
+        f"{trace} {one.number}": one
+        for trace, some in st.session_state.get("tries", {}).items()
+        for one in some[1:]
+    }
+    # Tries of two traces may have one number, and be told alike.
+    labels = wording.unique_labels(
+        {name: (f"try {one.number}: {one.told}", name) for name, one in tries.items()}
+    )
     before = tried(name, contexts, {}, grades)
-    settings = {"recorded": {}, **{f"try {one.number}: {one.told}": dict(one.changed) for one in tries}}
+    settings = {"recorded": {}, **{labels[name]: dict(one.changed) for name, one in tries.items()}}
     results: dict[str, tuple[list[Tried], SetFigures]] = {}
     with st.spinner("Replaying the set…"):
         for label, changed in settings.items():
@@ -106,8 +119,15 @@ def figures(name: str, questions: dict[str, str]) -> None:
         label="One line of figures a try.", height=300, chosen=chosen,
         on_choose=lambda label: st.session_state.update({"set-try": label}),
     )  # fmt: skip
-    after, found = results[chosen]
+    _, found = results[chosen]
+    if note := st.session_state.pop("set-note", None):
+        st.text(note)
+    if len(results) == 1:
+        st.page_link("views/tune.py", label="Turn knobs on the Tune page")
+    # What is recorded gains and loses nothing against itself.
     for label, queries in (("Gained", found.gained), ("Lost", found.lost)):
+        if chosen == "recorded":
+            break
         st.subheader(f"{label}: {len(queries)}")
         for query in queries:
             st.text(one_line(query, 140))

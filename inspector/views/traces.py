@@ -68,7 +68,7 @@ def recorded(total: int) -> None:
         is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}.")
     one_of("only", list(KINDS), "Only", says=str.capitalize, on_change=first_page)
     state.publish("q", st.session_state["q"], "")
-    st.fragment(listing, run_every=EVERY if is_live else None)(total)
+    cards.part(listing, total, every=EVERY if is_live else None)
 
 
 def _is_day(text: str) -> bool:
@@ -106,6 +106,7 @@ def listing(total: int) -> None:
     sort = st.session_state["sorted"]
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
+            st.text(f"The journal {state.settings().journal} is not there any more.")
             return
         found = journal.count(**conditions())
         pages = max(1, -(-found // PAGE_SIZE))
@@ -161,7 +162,7 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) ->
         TRACE_COLUMNS,
         trace_rows(traces, cards.zone()),
         label="The recorded questions. A click or Enter opens one.",
-        below=60 if has_pages else 10,
+        below=106 if has_pages else 56,
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),
         on_tick=tick,

@@ -35,7 +35,7 @@ def show() -> None:
     """Draw the page."""
     opened = cards.needs_trace("Tune")
     if opened is not None:
-        st.fragment(bench)(opened)
+        cards.part(bench, opened)
 
 
 def bench(opened: Opened) -> None:

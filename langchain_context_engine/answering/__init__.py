@@ -7,12 +7,14 @@ What was recorded is answered from here without a store. Sources and engines are
 from __future__ import annotations
 
 __all__ = [
+    "asking_again",
     "assemble",
     "cited",
     "config",
     "context",
     "deviations",
     "explain",
+    "finding",
     "funnel",
     "knobs",
     "known",

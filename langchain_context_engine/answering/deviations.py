@@ -53,6 +53,8 @@ def deviations(context: Context) -> dict[str, str]:
 def narrowing(context: Context) -> dict[str, str]:
     """Return what kept records from being candidates, or candidates from the text: name → value in words.
 
+    A source's limit narrowed nothing where nothing was offered, and a budget only where it is 0.
+
     Example:
         >>> narrowing(Context(request=ContextRequest(scope={"user": "ann"}), settings={"min_score": 0.5}))
         {'scope': 'user ann', 'min_score': '0.5'}
@@ -63,6 +65,10 @@ def narrowing(context: Context) -> dict[str, str]:
         for name in _NARROWING
         if (value := getattr(context.request, name)) is not None and value != getattr(own, name)
     }
+    if context.request.limit and not context.candidates and not context.decisions:
+        asked.pop("limit", None)
+    if context.request.budget == 0:
+        asked["budget"] = "0 tokens, so no source was asked"
     thresholds = {name: context.settings.get(name) for name in ("min_score",)}
     return asked | {name: _told(value) for name, value in thresholds.items() if value is not None}
 
@@ -117,4 +123,6 @@ def _told(value: Any) -> str:
         return ", ".join(map(_told, described)) or "nothing"
     if isinstance(described, float):
         return f"{described:g}"
+    if isinstance(described, int) and not isinstance(described, bool):
+        return f"{described:,}"
     return str(described)

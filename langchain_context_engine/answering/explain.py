@@ -8,7 +8,9 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.damage import reading
+from langchain_context_engine.answering.likeness import likeness
 from langchain_context_engine.answering.names import labels, meant
+from langchain_context_engine.answering.shortfalls import below, says_little
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
@@ -104,7 +106,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 signals=item.signals if item else {},
                 verdict=decision.verdict,
                 reason=decision.reason,
-                sentence=sentence(decision, context, named),
+                sentence=sentence(decision, context, named, known),
                 tokens=in_text.tokens if in_text else 0,
                 citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
@@ -121,45 +123,60 @@ def final_decisions(context: Context) -> dict[Key, Decision]:
     return {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
 
 
-def sentence(decision: Decision, context: Context, named: Mapping[Key, str] | None = None) -> str:
+def sentence(
+    decision: Decision,
+    context: Context,
+    named: Mapping[Key, str] | None = None,
+    known: Mapping[Key, Candidate] | None = None,
+) -> str:
     """Return one final decision in words, with its numbers and the one that won.
 
     Args:
         decision: The decision.
         context: Where it was made.
         named: The `labels` of the context, where they are at hand.
+        known: Its candidates by their keys, where they are at hand.
     """
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
-        told = f"in, {details['chosen']} of its {details['units']} sentences"
+        told = f"in, {details['chosen']:,} of its {details['units']:,} sentences"
     if "tokens" in details:
-        told += f", {details['tokens']} tokens"
+        told += f", {details['tokens']:,} tokens"
     if decision.reason is Reason.DUPLICATE:
-        told += f": {name(details['winner'], context, named)}{_alike(details)}"
+        how = how_alike(decision, context, named, known)
+        told += f": {name(details['winner'], context, named)}" + (f" ({how})" if how else "")
     if "duplicate_of" in details:
         told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
     if "needed" in details:
         # Traces of older versions tell what was left in the end.
         when = "" if "missing" in details else " at its turn"
-        told += f": needs {details['needed']} tokens, {max(0, details['left'])} were left{when}"
+        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left{when}"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told = _hardly_read(details)
+        told = says_little(details)
     if decision.reason is Reason.BELOW_THRESHOLD:
-        told += f": {details['score']:.3f} < {details['threshold']:g}"
+        told = below(details)
     return told
 
 
-def _hardly_read(details: Mapping[str, Any]) -> str:
-    if "worth" in details:
-        return f"dropped: worth {details['worth']:.2f} of the best, {details['least']:g} is the least"
-    told = FATES[Reason.NOT_WORTH_READING]
-    return f"{told}: {details['words']} telling words, {details['least']} are the least"
+def how_alike(
+    decision: Decision,
+    context: Context,
+    named: Mapping[Key, str] | None = None,
+    known: Mapping[Key, Candidate] | None = None,
+) -> str:
+    """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
 
-
-def _alike(details: Mapping[str, Any]) -> str:
-    similarity = details.get("similarity")
-    return f" ({similarity:.0f} % alike)" if isinstance(similarity, (int, float)) else ""
+    Args:
+        decision: On a duplicate, or on what fell anyway and repeats another.
+        context: Where it was made.
+        named: The `labels` of the context, where they are at hand.
+        known: Its candidates by their keys, where they are at hand.
+    """
+    through, how = decision.details.get("through"), likeness(decision, context, known)
+    if through is None:
+        return how
+    return f"through {name(through, context, named)}" + (f" ({how})" if how else "")
 
 
 def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
@@ -186,8 +203,8 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     if key is not None:
         return _one(context, _pick(found, key, context))
     head = (
-        f"{context.tokens} of {context.budget} tokens, {len(context.passages)} of {len(found)} candidates"
-        f" ({context.status})"
+        f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages):,} of {len(found):,}"
+        f" candidates ({context.status})"
     )
     lines = [head, *(f"! {warning}" for warning in context.warnings)]
     return "\n".join([*lines, *(_line(row) for row in found)])
@@ -234,7 +251,9 @@ def _one(context: Context, row: Row) -> str:
         from langchain_context_engine.answering.room import tokens_more
 
         if more := tokens_more(context, row.key, row.details["needed"]):
-            lines.append(f"  with {more} tokens more (a budget of {context.budget + more}) it would be in")
+            lines.append(
+                f"  with {more:,} tokens more (a budget of {context.budget + more:,}) it would be in"
+            )
     if row.place is not None and row.score is not None:
         lines.append(f"  rank {row.place}, score {row.score:.3f}")
         lines += [f"    {signal}: {value:.3f}" for signal, value in row.contributions.items()]

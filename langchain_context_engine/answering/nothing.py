@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.values.errors import AllSourcesFailedError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.verdicts import Status
 
@@ -26,14 +26,15 @@ def nothing_asked(request: ContextRequest) -> Context:
 
 
 def all_failed(
-    request: ContextRequest, error: BaseException, milliseconds: float, settings: Mapping[str, Any]
+    request: ContextRequest, error: AllSourcesFailedError, milliseconds: float, settings: Mapping[str, Any]
 ) -> Context:
     """Return what the journal keeps of a question that every source failed to answer."""
     return Context(
         budget=request.budget or 0,
         request=request,
         status=Status.FAILED,
-        warnings=(safe_message(error),),
+        warnings=error.warnings,
         timings={"collect": milliseconds},
+        source_timings=error.took,
         settings=settings,
     )

@@ -36,7 +36,9 @@ def offered_table(contexts: Iterable[Context]) -> list[dict[str, Any]]:
             "candidates": row["candidates"],
             "kinds": ", ".join(kind for kind, _ in row["kinds"].most_common()),
             "dated": row["dated"] / row["candidates"],
-            "metadata keys": ", ".join(str(key) for key, _ in row["keys"].most_common()),
+            "metadata keys": ", ".join(
+                str(key) for key, _ in sorted(row["keys"].items(), key=lambda told: (-told[1], str(told[0])))
+            ),
         }
         for source, row in sorted(rows.items())
     ]

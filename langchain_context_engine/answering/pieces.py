@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.answering.explain import final_decisions, how_alike
+from langchain_context_engine.answering.names import labels
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Key, Passage, Verdict
@@ -59,12 +60,11 @@ def pieces(context: Context) -> list[Piece]:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """A text that was dropped for a better one, how alike they are (0–100), and by which rule."""
+    """A text that was dropped for a better one, and in words how alike they are, or by which rule."""
 
     key: Key
     text: str
-    similarity: float | None
-    rule: str
+    how: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ class Group:
 
 def duplicate_groups(context: Context) -> list[Group]:
     """Return the duplicates by what survived them, the largest groups first."""
-    texts = {candidate.key: candidate.text for candidate in context.candidates}
+    known = {candidate.key: candidate for candidate in context.candidates}
+    texts = {key: candidate.text for key, candidate in known.items()}
+    named = labels(context)
     cited = {tuple(key): marker for marker, key in context.citations.items()}
     groups: dict[Key, list[Duplicate]] = {}
     final = final_decisions(context)
@@ -88,13 +90,12 @@ def duplicate_groups(context: Context) -> list[Group]:
         details, winner = decision.details, decision.repeats
         if winner is None:
             continue
-        similarity = details.get("similarity")
+        how = how_alike(decision, context, named, known)
         groups.setdefault(winner, []).append(
             Duplicate(
                 key=key,
                 text=texts.get(key, ""),
-                similarity=float(similarity) if isinstance(similarity, (int, float)) else None,
-                rule=str(details.get("rule") or details.get("how") or ""),
+                how=how or str(details.get("rule") or details.get("how") or ""),
             )
         )
     ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))

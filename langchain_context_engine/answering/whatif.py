@@ -203,7 +203,8 @@ class _Search:
 
     def _min_score(self) -> Iterator[Change]:
         if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
-            found = self.decision.details["score"]
+            # Rounded down: the number that is printed admits it.
+            found = math.floor(1000 * self.decision.details["score"]) / 1000
             yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
 
     def _worth(self) -> Iterator[Change]:
@@ -278,7 +279,9 @@ def _told(value: Any) -> str:
         return ", ".join(f"{name} {share:g}" for name, share in value.items())
     if value is None:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _told_leaving(leaves: Sequence[Key], context: Context) -> str:

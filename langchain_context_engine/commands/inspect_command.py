@@ -40,6 +40,8 @@ _PRIVATE: Mapping[str, str | Sequence[str]] = {
     "client.showErrorLinks": "false",
     "client.toolbarMode": "viewer",
     "global.disableWidgetStateDuplicationWarning": "true",
+    # Otherwise every page is searched for lines to draw by themselves, which ours has none of.
+    "runner.magicEnabled": "false",
 }
 
 _THEME: Mapping[str, str | Sequence[str]] = {

@@ -79,8 +79,8 @@ def _shortened(label: str, longest: int) -> str:
 def figures(context: Context) -> str:
     """Return one line: tokens, passages, candidates, milliseconds, and how it went."""
     return (
-        f"{context.tokens} of {context.budget} tokens, {len(context.passages)} of"
-        f" {len(context.candidates)} candidates, {sum(context.timings.values()):.0f} ms ({context.status})"
+        f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages):,} of"
+        f" {len(context.candidates):,} candidates, {sum(context.timings.values()):,.0f} ms ({context.status})"
     )
 
 

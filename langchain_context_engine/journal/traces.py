@@ -52,6 +52,7 @@ _SORTED = {
 }
 """What a list can be sorted by."""
 
+_CUT = "cut > 0"
 _SLOW = """milliseconds >= (
     SELECT milliseconds FROM traces ORDER BY milliseconds DESC
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces)
@@ -135,7 +136,7 @@ class TraceFilter:
             terms.append(("at <= ?", self.until.timestamp()))
         if self.after is not None:
             terms.append(("number > ?", self.after))
-        plain = {"kept = 0": self.is_bare, "cut > 0": self.is_cut, _SLOW: self.is_slow}
+        plain = {"kept = 0": self.is_bare, _CUT: self.is_cut, _SLOW: self.is_slow}
         asked = [*(term for term, _ in terms), *(term for term, is_on in plain.items() if is_on)]
         condition = " AND ".join(asked)
         return (f" WHERE {condition}" if condition else ""), [value for _, value in terms]
@@ -217,9 +218,15 @@ def as_there_are(connection: sqlite3.Connection, columns: str) -> str:
     return columns
 
 
+def _where(connection: sqlite3.Connection, chosen: TraceFilter) -> tuple[str, list[Any]]:
+    """Return a filter's condition and values; a file that does not tell what was cut has nothing that was."""
+    where, values = chosen.where()
+    return (where if has_column(connection, "traces", "cut") else where.replace(_CUT, "0")), values
+
+
 def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset: int) -> list[TraceRow]:
     """Return a page of traces, newest first."""
-    where, values = chosen.where()
+    where, values = _where(connection, chosen)
     listed = as_there_are(connection, _LISTED)
     cursor = connection.execute(
         f"SELECT number, {listed} FROM traces{where}{chosen.order()} LIMIT ? OFFSET ?",  # noqa: S608
@@ -230,7 +237,7 @@ def rows(connection: sqlite3.Connection, chosen: TraceFilter, limit: int, offset
 
 def count(connection: sqlite3.Connection, chosen: TraceFilter) -> int:
     """Return how many traces there are."""
-    where, values = chosen.where()
+    where, values = _where(connection, chosen)
     return int(connection.execute(f"SELECT count(*) FROM traces{where}", values).fetchone()[0])  # noqa: S608
 
 

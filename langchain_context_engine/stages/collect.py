@@ -158,11 +158,11 @@ def _settle(
             told.extend(warnings_of(answer))
         if isinstance(answer, Offer) and answer.searched:
             searched[source.name] = answer.searched
+    took = {source.name: 1000 * seconds for source, seconds in zip(sources, waited, strict=True)}
     if sources and not offers:
         threads.linger()
-        raise AllSourcesFailedError(warnings)
+        raise AllSourcesFailedError(warnings, took)
     admitted = bounded(admit(offers, request), request)
-    took = {source.name: 1000 * seconds for source, seconds in zip(sources, waited, strict=True)}
     all_told = (*warnings, *told, *admitted.warnings)
     return replace(admitted, warnings=all_told, has_failures=bool(warnings), took=took, searched=searched)
 

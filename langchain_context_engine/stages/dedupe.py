@@ -222,10 +222,11 @@ def _outcome(
     also_in: dict[int, list[Key]] = {}
     decisions: list[Decision] = []
     for number in sorted(losses):
-        # What beat it may have been beaten itself, later, by a kept one.
-        winner = losses[number].winner
+        # What beat it may have been beaten itself, later, by a kept one, which is alike to that one.
+        first = winner = losses[number].winner
         while winner in losses:
             winner = losses[winner].winner
+        through = {} if first == winner else {"through": items[first].key}
         also_in.setdefault(winner, []).extend((items[number].key, *items[number].also_in))
         decisions.append(
             Decision(
@@ -233,7 +234,7 @@ def _outcome(
                 key=items[number].key,
                 verdict=Verdict.DROPPED,
                 reason=Reason.DUPLICATE,
-                details={"winner": items[winner].key, **losses[number].details},
+                details={"winner": items[winner].key, **losses[number].details, **through},
             )
         )
     kept = tuple(

@@ -29,7 +29,9 @@ def _settled(decision: Decision, ending: dict[Key, Decision], cost: dict[Key, in
     if fate.verdict is Verdict.KEPT:
         return decision
     if fate.reason is Reason.DUPLICATE:
-        return replace(decision, details={**decision.details, "winner": fate.details["winner"]})
+        # How alike they are is said of the one that it was compared with.
+        details = {"through": winner, **decision.details, "winner": fate.details["winner"]}
+        return replace(decision, details=details)
     details = {**decision.details, **fate.details, "duplicate_of": winner}
     details.pop("winner", None)
     return replace(decision, stage=fate.stage, reason=fate.reason, details=details)

@@ -209,10 +209,13 @@ class _Packer:
         again = self._said_again()
         if i in again:
             winner, alike = again[i]
+            first = filler.repeated[i][0]
+            through = {} if first == winner else {"through": self.items[first].key}
             return Reason.DUPLICATE, {
                 "winner": self.items[winner].key,
                 "similarity": alike,
                 "threshold": self.packing.twin_threshold,
+                **through,
             }
         best = max(filler.units[i], key=attrgetter("value"))
         return filler.turns.of(i, lambda: filler.basket.cost(best), filler.limit - filler.basket.spent)

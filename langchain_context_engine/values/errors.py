@@ -20,7 +20,7 @@ Messages say what was given, what was expected and what to do, and carry no secr
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 
 class ContextEngineError(Exception):
@@ -78,12 +78,14 @@ class AllSourcesFailedError(ContextEngineError):
 
     Attributes:
         warnings: One line for each source, as they would stand in `Context.warnings`.
+        took: Source → the milliseconds until it failed, or until the deadline.
     """
 
-    def __init__(self, warnings: Iterable[str]) -> None:
+    def __init__(self, warnings: Iterable[str], took: Mapping[str, float] | None = None) -> None:
         self.warnings = tuple(warnings)
+        self.took = dict(took or {})
         super().__init__("all sources failed: " + "; ".join(self.warnings))
 
-    def __reduce__(self) -> tuple[type[AllSourcesFailedError], tuple[tuple[str, ...]]]:
+    def __reduce__(self) -> tuple[type[AllSourcesFailedError], tuple[tuple[str, ...], dict[str, float]]]:
         """Pickle by the warnings, since the message alone cannot rebuild the error."""
-        return (type(self), (self.warnings,))
+        return (type(self), (self.warnings, self.took))

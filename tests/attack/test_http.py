@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from langchain_context_engine.journal import Journal
+from tests.builders import a_free_port
 from tests.conftest import ROOT
 
 PROGRAM = textwrap.dedent(
@@ -51,9 +52,7 @@ BODY = {"message": "When do invoices go out?"}
 
 @pytest.fixture
 def server(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = a_free_port()
     log = (tmp_path / "log").open("w")
     run = [sys.executable, "-c", PROGRAM, str(port), str(tmp_path / "journal.db")]
     process = subprocess.Popen(run, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from html import unescape
 from pathlib import Path
 
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
 from inspector import opening
@@ -61,16 +63,39 @@ def a_page(name, *, trace=None, journal=None, monkeypatch=None, opened=None, **a
     if monkeypatch is not None:
         monkeypatch.setenv(opening.JOURNAL_VARIABLE, str(journal or ""))
         monkeypatch.setenv(opening.TRACE_VARIABLE, "")
-    at = AppTest.from_file(str(APP), default_timeout=60)
+    at = _an_app(name)
     for key, value in {"trace": trace, **address}.items():
         if value is not None:
             at.query_params[key] = value
     if opened is not None:
         at.session_state["opened"] = dict(opened)
-    at.run()
+    return at.run()
+
+
+def _an_app(name):
+    """Return a session that comes to a page by its address, as a link does: no other page is drawn before.
+
+    What Streamlit finds out of the installed packages for every session is found out once.
+    """
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    at._bidi_component_manager = _known_components()
     if name != "traces":
-        at.switch_page(f"views/{name}.py").run()
+        at._page_hash = _page_hash(name)
     return at
+
+
+@functools.cache
+def _known_components():
+    components = BidiComponentManager()
+    components.discover_and_register_components(start_file_watching=False)
+    return components
+
+
+@functools.cache
+def _page_hash(name):
+    at = AppTest.from_file(str(APP), default_timeout=60)
+    at._bidi_component_manager = _known_components()
+    return at.run().switch_page(f"views/{name}.py")._page_hash
 
 
 def said(at):

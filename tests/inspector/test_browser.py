@@ -97,6 +97,23 @@ def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(visit, jo
     assert "which of the many?" in page.inner_text("body")
 
 
+def test_a_grade_that_the_journal_does_not_take_is_told_at_once_and_saved_later(visit, journal, tmp_path):
+    """A part of the page was drawn again alone, and the card stood outside of it: nothing was said."""
+    with Journal(journal) as opened:
+        (found,) = opened.traces(1, search="which of the many?")
+    page = visit(f"judge?trace={found.id}")
+    aside = journal.rename(tmp_path / "aside")
+    journal.write_bytes(b"no journal" * 100)
+    page.keyboard.press("1")
+    page.get_by_role("alert").wait_for()
+    assert "1 grade is kept here, unsaved" in page.inner_text("body")
+    aside.replace(journal)
+    page.get_by_role("button", name="Save again").click()
+    until(page, lambda: "unsaved" not in page.inner_text("body"))
+    with Journal(journal) as opened:
+        assert 1 in {judged.grade for judged in opened.judgments(found.query)}
+
+
 def test_the_live_tail_shows_a_new_question_by_itself(visit, journal):
     page = visit("?q=tailed")
     assert "0 of" in page.inner_text("body")

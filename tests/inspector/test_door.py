@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,29 +15,15 @@ from langchain_context_engine.commands import inspect as command
 from langchain_context_engine.commands import inspect_command
 from tests.builders import ListSource, a_candidate
 from tests.inspector.builders import a_page, said
+from tests.inspector.walking import launched
 
 ROOT = Path(inspect_command.__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    code = (
-        "from langchain_context_engine.commands.inspect_command import inspect\n"
-        f"raise SystemExit(inspect(port={port}, opens_browser=False))"
-    )
-    launcher = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        until = time.monotonic() + 60
-        while asked(port, "/_stcore/health") != "200":
-            assert time.monotonic() < until
-            time.sleep(0.2)
-        yield port
-    finally:
-        launcher.terminate()
-        launcher.wait(30)
+    with launched() as url:
+        yield int(url.rpartition(":")[2])
 
 
 def asked(port, path, **headers):

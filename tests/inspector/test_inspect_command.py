@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -13,6 +11,7 @@ import pytest
 from inspector import opening
 from langchain_context_engine import ConfigError
 from langchain_context_engine.commands import inspect_command
+from tests.inspector.walking import answers, launched
 
 ROOT = Path(inspect_command.__file__).parents[2]
 
@@ -117,29 +116,9 @@ def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_ins
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_launcher_that_is_told_to_end_ends_its_server():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    code = (
-        "from langchain_context_engine.commands.inspect_command import inspect\n"
-        f"raise SystemExit(inspect(port={port}, opens_browser=False))"
-    )
-    launcher = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        assert _answers(port, wanted=True)
-    finally:
-        launcher.terminate()
-        launcher.wait(30)
-    assert _answers(port, wanted=False)
-
-
-def _answers(port, *, wanted):
-    for _ in range(150):
-        with socket.socket() as client:
-            if (client.connect_ex(("127.0.0.1", port)) == 0) == wanted:
-                return True
-        time.sleep(0.2)
-    return False
+    with launched() as url:
+        assert answers(url)
+    assert not answers(url)
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch):

@@ -81,3 +81,15 @@ def test_arithmetic_with_a_figure_is_seen():
         "context.tokens / context.budget"
     ]
     assert list(computed(ast.parse("more = len(a.passages) - len(b.passages)"))) == []
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.parent.name == "views"], ids=lambda p: p.stem
+)
+def test_no_line_of_a_page_is_a_text_alone(path):
+    """Streamlit draws such a line of the file that it runs: what was a comment stood above the question."""
+    first, *others = ast.parse(path.read_text(encoding="utf-8")).body
+    assert isinstance(first, ast.Expr)
+    assert [
+        node.lineno for node in others if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ] == []

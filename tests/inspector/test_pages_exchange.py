@@ -60,7 +60,7 @@ def test_judgments_can_only_be_exported_where_there_are_some(journal_path):
         journal.judge(QUESTION, ("memories", "a"), 3)
     at = a_page("judge", judging=EXCHANGE)
     assert not at.download_button[0].disabled
-    assert "1 judgments of 1 questions, kept in the journal" in said(at)
+    assert "1 judgment of 1 question, kept in the journal" in said(at)
 
 
 def test_a_trace_that_is_dropped_in_is_opened_and_explained():

@@ -84,6 +84,8 @@ def test_all_decisions_stand_as_the_command_line_prints_them():
     context = open_trace("sample-weighted", Settings())
     key = context.passages[0].key
     at = a_page("explain", trace="sample-weighted", candidate="/".join(key))
+    at.session_state["decisions"] = True
+    at.run()
     assert explain(context, key) in {code.value for code in at.code}
 
 

@@ -170,7 +170,7 @@ def test_the_grades_of_two_people_stand_beside_each_other_with_their_agreement(t
     with Journal(path) as journal:
         assert {(j.rater, j.grade) for j in journal.judgments()} == {("ann", 1), ("bob", 3)}
     assert grids(at)["grading"]["rows"][0]["cells"]["by ann"] == "1"
-    assert "Raters agree on 0 % of 1 grades" in said(at)
+    assert "Raters agree on 0 % of 1 grade that" in said(at)
 
 
 @pytest.mark.parametrize("harm", ["deleted", "read-only", "replaced", "locked"])
@@ -233,7 +233,7 @@ def test_grades_go_to_the_journal_where_there_is_one(tmp_path, monkeypatch):
     with Journal(path) as journal:
         assert [(j.key, j.grade) for j in journal.judgments()] == [(("memories", "a"), 2)]
     over = a_page("judge", journal=path, monkeypatch=monkeypatch, judging="All judged questions")
-    assert "1 judged questions" in said(over)
+    assert "1 judged question " in said(over)
     assert "First ten judged  33 %" in said(over)
     assert cells(over, "judged", "question") == ["When do invoices go out?"]
     assert "The worst first." in said(over)

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 
 from inspector.palette import FATE_COLOURS, FATES, colours_of, stacked
 from inspector.tables import (
-    filter_rows,
     label_of,
     option_of,
     options,
     ranked_rows,
     score_tree,
-    searched,
     trace_rows,
 )
 from inspector.wording import unique_labels, zone_of
 from langchain_context_engine import Context, Journal
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.answering.funnel import funnel
-from langchain_context_engine.answering.spending import near_misses
-from langchain_context_engine.values.types import Reason, Verdict
+from langchain_context_engine.values.types import Reason
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of
 
@@ -91,15 +88,6 @@ def test_a_bar_has_a_piece_a_signal_that_adds_something():
     assert len(pieces) == 2
 
 
-def test_rows_are_narrowed_by_fate_and_by_every_word():
-    rows = rows_of(a_context(budget=50, truncator="none"))
-    assert all(row.verdict is Verdict.KEPT for row in filter_rows(rows, "In the context"))
-    assert [row.key[1] for row in filter_rows(rows, "All", "EYES refunds")] == ["c"]
-    assert filter_rows(rows, "Near misses") == near_misses(rows, 99)
-    assert len(filter_rows(rows, "Left out")) + len(filter_rows(rows, "In the context")) == len(rows)
-    assert filter_rows(rows, "All", "a.py", {rows[0].key: "src/a.py:1-3"}) == rows[:1]
-
-
 @given(
     st.tuples(st.text(max_size=6), st.text(max_size=6)), st.tuples(st.text(max_size=6), st.text(max_size=6))
 )
@@ -154,15 +142,6 @@ def test_a_trace_row_tells_the_share_of_the_budget_and_the_time_where_the_viewer
     assert 0 < table[1]["cells"]["used"][0] <= 1
     assert table[1]["cells"]["candidates"] == "4"
     assert table[1]["cells"]["time"] == "2 Jul 2026, 00:30:00"
-
-
-def test_asking_why_something_is_missing_leads_to_what_was_left_out_before_what_stands_in_the_context():
-    found = options(rows_of(a_context(budget=60, truncator="none")))
-    assert searched(found, "office PLANTS") == "memories/d"
-    assert searched(found, "memories") == next(n for n, row in found.items() if row.verdict == "dropped")
-    assert searched(found, "Invoices first") in {"memories/a", "memories/b"}
-    assert searched(found, "nothing like it") is None
-    assert searched(found, " ") is None
 
 
 def test_the_journal_counts_duplicates_as_the_explanation_does(tmp_path):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
-import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +18,8 @@ import pytest
 from inspector.tables import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
+from tests.builders import a_free_port
+from tests.conftest import ROOT
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
 SETTLED = """() => {
@@ -36,13 +38,6 @@ SEE_CHOSEN = """() => addEventListener('keydown', () => {
 _CONTEXTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 PATIENCE = 60_000
 """Milliseconds that a step may take on a machine that is busy with other things."""
-
-
-def a_free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def answers(url: str) -> bool:
@@ -79,6 +74,18 @@ def running(command: Sequence[str], url: str, **settings: Any) -> Iterator[Any]:
     while answers(url) and time.monotonic() < until:
         time.sleep(0.2)
     assert not answers(url), "it ended without its server"
+
+
+@contextlib.contextmanager
+def launched() -> Iterator[str]:
+    """Start the inspector as a program that calls `inspect` does, and give its address."""
+    url = f"http://127.0.0.1:{(port := a_free_port())}"
+    code = (
+        "from langchain_context_engine.commands.inspect_command import inspect\n"
+        f"raise SystemExit(inspect(port={port}, opens_browser=False))"
+    )
+    with running([sys.executable, "-c", code], url, cwd=ROOT):
+        yield url
 
 
 @contextlib.contextmanager
