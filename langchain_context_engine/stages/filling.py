@@ -47,7 +47,7 @@ class Filler:
         self.turns = Turns()
         self.little = reading.not_worth_reading(items, query, packing.budget.least_worth)
         cut_from = packing.budget.cut_from if self.is_by_units else 1.0
-        self._due = reading.due_in_turn(items, self.units, cut_from)
+        self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
         self._least_left = reading.least_left(self.units, cut_from)
         self.repeated: dict[int, tuple[int, float]] = {}
         self.compacted: set[int] = set()

@@ -23,7 +23,7 @@ MANY = 20
 LEAST_OF_CODE = 0.25
 """Of what cannot be split into sentences (code) a smaller part, a signature say, tells nothing."""
 
-NEARLY_BEST = 0.75
+NEARLY_BEST = 0.8
 """What scores this share of the best is worth its room though it does not fit whole."""
 
 LEAST_HELD = 2
@@ -84,16 +84,19 @@ def tells_cut(candidate: Candidate, cut: str, least: float) -> bool:
     return telling_words(cut) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
 
 
-def due_in_turn(items: Sequence[Ranked], units: Sequence[Sequence[Unit]], share: float) -> dict[int, float]:
+def due_in_turn(
+    items: Sequence[Ranked], units: Sequence[Sequence[Unit]], share: float, limit: int
+) -> dict[int, float]:
     """Return item → the least tokens of it that are worth having in its turn, where it does not fit whole.
 
-    Those that are nearly as good as the best and cannot be split: else what is worse but shorter takes the
-    room, and of a function that answers its first line is left.
+    Those of a file that are nearly as good as the best, cannot be split and would fit if they came first:
+    else what is worse but shorter takes the room, and of a function that answers its first line is left.
 
     Args:
         items: Ranked, best first.
         units: The units of each item.
         share: How much of it must fit, 0–1; at 1 nothing is cut in its turn.
+        limit: Tokens that the text may have.
     """
     if share >= 1 or not items:
         return {}
@@ -101,7 +104,10 @@ def due_in_turn(items: Sequence[Ranked], units: Sequence[Sequence[Unit]], share:
     return {
         i: share * own[0].size
         for i, own in enumerate(units)
-        if len(own) == 1 and own[0].size > WHOLE_UP_TO and items[i].score >= least
+        if len(own) == 1
+        and WHOLE_UP_TO < own[0].size <= limit
+        and items[i].score >= least
+        and is_indexed(items[i].candidate)
     }
 
 
