@@ -14,7 +14,7 @@ def commits(number: int = 150) -> list[dict]:
     return [
         {
             "id": f"{i:04d}",
-            "text": f"Quiet work on berths and jetties, number {i} on berths"
+            "text": f"Quiet work number {i} on berths"
             if i > number - 4
             else f"What changed most recently: {i}",
             "kind": "commit",
