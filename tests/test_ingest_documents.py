@@ -48,6 +48,7 @@ def test_a_comment_holds_no_heading():
     [
         ("Guide\n===\n\nx\n\nPart\n---\n\ny\n", ["Guide", "Guide › Part"]),
         ("# A `b` [c](d) *e* #\n\nx\n", ["A b c e"]),
+        ("# A\n\n---\n| b | c |\n|---|---|\n| d | e |\n---\n\nx\n", ["A"]),
         ("> # quoted\n\n- # listed\n\n    # code\n\ntext\n", [None]),
         ("~~~\n# no\n```\n# no\n~~~\n# yes\n\nx\n", [None, "yes"]),
         ('<h1 align="center">\n  <b>Tool</b>\n</h1>\n\nx\n\n## Use\n\ny\n', ["Tool", "Tool › Use"]),

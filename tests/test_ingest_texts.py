@@ -213,3 +213,14 @@ def test_a_short_list_of_numbers_and_a_named_table_are_read():
     found = read_records("a.c", text.encode(), splitter=Splitter())
     assert "limits" in found.records[0].text
     assert not found.skipped
+
+
+def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are():
+    """Seen: a passage of eight lines `[Name]: https://…` for a question about one of the names."""
+    links = "".join(f"[Berth{i}]: https://example.org/berths/{i} 'Berth {i}'\n" for i in range(6))
+    text = f"# Berths\n\nEach has a [page][Berth1].\n\n{links}\n[^1]: Paid monthly.\n\n[one]: https://a.org\n"
+    told = "".join(r.text for r in read_records("a.md", text.encode(), splitter=Splitter()).records)
+    assert "example.org" not in told
+    assert "Each has a" in told
+    assert "Paid monthly" in told
+    assert "[one]: https://a.org" in told

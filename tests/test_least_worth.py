@@ -61,8 +61,8 @@ def test_what_hardly_answers_beside_the_best_is_left_out_with_both_numbers_thoug
     context = ContextEngine(sources=[ListSource(found)]).build("prices")
     assert shown(context) == {"best", "good"}
     (decision,) = [d for d in context.decisions if d.key[1] == "weak"]
-    assert (decision.reason, decision.details) == (Reason.NOT_WORTH_READING, {"worth": 0.25, "least": 0.4})
-    assert "worth 0.25 of the best, 0.4 is the least" in context.explain("weak")
+    assert (decision.reason, decision.details) == (Reason.NOT_WORTH_READING, {"worth": 0.25, "least": 0.5})
+    assert "worth 0.25 of the best, 0.5 is the least" in context.explain("weak")
 
 
 def test_the_least_worth_that_would_let_something_in_is_told_and_does():
@@ -71,7 +71,7 @@ def test_the_least_worth_that_would_let_something_in_is_told_and_does():
     context = ContextEngine(sources=[ListSource(found)]).build("prices")
     key = next(d.key for d in context.decisions if d.key[1] == "weak")
     (change,) = [c for c in what_would_it_take(context, key) if c.setting == "budget.least_worth"]
-    assert (change.before, change.after) == (0.4, 0.27)
+    assert (change.before, change.after) == (0.5, 0.27)
     again = replay(context, **change.settings)
     assert shown(again) == {"best", "weak"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine import ChromaSource, ContextEngine, replay
 from langchain_context_engine.ranking.newest import newest_of
 from tests.builders import WordEmbeddings, a_collection
 
@@ -145,3 +145,30 @@ def test_the_newest_are_those_of_the_requests_scope():
     records = [{**record, "user": "u" if int(record["id"]) % 7 == 0 else "v"} for record in commits(300)]
     found = an_engine(records).search("What changed most recently?", k=3, scope={"user": "u"})
     assert [item.key[1] for item in found] == ["0294", "0287", "0280"]
+
+
+TOLD_TWICE = [
+    *(
+        {
+            "id": f"{i}",
+            "text": f"Quiet work on berths and jetties, number {i}",
+            "created_at": 1_700_000_000 + i,
+        }
+        for i in range(4)
+    ),
+    {
+        "id": "work",
+        "text": "Add a page on charsets of the consoles\n\nCloses #2121\n\nfaq.md (+45 −0)",
+        "created_at": 1_700_000_005,
+    },
+    {"id": "merged", "text": "Add a page on charsets of the consoles (#3778)", "created_at": 1_700_000_006},
+]
+
+
+def test_of_one_change_told_twice_the_newest_telling_answers_what_came_last():
+    """T5: the merge says less than what it merged, and is the last commit all the same."""
+    records = [{**record, "kind": "commit", "sha": record["id"] * 8} for record in TOLD_TWICE]
+    context = an_engine(records).build("What was committed last?")
+    assert [p.key[1] for p in context.passages][:2] == ["merged", "3"]
+    before = replay(context, fusion={"edition": 2})
+    assert [p.key[1] for p in before.passages][:2] == ["work", "3"]

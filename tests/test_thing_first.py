@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from langchain_context_engine import Context, replay
+from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.ranking.aims import aims_of
 from langchain_context_engine.ranking.fusion import Fusion, fuse
 from langchain_context_engine.ranking.links import Name, telling_of
 from langchain_context_engine.ranking.roles import Role, role_of
 from langchain_context_engine.values.types import Candidate
-from tests.builders import a_candidate
+from tests.builders import ListSource, a_candidate
 
 TRACES = Path(__file__).parent / "traces"
 
@@ -159,3 +159,34 @@ def test_settings_that_a_trace_does_not_name_are_as_they_were():
     config = EngineConfig.read(described)
     assert (config.fusion.fit, config.fusion.telling, config.fusion.newest) == (0.0, False, False)
     assert config.doubtful_below == 0
+
+
+def a_trace(candidates, query, **fusion):
+    """A trace as it was made by rules whose edition had no number yet."""
+    engine = ContextEngine(sources=[ListSource(candidates)], fusion=fusion)
+    context = engine.build(query).to_dict()
+    del context["settings"]["fusion"]["edition"]
+    return context
+
+
+CI = [
+    a_candidate(
+        id="ci",
+        text="install: pip",
+        kind="settings",
+        claims={"lexical": 2.0},
+        metadata={"path": ".github/ci.yml"},
+    ),
+    a_candidate(id="doc", text="install it so", claims={"lexical": 1.9}, metadata={"path": "README.md"}),
+    a_candidate(id="far", text="what else there is", claims={"lexical": 0.1}, metadata={"path": "far.md"}),
+]
+
+
+def test_a_trace_from_before_robots_were_told_from_readers_replays_to_the_same_bytes():
+    """Promise 9: roles and the order of time are rules of an edition, which a trace keeps."""
+    before = a_trace(CI, "how do I install it?", edition=1)
+    del before["settings"]["fusion"]["member"]
+    assert replay(before).text == before["text"]
+    since = a_trace(CI, "how do I install it?", edition=2)
+    assert replay(since).text == since["text"]
+    assert since["text"] != before["text"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
-from langchain_context_engine.ranking.fusion import Fusion
+from langchain_context_engine.ranking.fusion import NEWEST_STAYS, Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
 from langchain_context_engine.stages.ledger import settle
@@ -73,6 +73,7 @@ class Parts:
             layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
+            keeps_newest=self.fusion.edition >= NEWEST_STAYS,
         )
 
 
@@ -119,7 +120,7 @@ def assemble(
     ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
     packing = parts.packing_for(request)
-    held = holds(candidates, request.query) if parts.doubtful_below else Holds()
+    held = holds(candidates, request.query, parts.fusion.edition) if parts.doubtful_below else Holds()
     is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
     emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
     items = () if emptied else ordered.items

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from langchain_context_engine.answering.as_made import fields_as_made
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.spending import group_of
 from langchain_context_engine.ranking.signals import SIGNALS
@@ -166,8 +167,7 @@ def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]
         for name, value in knobs.items()
         if name.startswith(SHARE) and value > 0
     }
-    # A trace from before there was a least worth was made without one.
-    return Budget(**{"least_worth": 0.0, **fields})
+    return Budget(**fields_as_made("budget", fields))
 
 
 def _budget(settings: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.answering.as_made import FIELDS
+from langchain_context_engine.answering.as_made import fields_as_made
 from langchain_context_engine.answering.named_parts import as_data
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.stages.select import Diversity
@@ -59,7 +59,7 @@ def _read(name: str, described: Any, at_hand: Sequence[Any]) -> Any:
         raise missing_part(name, described)
     if name not in _CLASSES or not isinstance(described, Mapping):
         return described
-    return _CLASSES[name](**{**FIELDS.get(name, {}), **described})
+    return _CLASSES[name](**fields_as_made(name, described))
 
 
 def read_thresholds(given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is data rather than words: pictures in base64, tables of numbers, signatures and keys."""
+"""What is data rather than words: pictures in base64, tables of numbers, signatures and keys, addresses."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from langchain_context_engine.ingest.skipped import SkippedError
 
 BLOB = re.compile(r"[!-~]{400,}")
 """A picture in base64, a minified block. Writing without spaces is not ASCII."""
+
+_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n|\Z)"
+WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
+"""That, and a list of the addresses that links by reference lead to: nobody reads it."""
 
 _ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
 _WORD = re.compile(r"\w+")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.ingest.blobs import BLOB
+from langchain_context_engine.ingest.blobs import WORDLESS
 from langchain_context_engine.ingest.changelog import date_below, is_unreleased, release_of
 from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
@@ -181,7 +181,7 @@ def _lend_dates(told: Sequence[dict[str, Any]], of_file: int | None) -> None:
 def _worded(text: str, splitter: Splitter) -> Iterator[Span]:
     """Yield the spans of a text, leaving out what is no words."""
     start = 0
-    for blob in BLOB.finditer(text):
+    for blob in WORDLESS.finditer(text):
         yield from ((start + a, start + b) for a, b in splitter(text[start : blob.start()]))
         start = blob.end()
     yield from ((start + a, start + b) for a, b in splitter(text[start:]))

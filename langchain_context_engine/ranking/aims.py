@@ -41,10 +41,10 @@ _HISTORY = re.compile(
     re.IGNORECASE,
 )
 _TESTS = re.compile(
-    r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?"
-    r"|ci|workflows?|pipelines?|github\s+actions?|runners?|lint\w*)\b",
+    r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?)\b",
     re.IGNORECASE,
 )
+_CHECKS = re.compile(r"\b(?:ci|workflows?|pipelines?|github\s+actions?|runners?|lint\w*)\b", re.IGNORECASE)
 _NAME = re.compile(
     r"(?<![\w-])--?[A-Za-z][\w-]*(?![\w-])"
     r"|(?<![\w.])[A-Za-z_]\w*+(?:(?:\.|::|#|->)[A-Za-z_]\w*+)+(?:\(\))?"
@@ -62,6 +62,7 @@ class Aims:
         use: How something is used: what documentation tells.
         history: Why and when something became so: commits, changelogs.
         tests: Tests.
+        checks: What else checks a project: CI.
         names: Names of things in it: `Client.send`, `max_age`, `--hidden`.
     """
 
@@ -69,6 +70,7 @@ class Aims:
     use: bool = False
     history: bool = False
     tests: bool = False
+    checks: bool = False
     names: tuple[str, ...] = ()
 
 
@@ -89,5 +91,6 @@ def aims_of(query: str) -> Aims:
         use=bool(_USE.search(query)) or (not code and bool(_OWN.search(query))),
         history=bool(_HISTORY.search(query)),
         tests=bool(_TESTS.search(query)),
+        checks=bool(_CHECKS.search(query)),
         names=tuple(dict.fromkeys(names)),
     )

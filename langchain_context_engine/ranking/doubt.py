@@ -90,7 +90,7 @@ class Holds:
         return f"{said}: no passage holds more than {self.parts.get('best', 0):.0%} of what it asks"
 
 
-def holds(candidates: Sequence[Candidate], query: str) -> Holds:
+def holds(candidates: Sequence[Candidate], query: str, edition: int = 3) -> Holds:
     """Return how sure it is that candidates hold a question, and why.
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words
@@ -110,7 +110,7 @@ def holds(candidates: Sequence[Candidate], query: str) -> Holds:
         >>> holds(found, "a recipe for lasagna").missing
         ('recipe', 'lasagna')
     """
-    newest = newest_of(query)
+    newest = newest_of(query, edition)
     if newest is not None and (newest.is_release or not newest.about) and candidates:
         return Holds(confidence=1.0, parts={"newest": 1.0})
     asked = newest.about if newest is not None else tuple(query_terms(query))

@@ -25,24 +25,25 @@ AIMED: Mapping[str, Mapping[Role, float]] = {
 """Aim → role → how well it suits, 0–1. Of several aims the best counts."""
 
 
-def suitability(aims: Aims) -> Mapping[Role, float]:
-    """Return how well each role suits a question, 0–1."""
+def suitability(aims: Aims, edition: int = 3) -> Mapping[Role, float]:
+    """Return how well each role suits a question, 0–1, by an edition of the rules (see `Fusion`)."""
     tables = [table for aim, table in AIMED.items() if getattr(aims, aim)] or [NO_AIM]
     suits = {role: max(table[role] for table in tables) for role in Role}
-    return {**suits, Role.TEST: 1.0} if aims.tests else suits
+    return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition > 1) else suits
 
 
-def fits(candidates: Sequence[Candidate], query: str, strength: float) -> list[float]:
+def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: int = 3) -> list[float]:
     """Return what each candidate's relevance is multiplied by: 1 for the role here that suits best.
 
     Args:
         candidates: The pool.
         query: The question; without one all are 1.
         strength: The exponent of how well a role suits; 0 makes all 1.
+        edition: Of the rules, see `Fusion`.
     """
     if not query or not strength or not candidates:
         return [1.0] * len(candidates)
-    suits = suitability(aims_of(query))
-    found = [suits[role_of(candidate)] for candidate in candidates]
+    suits = suitability(aims_of(query), edition)
+    found = [suits[role_of(candidate, edition)] for candidate in candidates]
     best = max(found)
     return [float((suit / best) ** strength) for suit in found]

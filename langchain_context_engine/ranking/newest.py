@@ -79,8 +79,12 @@ class Newest:
 
 
 @lru_cache(maxsize=1024)
-def newest_of(query: str) -> Newest | None:
+def newest_of(query: str, edition: int = 3) -> Newest | None:
     """Return what a question asks the newest of, or None where it does not.
+
+    Args:
+        query: The question.
+        edition: Of the rules, see `Fusion`; by the first what people wrote down has no order of its own.
 
     Example:
         >>> newest_of("What changed most recently?")
@@ -92,24 +96,25 @@ def newest_of(query: str) -> Newest | None:
     """
     if _ASKS.search(query) is None:
         return None
-    is_record = _RECORD.search(query) is not None
+    is_record = edition > 1 and _RECORD.search(query) is not None
     named = _RECORD.sub(" ", query) if is_record else query
     about = tuple(term for term in query_terms(named) if term not in _SAID_ANYWAY)
     return Newest(_RELEASE.search(query) is not None, about, is_record)
 
 
-def in_time_order(candidates: Sequence[Candidate], newest: Newest) -> list[float]:
+def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int = 3) -> list[float]:
     """Return, for each candidate, its place in time among those that are asked for: 1 newest, others 0."""
     told = [_told(candidate) for candidate in candidates]
-    pool = _asked_for(candidates, newest)
+    pool = _asked_for(candidates, newest, edition)
     if newest.about and not (newest.is_release and pool):
         pool = _about(candidates, newest.about, pool or range(len(candidates)))
     dated = [i for i in pool if told[i] is not None]
     order = sorted(dated, key=lambda i: told[i] or (), reverse=True)[:MOST]
     values = [0.0] * len(candidates)
+    # Of two the older one is far behind, or it would come first for resembling the question more.
+    steps = (len(order) if edition > 1 else MOST) + 1
     for place, i in enumerate(order):
-        # Of two the older one is far behind, or it would come first for resembling the question more.
-        values[i] = 1 - place / (len(order) + 1)
+        values[i] = 1 - place / steps
     return values
 
 
@@ -152,9 +157,9 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) else 0.0
 
 
-def _asked_for(candidates: Sequence[Candidate], newest: Newest) -> list[int]:
+def _asked_for(candidates: Sequence[Candidate], newest: Newest, edition: int) -> list[int]:
     """Return the places of those whose role is asked for; all where none has one."""
-    roles = [role_of(candidate) for candidate in candidates]
+    roles = [role_of(candidate, edition) for candidate in candidates]
     if newest.is_release:
         sections = [
             i

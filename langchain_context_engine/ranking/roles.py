@@ -39,8 +39,12 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-def role_of(candidate: Candidate) -> Role:
+def role_of(candidate: Candidate, edition: int = 3) -> Role:
     """Return a record's role, by its kind, its path and what its metadata say.
+
+    Args:
+        candidate: The record.
+        edition: Of the rules, see `Fusion`; by the first what checks a project is a document like others.
 
     Example:
         >>> role_of(Candidate(id="a", kind="code", metadata={"path": "tests/test_a.py"})).value
@@ -53,7 +57,7 @@ def role_of(candidate: Candidate) -> Role:
         return Role.CHANGE
     if candidate.kind in _CODE_KINDS or (path and candidate.metadata.get("symbol")):
         return Role.TEST if is_test(candidate) else Role.DEFINITION
-    if candidate.kind == "settings" and _CHECKS.search(path):
+    if edition > 1 and candidate.kind == "settings" and _CHECKS.search(path):
         return Role.TEST
     if is_changelog(candidate.metadata):
         return Role.CHANGELOG

@@ -6,17 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from langchain_context_engine.stages import reading
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
-from langchain_context_engine.stages.reading import is_part, of_little_worth, saying_little, tells_alone
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.text.worth import (
-    LEAST_WORDS,
-    is_ornament,
-    telling_words,
-)
+from langchain_context_engine.text.worth import is_ornament
 from langchain_context_engine.values.types import Passage, Ranked, Reason
 from langchain_context_engine.writing.layout import Blocks, Written, write
 
@@ -49,13 +45,15 @@ class Filler:
             items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
         )
         self.turns = Turns()
-        self.little = {**of_little_worth(items, packing.budget.least_worth), **saying_little(items, query)}
+        self.little = reading.not_worth_reading(items, query, packing.budget.least_worth)
+        cut_from = packing.budget.cut_from if self.is_by_units else 1.0
+        self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
+        self._least_left = reading.least_left(self.units, cut_from)
         self.repeated: dict[int, tuple[int, float]] = {}
         self.compacted: set[int] = set()
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
-        kinds = {item.candidate.kind for item in items}
-        self.is_diverse = packing.diversity is not None and len(kinds) > 1
+        self.is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
         self._asked = frozenset(query_terms(query))
         self._tried: set[int] = set()
@@ -94,7 +92,7 @@ class Filler:
             self.turns.no_room(unit.item, reason, cost, room)
             is_lone = unit.item not in basket or unit.item in basket.cuts
             # What is too long for its cap never gets in whole, so waiting for room would not help.
-            is_due = may_cut or reason is Reason.OVER_ITEM_CAP
+            is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(unit.item, room)
             if not is_due and unit.item == 0 and unit.size > self.limit:
                 # The best of all, too long for any budget like this: its beginning, in half of it.
                 is_due, room = True, min(room, self.limit // 2)
@@ -111,11 +109,16 @@ class Filler:
                 unit.size <= self.limit - basket.spent + basket.slack
                 or unit.item in cuttable
                 or (is_cutting and unit.item not in basket.chosen)
+                or self._is_due(unit.item, self.limit - basket.spent)
             ):
                 yield unit
             elif not self.turns.has_met(unit.item) and unit.item not in basket:
                 left = self.limit - basket.spent
                 self.turns.no_room(unit.item, Reason.OVER_BUDGET, basket.cost(unit), left)
+
+    def _is_due(self, item: int, room: int) -> bool:
+        """Return whether an item is cut in its turn: enough of what is nearly as good as the best fits."""
+        return item in self._due and self.basket.text_room(item, room) >= self._due[item]
 
     def _has_room_to_cut(self) -> bool:
         left = self.basket.most_text_room(self.limit - self.basket.spent)
@@ -123,9 +126,8 @@ class Filler:
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
-        if self.items[item].candidate.is_pinned:
-            return True
-        return self.basket.text_room(item, room) >= self.packing.budget.minimum_cut
+        is_pinned = self.items[item].candidate.is_pinned
+        return is_pinned or self.basket.text_room(item, room) >= self.packing.budget.minimum_cut
 
     def _is_barred(self, item: int) -> bool:
         """Return whether an item may not become a passage: a rule of numbers, its worth, its twin."""
@@ -156,7 +158,7 @@ class Filler:
         text = item.candidate.text[slice(*unit.span)]
         if beside:
             return beside > 1 or not is_ornament(text)
-        return tells_alone(item.candidate, text, self._asked)
+        return reading.tells_alone(item.candidate, text, self._asked)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
@@ -259,8 +261,9 @@ class Filler:
             )
             cost = self.basket.cut_cost(item, passage)
             if cost <= room:
-                is_told = short.is_compacted or ranked.candidate.is_pinned or not is_part(ranked.candidate)
-                is_read = is_told or telling_words(short.text) >= LEAST_WORDS
+                is_told = short.is_compacted or ranked.candidate.is_pinned
+                least = self._least_left.get(item, 0.0)
+                is_read = is_told or reading.tells_cut(ranked.candidate, short.text, least)
                 return (passage, cost, short.is_compacted) if is_read else None
             allowance -= cost - room
         return None

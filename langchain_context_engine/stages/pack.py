@@ -126,7 +126,8 @@ class _Packer:
         while len(filler.basket) > 1:
             standing = sorted({*filler.basket.chosen, *filler.basket.cuts})
             passages = filler.basket.passages()
-            twin = find_twin(passages, self.packing.twin_threshold)
+            rules = self.packing
+            twin = find_twin(passages, rules.twin_threshold, keeps_newest=rules.keeps_newest)
             if twin is None:
                 break
             item = standing[twin.place]

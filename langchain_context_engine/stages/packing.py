@@ -29,6 +29,8 @@ class Packing:
         k: The most passages, or None.
         twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
             None: only where its words stand there in a row.
+        keeps_newest: Where the order of time answers, of two that say the same the newer one stays, however
+            short; else the longer.
     """
 
     count: Callable[[str], int]
@@ -41,6 +43,7 @@ class Packing:
     diversity: Diversity | None = None
     k: int | None = None
     twin_threshold: float | None = 90.0
+    keeps_newest: bool = True
 
     @property
     def has_only_a_budget(self) -> bool:

@@ -83,8 +83,8 @@ def rank(
 def _default_signals(
     candidates: Sequence[Candidate], request: ContextRequest, relevance: Sequence[float], fusion: Fusion
 ) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
-    newest = newest_of(request.query) if fusion.newest else None
-    values, weight = _latest(candidates, request, relevance, newest)
+    newest = newest_of(request.query, fusion.edition) if fusion.newest else None
+    values, weight = _latest(candidates, request, relevance, newest, fusion.edition)
     weights: dict[str, float] = {"relevance": 1.0}
     raw: dict[str, Sequence[float]] = {"relevance": relevance}
     if any("rerank" in candidate.claims for candidate in candidates):
@@ -100,11 +100,12 @@ def _latest(
     request: ContextRequest,
     relevance: Sequence[float],
     newest: Newest | None,
+    edition: int,
 ) -> tuple[Sequence[float], float]:
     """Return the gated recency of each candidate, and its weight; nothing where no latest is asked for."""
     if newest is not None and not named_identifiers(request.query):
         is_bare = not newest.about or newest.is_release
-        return in_time_order(candidates, newest), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
+        return in_time_order(candidates, newest, edition), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
     if newest is not None or asks_for_latest(request.query):
         return latest(candidates, request, relevance), LATEST_WEIGHT
     return (), LATEST_WEIGHT

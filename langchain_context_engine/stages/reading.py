@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from langchain_context_engine.text.units import holds_half
+from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
     LEAST_ASIDE,
@@ -20,6 +20,12 @@ from langchain_context_engine.values.types import Candidate, Ranked
 MANY = 20
 """Of fewer records their scores, which are told by the spread over all, tell little of their worth."""
 
+LEAST_OF_CODE = 0.25
+"""Of what cannot be split into sentences (code) a smaller part, a signature say, tells nothing."""
+
+NEARLY_BEST = 0.8
+"""What scores this share of the best is worth its room though it does not fit whole."""
+
 LEAST_HELD = 2
 """So many terms of the question hold a row of figures in."""
 
@@ -30,6 +36,17 @@ def is_part(candidate: Candidate) -> bool:
     A turn of a conversation, though it has neighbours, is all that somebody said.
     """
     return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
+
+
+def not_worth_reading(items: Sequence[Ranked], query: str, least: float) -> dict[int, dict[str, float]]:
+    """Return item → what it lacks and the least of it, of those that are not packed though there be room.
+
+    Args:
+        items: Ranked, best first.
+        query: The question.
+        least: The least worth, 0–1.
+    """
+    return {**of_little_worth(items, least), **saying_little(items, query)}
 
 
 def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str, float]]:
@@ -52,6 +69,58 @@ def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str
         for i, item in enumerate(items)
         if item.score < least * best and not item.candidate.is_pinned and is_indexed(item.candidate)
     }
+
+
+def tells_cut(candidate: Candidate, cut: str, least: float) -> bool:
+    """Return whether what a cut leaves of a record says something; what is no part of another always does.
+
+    Args:
+        candidate: The record.
+        cut: What is left.
+        least: The share of the record that it must be, 0–1.
+    """
+    if not is_part(candidate):
+        return True
+    return telling_words(cut) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
+
+
+def due_in_turn(
+    items: Sequence[Ranked], units: Sequence[Sequence[Unit]], share: float, limit: int
+) -> dict[int, float]:
+    """Return item → the least tokens of it that are worth having in its turn, where it does not fit whole.
+
+    Those of a file that are nearly as good as the best, cannot be split and would fit if they came first:
+    else what is worse but shorter takes the room, and of a function that answers its first line is left.
+
+    Args:
+        items: Ranked, best first.
+        units: The units of each item.
+        share: How much of it must fit, 0–1; at 1 nothing is cut in its turn.
+        limit: Tokens that the text may have.
+    """
+    if share >= 1 or not items:
+        return {}
+    least = NEARLY_BEST * items[0].score
+    return {
+        i: share * own[0].size
+        for i, own in enumerate(units)
+        if len(own) == 1
+        and WHOLE_UP_TO < own[0].size <= limit
+        and items[i].score >= least
+        and is_indexed(items[i].candidate)
+    }
+
+
+def least_left(units: Sequence[Sequence[Unit]], share: float) -> dict[int, float]:
+    """Return item → the least share of it that a cut must leave; of the best of all any beginning is read.
+
+    Args:
+        units: The units of each item, best item first.
+        share: As in `due_in_turn`; at 1 there is no least.
+    """
+    if share >= 1:
+        return {}
+    return {i: LEAST_OF_CODE for i, own in enumerate(units) if i and len(own) == 1}
 
 
 def is_indexed(candidate: Candidate) -> bool:

@@ -29,7 +29,9 @@ class Twin:
     alike: float
 
 
-def find_twin(passages: Sequence[Passage], threshold: float | None) -> Twin | None:
+def find_twin(
+    passages: Sequence[Passage], threshold: float | None, *, keeps_newest: bool = True
+) -> Twin | None:
     """Return the first passage, from the last on, whose words another one has in a row, or nearly; else None.
 
     Whole records that are near are told apart already (`dedupe`): nearness counts where one is an extract.
@@ -38,19 +40,33 @@ def find_twin(passages: Sequence[Passage], threshold: float | None) -> Twin | No
     Args:
         passages: Best first.
         threshold: The least likeness of near texts, 0–100; None: only words in a row count.
+        keeps_newest: Where the order of time answers, the newer of two stays, however short.
     """
     told = [_in_a_row(passage.text) for passage in passages]
     for place in reversed(range(len(passages))):
         if passages[place].ranked.candidate.is_pinned:
             continue
         for winner in range(len(passages)):
-            if winner != place and _is_in(told, place, winner):
+            if winner != place and _says_again(passages, told, place, winner, keeps_newest):
                 return Twin(place, winner, 100.0)
         if threshold is not None:
             near = _nearest(passages, place, threshold)
             if near is not None:
                 return near
     return None
+
+
+def _says_again(
+    passages: Sequence[Passage], told: Sequence[str], place: int, winner: int, keeps_newest: bool
+) -> bool:
+    if keeps_newest and _answer_by_time(passages[place], passages[winner]):
+        # The newest is the answer, however short: of one change told twice the older telling goes.
+        return place > winner and (_is_in(told, place, winner) or _is_in(told, winner, place))
+    return _is_in(told, place, winner)
+
+
+def _answer_by_time(a: Passage, b: Passage) -> bool:
+    return all(passage.ranked.signals.get("latest") for passage in (a, b))
 
 
 def _is_in(told: Sequence[str], place: int, winner: int) -> bool:

@@ -26,6 +26,9 @@ class Budget:
         minimum_cut: An item is cut only where at least this many tokens are left for it.
         least_worth: What is indexed from files or a history is read only where it scores at least this share,
             0–1, of the best, and where there are many: what is left then stays empty. 0: all is.
+        cut_from: What is nearly as good as the best, cannot be split into sentences (code) and does not fit
+            whole is cut in its turn where this share of it fits, 0–1; 1: only what all others leave over
+            is cut.
         is_soft: Nothing is left out for room; exceeding the budget is a warning and
             `is_truncated` stays false. For the one design that asks for it.
 
@@ -43,7 +46,8 @@ class Budget:
     source_cap: float | None = None
     item_cap: float | None = None
     minimum_cut: int = 10
-    least_worth: float = 0.4
+    least_worth: float = 0.5
+    cut_from: float = 0.5
     is_soft: bool = False
 
     def __post_init__(self) -> None:
@@ -55,8 +59,10 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value <= 1):
                 raise ConfigError(f"budget {name} must be above 0 and at most 1, got {value!r}")
-        if not (_is_number(self.least_worth) and 0 <= self.least_worth <= 1):
-            raise ConfigError(f"budget least_worth must be between 0 and 1, got {self.least_worth!r}")
+        for name in ("least_worth", "cut_from"):
+            value = getattr(self, name)
+            if not (_is_number(value) and 0 <= value <= 1):
+                raise ConfigError(f"budget {name} must be between 0 and 1, got {value!r}")
         for name, weight in self.shares.items():
             if not _is_number(weight) or weight < 0:
                 raise ConfigError(f"budget share {name!r} must be a number of 0 or more, got {weight!r}")

@@ -73,7 +73,7 @@ def _blocks() -> MarkdownIt:
     """Return a parser of blocks alone: what stands within a paragraph is not needed."""
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark")
+    parser = MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
 
