@@ -96,8 +96,42 @@ def test_a_pointer_of_git_lfs_is_no_text():
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
     assert reason("data.csv", pointer) == "lfs"
     assert reason("model.md", pointer) == "lfs"
+    assert reason("sheet.csv", b"\xef\xbb\xbf" + pointer.replace(b"\n", b"\r\n")) == "lfs"
+    assert reason("old.csv", pointer.replace(b"git-lfs", b"hawser")) == "lfs"
+    assert reason("far.csv", b"/annex/objects/SHA256E-s12345--abcdef.csv\n") == "annex"
     about = b"# LFS\n\nA pointer begins with\n\n    version https://git-lfs.github.com/spec/v1\n"
     assert read_records("about.md", about, splitter=Splitter()).records
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("shift_jis", "# encoding: shift_jis\nNAME = '値'\n"),
+        ("koi8_r", "# -*- coding: koi8-r -*-\nNAME = 'да'\n"),
+        ("iso8859-15", '<?xml version="1.0" encoding="ISO-8859-15"?>\n<a>Prix : 10 €, été</a>\n'),
+        ("gbk", '<html><head><meta charset="gb2312"></head><body>欢迎</body></html>\n'),
+        ("iso2022_jp", "# はじめに\n\n使い方を説明します。\n"),
+    ],
+)
+def test_a_text_that_names_its_encoding_is_read_in_it(encoding, text):
+    """F2."""
+    assert decode(text.encode(encoding)) == text
+
+
+def test_a_text_that_names_another_encoding_than_it_is_in_is_read_as_it_is():
+    """F2."""
+    assert decode(b"# coding: latin-1\n" + CHINESE.encode()).endswith(CHINESE)
+    assert decode(b"# coding: ascii; charset=no-such\n" + CHINESE.encode("gbk")).endswith(CHINESE)
+
+
+def test_letters_of_two_scripts_in_one_word_are_a_wrong_guess():
+    """F2."""
+    assert reason("prices.txt", "Prix : 10 €, été".encode("iso8859-15")) == "encoding"
+
+
+def test_data_in_a_language_that_parts_no_words_is_not_minified():
+    """F1."""
+    assert not is_minified('{"text":"' + CHINESE * 100 + '"}')
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 4
+EXTRACTION_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Bytes as text: by byte order mark, as UTF-8, or by detection where that is sure."""
+"""Bytes as text: by byte order mark, as UTF-8, as they say themselves, or by detection where that is sure."""
 
 from __future__ import annotations
 
@@ -25,9 +25,28 @@ _LEAST_LETTERS = 3
 _NUL_SHARE = 0.5
 _LEAST_WIDE = 8
 _COHERENT = 0.25
+# In comments of code, in the heads of HTML and XML, in what an editor is told.
+_DECLARATION = re.compile(
+    rb"(?:coding[:=][ \t]*|charset=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[ \t]*[\"']|fenc=)"
+    rb"([A-Za-z][-\w.]{1,40})"
+)
+_DECLARED_WITHIN = 1024
+_ASCII = bytes(range(32, 91)) + b"]^_" + bytes(range(97, 124))
+_ESCAPES = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"})
+# As browsers do: who names the narrower one writes the wider one's characters too.
+_WIDER = {
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "iso8859-1": "cp1252",
+}
+_WESTERN = frozenset({"cp1252", "iso8859-15"})
+_ISO_2022 = re.compile(rb"\x1b\$[@B].{2,400}?\x1b\([BJ]", re.DOTALL)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _LONGEST_MEAN_LINE = 1000
 _LEAST_SPACE = 0.1
+_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 # What Western European languages write, and how they punctuate, in Windows-1252.
 _WESTERN_LETTER = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœŠšŽžŸªº"
@@ -37,6 +56,9 @@ _NOT_WESTERN = re.compile(
     rf"[^\x00-\x7f{_WESTERN_LETTER}{_WESTERN_MARK}]"
     rf"|\w[{_WESTERN_MARK.replace('’', '')}][a-z]|[{_WESTERN_LETTER}]{{3}}"
 )
+# A letter of Cyrillic beside one of Latin: hardly a word has both.
+_MIXED = re.compile(r"[A-Za-z](?=[Ѐ-ӿ])|[Ѐ-ӿ](?=[A-Za-z])")
+_LEAST_WORD = 4
 _BIG = 0.9
 _MOST = 0.15
 
@@ -62,7 +84,8 @@ def is_minified(text: str) -> bool:
     """
     if len(text) <= _LONGEST_MEAN_LINE * (text.count("\n") + 1):
         return False
-    return text.count(" ") < _LEAST_SPACE * len(text)
+    # Languages that part no words have no space either.
+    return text.count(" ") + len(_UNSPACED.findall(text)) < _LEAST_SPACE * len(text)
 
 
 def _decoded(data: bytes) -> str:
@@ -72,15 +95,70 @@ def _decoded(data: bytes) -> str:
             return data.decode(mark)
         if b"\0" in data[:HEAD_BYTES]:
             return data.decode(_wide_encoding(data[:HEAD_BYTES]))
-        return data.decode()
+        return _seven_bits(data) or data.decode()
     except UnicodeDecodeError:
         if mark:
             raise SkippedError("encoding", f"the mark of {mark}, but it does not decode as that") from None
+    return decode_foreign(data)
+
+
+def decode_foreign(data: bytes) -> str:
+    """Return bytes that are not UTF-8 as text.
+
+    Raises:
+        SkippedError: binary, or encoding where none is sure.
+    """
+    text = _as_declared(data)
+    if text is not None:
+        return text
     encoding = _detected(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
         raise SkippedError("encoding", f"begins as {encoding}, but does not decode as that") from None
+
+
+def named_encoding(name: str) -> str | None:
+    """Return the codec for a name that people write for an encoding; None where ASCII is no part of it.
+
+    Example:
+        >>> [named_encoding(name) for name in ("GB2312", "x-sjis", "utf-16", "hex")]
+        ['gb18030', 'cp932', None, None]
+    """
+    for known in (name.strip(), name.strip().lower().removeprefix("x-")):
+        try:
+            codec = codecs.lookup(known).name
+            if codec not in _ESCAPES and _ASCII.decode(codec) == _ASCII.decode():
+                return _WIDER.get(codec, codec)
+        except (LookupError, ValueError):
+            continue
+    return None
+
+
+def _as_declared(data: bytes) -> str | None:
+    """Return the text in the encoding that it names itself in its first lines, where it decodes as that."""
+    for found in _DECLARATION.finditer(data[:_DECLARED_WITHIN]):
+        encoding = named_encoding(found[1].decode("latin-1"))
+        if encoding is None or encoding == "utf-8":
+            continue
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Anything decodes as these, which are what people name when they name just something.
+        if not (encoding in _WESTERN and _NOT_WESTERN.search(text)):
+            return text
+    return None
+
+
+def _seven_bits(data: bytes) -> str | None:
+    """Return Japanese in ISO 2022, which is ASCII with escapes; None where the text is not in it."""
+    if not _ISO_2022.search(data):
+        return None
+    try:
+        return data.decode("iso2022_jp_ext")
+    except UnicodeDecodeError:
+        return None
 
 
 def _wide_encoding(head: bytes) -> str:
@@ -158,7 +236,7 @@ def _is_plausible(encoding: str, text: str, coherence: float) -> bool:
         return False
     looks_right = next((check for names, check in _SCRIPTS if encoding in names), None)
     if looks_right is not None:
-        return looks_right(letters)
+        return looks_right(letters) and len(_MIXED.findall(text)) * _LEAST_WORD < len(letters)
     return coherence >= _COHERENT and not encoding.startswith(
         ("cp1252", "latin", "mac_", "cp4", "cp7", "cp8")
     )

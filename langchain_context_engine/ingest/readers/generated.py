@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from pathlib import PurePosixPath
 
 from langchain_context_engine.ingest.skipped import SkippedError
 
-_LARGE_FILE_POINTER = b"version https://git-lfs.github.com/spec/"
+_LARGE_FILE_POINTERS = (
+    b"version https://git-lfs.github.com/spec/",
+    b"version https://hawser.github.com/spec/",  # what it was called at first
+)
+_ANNEX_POINTER = b"/annex/objects/"
 _LONGEST_POINTER = 1024
 _HEAD_CHARACTERS = 2000
 
@@ -52,13 +57,18 @@ _HANDS_OFF = re.compile(r"\bdo not (?:edit|modify|change)\b", re.IGNORECASE)
 
 
 def refuse_pointer(data: bytes) -> None:
-    """Refuse the few lines that Git LFS leaves in place of a file.
+    """Refuse the few lines that Git LFS, or git-annex, leaves in place of a file.
 
     Raises:
-        SkippedError: lfs.
+        SkippedError: lfs or annex.
     """
-    if len(data) < _LONGEST_POINTER and data.startswith(_LARGE_FILE_POINTER):
+    if len(data) >= _LONGEST_POINTER:
+        return
+    text = data.removeprefix(codecs.BOM_UTF8)
+    if text.startswith(_LARGE_FILE_POINTERS):
         raise SkippedError("lfs", "its content was not fetched; see: git lfs pull")
+    if text.startswith(_ANNEX_POINTER):
+        raise SkippedError("annex", "its content was not fetched; see: git annex get")
 
 
 def is_lock_file(path: str) -> bool:
