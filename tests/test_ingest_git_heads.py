@@ -54,7 +54,7 @@ def test_a_folder_that_holds_only_a_git_file_is_the_bare_repository_that_it_name
     (tmp_path / ".git").write_text("gitdir: ./.bare\n")
     client, report = index(tmp_path)
     assert report["commits"].added == 1
-    assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md › Guide"]
+    assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md:1-3"]
 
 
 def commit(message, *headers):
@@ -67,13 +67,17 @@ def commit(message, *headers):
     [
         ("gbk", "修复登录错误并且更新了测试"),
         ("cp932", "ログインの誤りを修正しました"),
-        ("latin-1", "réparation"),
-        ("koi8_r", "Исправлено чтение файла настроек"),
+        ("cp1251", "Исправлено чтение файла настроек, который лежит рядом с программой"),
     ],
 )
 def test_a_message_that_names_no_encoding_is_read_in_the_one_that_it_looks_like(encoding, text):
     """R2."""
     assert commit(text.encode(encoding)).message == text
+
+
+def test_a_message_too_short_to_tell_its_encoding_keeps_what_can_be_read():
+    """R2."""
+    assert commit(b"r\xe9paration").message == "r\ufffdparation"
 
 
 @pytest.mark.parametrize(

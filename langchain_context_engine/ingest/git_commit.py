@@ -13,6 +13,7 @@ _IDENTITY = re.compile(
     rb"(?P<name>[^<]*?)[ \t]*(?:<[^\n]*?>?)?"
     rb"(?:[ \t]+(?P<date>-?\d{1,18})(?:[ \t]+[+-]\d+(?:[ \t][^\n>]*)?)?)?[ \t]*"
 )
+_FEW = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -107,11 +108,18 @@ def _message(data: bytes, encoding: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        try:
-            text = decode_foreign(data)
-        except SkippedError:  # too little of it to be sure
-            text = data.decode(encoding, "replace")
+        text = _foreign(data) or data.decode(encoding, "replace")
     return text.replace("\0", "").replace("\r\n", "\n").removeprefix("\ufeff")
+
+
+def _foreign(data: bytes) -> str | None:
+    """Return a message as what it looks like; None where there is too little of it to be sure."""
+    if sum(byte > 0x7F for byte in data) <= _FEW:  # noqa: PLR2004
+        return None
+    try:
+        return decode_foreign(data)
+    except SkippedError:
+        return None
 
 
 def _text(data: bytes, encoding: str = "utf-8") -> str:
