@@ -107,7 +107,7 @@ class FolderMirror:
         refuse_pointer(head)
         kind = kind_of(shown, head)
         if kind is None:
-            raise SkippedError("binary" if is_binary(head) else "unsupported")
+            raise SkippedError("binary" if is_binary(head) else "unsupported" if head.strip() else "empty")
         if kind not in self.writers:
             return ()
         source = self.files.read(path, self.max_file_bytes)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.marks import without_mark
 from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
 from langchain_context_engine.ingest.readers.html import read_html
 from langchain_context_engine.ingest.readers.mail import read_mail
@@ -64,12 +65,13 @@ BY_SUFFIX = {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
         "asciidoc": ".adoc .asciidoc .asc",
-        "plain": ".txt .text .org .tex .textile",
+        "plain": ".txt .text .org .tex .textile .cabal",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
         "toml": ".toml",
         "yaml": ".yaml .yml",
-        "json": ".json .jsonc .json5 .webmanifest",
+        "json": ".json .jsonc .json5 .webmanifest .sublime-settings .sublime-project .sublime-keymap"
+        " .code-workspace .geojson .jsonld",
         "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
         "xml": ".xml .csproj .vbproj .fsproj .props .targets .plist",
         "table": ".csv .tsv .tab",
@@ -129,7 +131,20 @@ _BY_NAME = {
     ".babelrc": "json",
     ".clang-format": "yaml",
     ".clang-tidy": "yaml",
+    "cabal.project": "plain",
     "go.mod": "plain",
+    "go.work": "plain",
+    ".inputrc": "plain",
+    ".curlrc": "plain",
+    ".wgetrc": "plain",
+    ".screenrc": "plain",
+    ".gdbinit": "plain",
+    ".lldbinit": "plain",
+    ".muttrc": "plain",
+    ".hushlogin": "plain",
+    ".tmux.conf": "ini",
+    ".ackrc": "plain",
+    ".ripgreprc": "plain",
 }
 
 
@@ -140,7 +155,7 @@ def format_of(path: str) -> str | None:
         >>> format_of("docs/guide.md"), format_of("LICENSE"), format_of("photo.png")
         ('markdown', 'plain', None)
     """
-    name = PurePosixPath(path)
+    name = PurePosixPath(without_mark(path))
     plain = name.name.lower()
     if plain in _BY_NAME:
         return _BY_NAME[plain]
