@@ -20,7 +20,7 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "c": ".c .h",
     "cpp": ".cc .cpp .cxx .hpp .hh .hxx .ipp .cu .cuh .ino",
     "csharp": ".cs",
-    "ruby": ".rb .rake .gemspec .ru .builder .jbuilder .rabl",
+    "ruby": ".rb .rake .gemspec .podspec .ru .builder .jbuilder .rabl",
     "php": ".php .phtml",
     "shell": ".sh .bash .zsh .ksh .bats",
     "kotlin": ".kt .kts",

@@ -28,6 +28,9 @@ from langchain_context_engine.ingest.trees import TooComplexError
 EXTRACTION_VERSION = 5
 
 
+_NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRead:
     """What was found in a file.
@@ -81,7 +84,7 @@ def read_records(
     refuse_generated_name(path)
     read = _read(path, data, splitter, metadata or {})
     if not read.skipped and not any(record.text.strip() for record in read.records):
-        raise SkippedError("empty")
+        raise SkippedError("empty", _NOTHING if data.strip() else "")
     return read
 
 
@@ -109,9 +112,13 @@ def _read_code(
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
     told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
     if data_only := len(records) - len(told):
-        detail = f"{data_only} stretches of data: numbers, or no space in it"
+        detail = f"{_stretches(data_only)}: numbers, or no space in it"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
     return FileRead(kind="code", records=told, skipped=skipped)
+
+
+def _stretches(number: int) -> str:
+    return "a stretch of data" if number == 1 else f"{number} stretches of data"
 
 
 def _is_named(record: Record) -> bool:
@@ -130,7 +137,7 @@ def _read_document(
     records = document_records(path, document, splitter, metadata)
     skipped = document.skipped
     if blobs := sum(1 for _ in BLOB.finditer(document.text)):
-        detail = f"{blobs} stretches of data without a space, pictures perhaps"
+        detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
     return FileRead(kind="docs", records=tuple(records), skipped=skipped)
 

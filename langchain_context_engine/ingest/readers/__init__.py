@@ -32,11 +32,13 @@ class Format:
         read_bytes: (path, bytes, chunk size) → document, for formats that are not text.
         is_data: Written by programs as often as by people: what looks minified or generated is
             left out.
+        bulk: How many times as large as a text such a file may be, since little of it is one.
     """
 
     read_text: Callable[[str, str, int], Document] | None = None
     read_bytes: Callable[[str, bytes, int], Document] | None = None
     is_data: bool = False
+    bulk: int = 1
 
 
 FORMATS: Mapping[str, Format] = {
@@ -45,7 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "asciidoc": Format(read_text=read_asciidoc),
     "plain": Format(read_text=read_plain),
     "html": Format(read_text=read_html, is_data=True),
-    "notebook": Format(read_text=read_notebook),
+    "notebook": Format(read_text=read_notebook, bulk=10),
     "toml": Format(read_text=read_toml, is_data=True),
     "yaml": Format(read_text=read_yaml, is_data=True),
     "json": Format(read_text=read_json, is_data=True),
@@ -54,9 +56,9 @@ FORMATS: Mapping[str, Format] = {
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
     "mail": Format(read_bytes=read_mail),
-    "pdf": Format(read_bytes=read_pdf),
-    "word": Format(read_bytes=read_docx),
-    "sheets": Format(read_bytes=read_xlsx),
+    "pdf": Format(read_bytes=read_pdf, bulk=10),
+    "word": Format(read_bytes=read_docx, bulk=10),
+    "sheets": Format(read_bytes=read_xlsx, bulk=10),
 }
 
 BY_SUFFIX = {
@@ -69,7 +71,7 @@ BY_SUFFIX = {
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
         "toml": ".toml",
-        "yaml": ".yaml .yml",
+        "yaml": ".yaml .yml .neon .cff",
         "json": ".json .jsonc .json5 .webmanifest .sublime-settings .sublime-project .sublime-keymap"
         " .code-workspace .geojson .jsonld",
         "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
@@ -165,3 +167,14 @@ def format_of(path: str) -> str | None:
         return "plain"  # of former years, as GNU keeps them
     is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
     return "plain" if is_named and not name.suffix else None
+
+
+def bulk_of(path: str) -> int:
+    """Return how many times as large as a text a file may be: notebooks hold pictures, PDF holds fonts.
+
+    Example:
+        >>> bulk_of("study.ipynb"), bulk_of("study.md")
+        (10, 1)
+    """
+    name = format_of(path)
+    return FORMATS[name].bulk if name else 1
