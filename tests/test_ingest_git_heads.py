@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import chromadb
 import pytest
 
@@ -55,6 +57,18 @@ def test_a_folder_that_holds_only_a_git_file_is_the_bare_repository_that_it_name
     client, report = index(tmp_path)
     assert report["commits"].added == 1
     assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md:1-3"]
+
+
+@pytest.mark.parametrize("lost", ["config", "description", "info", "hooks"])
+def test_a_bare_repository_that_lacks_what_git_can_do_without_is_one(origin, tmp_path, lost):
+    """R1."""
+    bare = tmp_path / "mirror"
+    git(tmp_path, "clone", "-q", "--bare", str(origin), str(bare))
+    shutil.rmtree(bare / lost) if (bare / lost).is_dir() else (bare / lost).unlink()
+    client, report = index(bare)
+    assert report["commits"].added == 1
+    assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md:1-3"]
+    assert not report.warnings
 
 
 def commit(message, *headers):

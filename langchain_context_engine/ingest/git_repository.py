@@ -40,7 +40,8 @@ class GitFolder:
     @kept_property
     def is_bare(self) -> bool:
         """Whether there is no working tree, so that files are those of HEAD."""
-        return bool(self.repository.is_bare)
+        # One that lacks its config does not say so; libgit2 takes what is above it for its working tree.
+        return bool(self.repository.is_bare) or self.folder == Path(self.repository.path).resolve()
 
     @kept_property
     def head(self) -> str | None:
@@ -118,8 +119,8 @@ def open_git(folder: Path) -> tuple[GitFolder | None, str]:
             guard(repository, _common(Path(repository.path)) / "objects")
     except GIT_ERRORS as error:
         return None, _reason(folder, error)
-    if repository.is_bare:
-        top = Path(repository.path).resolve()
+    top = Path(repository.path).resolve()
+    if repository.is_bare or (folder == top and folder.name != ".git"):
         # A folder whose only `.git` file names a bare repository is the home of its worktrees.
         is_named = (folder / ".git").is_file()
         return (GitFolder(folder, repository), "") if folder == top or is_named else (None, "")
