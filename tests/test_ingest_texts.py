@@ -239,6 +239,18 @@ def test_settings_of_tools_are_read_by_their_names(path):
     assert kind_of(path, b"") == "docs"
 
 
+def test_a_text_without_a_suffix_is_plain_text_where_it_says_something():
+    sheet = b"# Extract an archive\ntar -xzf archive.tar.gz\n"
+    (record,) = read_records("sheets/tar", sheet, splitter=Splitter()).records
+    assert "tar -xzf" in record.text
+    sheet += b"\n# A comment of two lines\n# is no heading of two sections\ntar -cf a.tar b\n"
+    (record,) = read_records("sheets/tar", sheet, splitter=Splitter()).records
+    assert record.metadata["place"] == "sheets/tar:1-6"
+    assert kind_of("docs/CNAME", b"www.harbor.example\n") is None
+    assert kind_of("bin/tool", b"\x7fELF\0 some words of a program here") is None
+    assert kind_of(".gitignore", b"# what nobody wants to have in here\n*.pyc\n") is None
+
+
 TABLE = ",\n".join(", ".join(f"0x{n * 7 + k:x}u" for k in range(8)) for n in range(120))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
+from langchain_context_engine.ingest.files import is_binary
 from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.outline import Outline
 from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
@@ -28,6 +31,8 @@ from langchain_context_engine.ingest.trees import TooComplexError
 EXTRACTION_VERSION = 5
 
 
+_WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
+_LEAST_WORDS = 5
 _NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
@@ -51,7 +56,7 @@ def kind_of(path: str, head: bytes) -> str | None:
 
     Args:
         path: The file's path: its name decides where it can.
-        head: Its first 8 KiB or more; decides for scripts without a suffix and for shared suffixes.
+        head: Its first 8 KiB or more; decides for files without a suffix and for shared suffixes.
 
     Example:
         >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\n"), kind_of("a.png", b"")
@@ -60,7 +65,15 @@ def kind_of(path: str, head: bytes) -> str | None:
     if language_of(path, head):
         return "code"
     # A lock file is known, though left out: as generated, not as unsupported.
-    return "docs" if format_of(path) or is_lock_file(path) else None
+    return "docs" if _format(path, head) or is_lock_file(path) else None
+
+
+def _format(path: str, head: bytes) -> str | None:
+    """Return a file's format: by its name, or as plain text where it has no suffix and says something."""
+    name = PurePosixPath(path).name
+    if (known := format_of(path)) or "." in name or is_binary(head):
+        return known
+    return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
 
 
 def read_records(
@@ -92,7 +105,7 @@ def _read(path: str, data: bytes, splitter: Splitter, metadata: Mapping[str, Any
     language = language_of(path, data[: 8 * HEAD_BYTES])
     if language is not None:
         return _read_code(path, data, language, splitter, metadata)
-    name = format_of(path)
+    name = _format(path, data[:HEAD_BYTES])
     if name is None:
         raise SkippedError("unsupported")
     return _read_document(path, data, FORMATS[name], splitter, metadata)
