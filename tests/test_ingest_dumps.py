@@ -7,6 +7,7 @@ import json
 import pytest
 
 from langchain_context_engine.ingest import Splitter
+from langchain_context_engine.ingest.json_lines import JsonLines
 from langchain_context_engine.ingest.reading import read_records
 
 INNER = {"kind": "note", "workspace_id": "acme", "created_at": "2024-05-01"}
@@ -73,6 +74,26 @@ def test_a_list_whose_texts_make_up_most_of_it_is_a_list_of_documents():
 def test_other_json_stays_settings(data):
     found, _ = passages("settings.json", text=json.dumps(data, indent=1))
     assert all(metadata["kind"] == "settings" for _, metadata in found)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "gbk", "cp932"])
+def test_json_lines_are_read_in_the_encoding_that_they_are_in(tmp_path, encoding):
+    """F2."""
+    told = "ログインの誤りを修正しました。ターミナルを開いてください。"
+    text = told if encoding == "cp932" else "请先安装依赖，然后运行脚本。本系统用于管理仓库的入库和出库。"
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(f'{{"text": "{text}"}}\n{{"text": "plain"}}\n'.encode(encoding))
+    lines = JsonLines(path=path)
+    assert [record.text for record in lines.records(lines.survey().last_lines)] == [text, "plain"]
+
+
+def test_one_line_of_json_in_another_encoding_costs_itself(tmp_path):
+    """F2."""
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes('{"text": "Größe"}\n{"text": "Straße"}\n'.encode() + b'{"text": "caf\xe9"}\n')
+    lines = JsonLines(path=path)
+    texts = [record.text for record in lines.records(lines.survey().last_lines)]
+    assert texts == ["Größe", "Straße", "caf\ufffd"]
 
 
 def test_a_line_that_is_no_object_is_told_in_words():

@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable
 
+from langchain_context_engine.ingest.readers.declared import declared_encodings
 from langchain_context_engine.ingest.skipped import SkippedError
 
 HEAD_BYTES = 8192
@@ -25,22 +26,6 @@ _LEAST_LETTERS = 3
 _NUL_SHARE = 0.5
 _LEAST_WIDE = 8
 _COHERENT = 0.25
-# In comments of code, in the heads of HTML and XML, in what an editor is told.
-_DECLARATION = re.compile(
-    rb"(?:coding[:=][ \t]*|charset=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[ \t]*[\"']|fenc=)"
-    rb"([A-Za-z][-\w.]{1,40})"
-)
-_DECLARED_WITHIN = 1024
-_ASCII = bytes(range(32, 91)) + b"]^_" + bytes(range(97, 124))
-_ESCAPES = frozenset({"idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"})
-# As browsers do: who names the narrower one writes the wider one's characters too.
-_WIDER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "iso8859-1": "cp1252",
-}
 _WESTERN = frozenset({"cp1252", "iso8859-15"})
 _ISO_2022 = re.compile(rb"\x1b\$[@B].{2,400}?\x1b\([BJ]", re.DOTALL)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
@@ -118,29 +103,21 @@ def decode_foreign(data: bytes) -> str:
         raise SkippedError("encoding", f"begins as {encoding}, but does not decode as that") from None
 
 
-def named_encoding(name: str) -> str | None:
-    """Return the codec for a name that people write for an encoding; None where ASCII is no part of it.
+def encoding_of(data: bytes) -> str:
+    """Return the encoding of a text that is not plainly UTF-8: by its mark, or by its look.
 
-    Example:
-        >>> [named_encoding(name) for name in ("GB2312", "x-sjis", "utf-16", "hex")]
-        ['gb18030', 'cp932', None, None]
+    Raises:
+        SkippedError: binary, or encoding where none is sure.
     """
-    for known in (name.strip(), name.strip().lower().removeprefix("x-")):
-        try:
-            codec = codecs.lookup(known).name
-            if codec not in _ESCAPES and _ASCII.decode(codec) == _ASCII.decode():
-                return _WIDER.get(codec, codec)
-        except (LookupError, ValueError):
-            continue
-    return None
+    mark = next((name for mark, name in _ENCODING_OF_MARK if data.startswith(mark)), None)
+    if mark:
+        return mark
+    return _wide_encoding(data[:HEAD_BYTES]) if b"\0" in data[:HEAD_BYTES] else _detected(data)
 
 
 def _as_declared(data: bytes) -> str | None:
     """Return the text in the encoding that it names itself in its first lines, where it decodes as that."""
-    for found in _DECLARATION.finditer(data[:_DECLARED_WITHIN]):
-        encoding = named_encoding(found[1].decode("latin-1"))
-        if encoding is None or encoding == "utf-8":
-            continue
+    for encoding in declared_encodings(data):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:

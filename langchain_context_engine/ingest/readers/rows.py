@@ -61,8 +61,8 @@ def _items(
         if record is not None and record.text.strip():
             yield f"item {number}", record.text, _renamed(record.metadata)
         elif len(skipped) < _MOST_SKIPPED:
-            reason = "invalid" if record is None else "empty"
-            skipped.append(Skipped(where=f"{path}, item {number}", reason=reason))
+            reason, detail = ("invalid", "no object with a text") if record is None else ("empty", "")
+            skipped.append(Skipped(where=f"{path}, item {number}", reason=reason, detail=detail))
 
 
 def _listed(text: str) -> list[Any]:
