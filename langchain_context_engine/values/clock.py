@@ -15,6 +15,7 @@ asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 # Epoch seconds reach this only in the year 5138; anything beyond is milliseconds, and so on for finer ones.
 _MILLISECONDS_FROM = 1e11
 _FINER = 1000
+_END_OF_CENTURIES = 4_102_444_800
 _DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
 # What ISO 8601 has and `fromisoformat` lacks: a month, a day of the year.
 _OTHER_FORMS = ((re.compile(r"\d{4}-\d{2}"), "%Y-%m"), (re.compile(r"\d{4}-\d{3}"), "%Y-%j"))
@@ -94,7 +95,11 @@ def _read_day(text: str) -> datetime | None:
 def _read_epoch(seconds: float) -> datetime | None:
     if not math.isfinite(seconds):
         return None
-    for _ in ("milli", "micro", "nano"):
-        if abs(seconds) >= _MILLISECONDS_FROM:
-            seconds /= _FINER
+    if abs(seconds) < _MILLISECONDS_FROM:
+        return datetime.fromtimestamp(seconds, tz=UTC)
+    seconds /= _FINER
+    if abs(seconds) >= _MILLISECONDS_FROM:  # micro or nano, where that is a date of these centuries
+        seconds = next(
+            (s for s in (seconds / _FINER, seconds / _FINER**2) if 0 < s < _END_OF_CENTURIES), math.inf
+        )
     return datetime.fromtimestamp(seconds, tz=UTC)
