@@ -26,11 +26,41 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         ("20240501080000", MORNING),
         (20240501080000, MORNING),
         ("19991231", datetime(1999, 12, 31, tzinfo=UTC)),
+        ("2024-W18-3", DAY),
+        ("2024-122", DAY),
+        ("2024-05", DAY),
+        ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
+        (2024, datetime(2024, 1, 1, tzinfo=UTC)),
     ],
 )
 def test_the_basic_forms_of_iso_8601_are_dates(value, instant):
     """F9."""
     assert read_instant(value) == instant
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2024-05-01 10:00:00 +0200",
+        "2024-05-01 08:00:00 UTC",
+        "2024-05-01 10:00:00.0 +0200 CEST",
+        "Wed, 01 May 2024 08:00:00 GMT",
+        "1 May 2024 10:00:00 +0200",
+        1714550400000000,
+        "1714550400000000000",
+    ],
+)
+def test_dates_are_read_as_git_databases_and_mail_print_them(value):
+    """F9."""
+    assert read_instant(value) == MORNING
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["2024-13", "2024-400", "12 Foo 2024 10:00", "Mon, 99 May 2024 12:00:00", "2024-05-01 12:00 CEST"],
+)
+def test_what_only_looks_like_a_date_is_none(value):
+    assert read_instant(value) is None
 
 
 @pytest.mark.parametrize("value", [1714550400, "1714550400", 1714550400000, "1714550400000", 1714550400.0])
@@ -39,7 +69,7 @@ def test_epoch_seconds_and_milliseconds_stay_what_they_are(value):
     assert read_instant(value) == MORNING
 
 
-@pytest.mark.parametrize("value", [20241301, 20240230, 18991231, 21000101, 2024050, -20240501])
+@pytest.mark.parametrize("value", [20241301, 20240230, 18991231, 21000101, 2024050, -20240501, 1899, 2100])
 def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
     """F9."""
     assert read_instant(value) == datetime.fromtimestamp(value, tz=UTC)

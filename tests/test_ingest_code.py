@@ -263,6 +263,17 @@ SOURCES = {
             "M.k": ("function", 6, "M.k = function(b)", None),
         },
     ),
+    "elixir": (
+        (
+            'defmodule A.B do\n  @doc """\n  Doc.\n  """\n  @spec m(a) :: a\n  def m(a) when a > 1 do\n    a\n  end\n\n'
+            "  defp n(nil), do: nil\n  defp n(a), do: a\nend\n"
+        ),
+        {
+            "A.B": ("class", 1, "defmodule A.B", None),
+            "A.B.m": ("function", 2, "def m(a) when a > 1", "Doc."),
+            "A.B.n": ("function", 10, "defp n(nil), do: nil", None),
+        },
+    ),
     "shell": (
         "#!/bin/sh\n\n# Doc.\nbuild() {\n  make\n}\n",
         {"build": ("function", 3, "build()", "Doc.")},

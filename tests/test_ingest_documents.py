@@ -43,6 +43,10 @@ def test_a_comment_holds_no_heading():
     assert trails("a.md", "# A\n\n<!--\n# no\n-->\n\n## B\n\nx\n") == ["A", "A › B"]
 
 
+def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
+    assert trails("a.md", "# A\n\n## To come\n\n## 1.0\n\nx\n") == ["A › To come", "A › 1.0"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

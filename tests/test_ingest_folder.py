@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -83,7 +84,20 @@ def test_binary_huge_minified_linked_and_unknown_files_are_skipped_with_a_count(
         "special": 1,
         "unsupported": 1,
     }
+    (huge,) = [entry for entry in report.left_out if entry.reason == "huge"]
+    assert huge.detail == "2,509 bytes; at most 2,000 are read (--max-size)"
     assert {m["path"] for _, m in content(client, f"{prefix}docs").values()} == {"a.md"}
+
+
+def test_a_notebook_is_not_huge_for_its_outputs(tmp_path, client, prefix):
+    picture = {"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo" * 500}}
+    cell = {"cell_type": "code", "source": "centers = kmeans(points)", "outputs": [picture], "metadata": {}}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    write_files(tmp_path, means_dot_ipynb=json.dumps(notebook), gone_dot_md="word " * 500, hold__keep="")
+    report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix, max_file_bytes=2000)
+    ((text, _),) = content(client, f"{prefix}docs").values()
+    assert "centers = kmeans(points)" in text
+    assert report.skipped == {"huge": 1, "empty": 1}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,12 @@ def index(
     ] = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
     max_size: Annotated[
-        str, typer.Option("--max-size", metavar="SIZE", help="Larger files are left out: 500kB, 2MB.")
+        str,
+        typer.Option(
+            "--max-size",
+            metavar="SIZE",
+            help="Larger files are left out: 500kB, 2MB. Ten times that for notebooks, PDF and DOCX.",
+        ),
     ] = "1MB",
     max_commits: Annotated[int, typer.Option("--max-commits", min=0, help="Latest commits to hold.")] = 5000,
     lists_skipped: Annotated[

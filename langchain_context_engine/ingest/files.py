@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from langchain_context_engine.ingest.readers.decoding import BYTE_ORDER_MARKS, HEAD_BYTES
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.skipped import SkippedError, refuse_huge
 
 ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 """Folders, and links in place of them, that are never read."""
@@ -55,11 +55,9 @@ class FolderFiles:
             SkippedError: As `head`, or it is larger than `max_bytes`.
         """
         status = self._status(path)
-        if status.st_size > max_bytes:
-            raise SkippedError("huge", f"{status.st_size} bytes")
+        refuse_huge(status.st_size, max_bytes)
         data = self._bytes(path, max_bytes + 1)
-        if len(data) > max_bytes:  # it grew, or its size is a lie as in /proc
-            raise SkippedError("huge", f"more than {max_bytes} bytes")
+        refuse_huge(len(data), max_bytes)  # it grew, or its size is a lie as in /proc
         return SourceFile(data=data, modified_at=int(status.st_mtime))
 
     def _status(self, path: str) -> os.stat_result:

@@ -6,15 +6,21 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from langchain_context_engine.ingest.readers.declared import named_encoding
+from langchain_context_engine.ingest.readers.decoding import decode_foreign
+from langchain_context_engine.ingest.skipped import SkippedError
+
 _IDENTITY = re.compile(
-    rb"(?P<name>[^<]*?)[ \t]*<[^\n]*?>?(?:[ \t]+(?P<date>-?\d{1,18}))?(?:[ \t]+[+-]?\d+)?[ \t]*"
+    rb"(?P<name>[^<]*?)[ \t]*(?:<[^\n]*?>?)?"
+    rb"(?:[ \t]+(?P<date>-?\d{1,18})(?:[ \t]+[+-]\d+(?:[ \t][^\n>]*)?)?)?[ \t]*"
 )
+_FEW = 8
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit.
+    r"""A commit.
 
     Attributes:
         id: Its hash.
@@ -23,7 +29,7 @@ class Commit:
         author: The author's name, "" where none is given.
         created_at: When the author made it, epoch seconds; None where the object does not say it.
         committed_at: When it was committed, epoch seconds; 0 where unknown.
-        message: As it was written.
+        message: As it was written, its lines ending in `\n`.
         is_cut: Its parents are missing from a shallow clone: what it changed cannot be told.
     """
 
@@ -67,7 +73,7 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
             parents.append(_text(value))
         elif name:  # a line that begins with a space goes on with a signature
             fields.setdefault(name, value)
-    encoding = _text(fields.get(b"encoding", b"utf-8")).strip() or "utf-8"
+    encoding = named_encoding(_text(fields.get(b"encoding", b"utf-8"))) or "utf-8"
     author, created_at = _identity(fields.get(b"author", b""), encoding)
     _, committed_at = _identity(fields.get(b"committer", b""), encoding)
     return Commit(
@@ -77,7 +83,7 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
         author=author,
         created_at=created_at if created_at is not None else committed_at,
         committed_at=committed_at or 0,
-        message=_text(message, encoding),
+        message=_message(message, encoding),
     )
 
 
@@ -98,8 +104,24 @@ def _is_a_date(seconds: int) -> bool:
     return True
 
 
-def _text(data: bytes, encoding: str = "utf-8") -> str:
+def _message(data: bytes, encoding: str) -> str:
+    """Return a message as text: as it should be encoded, else as what it looks like."""
     try:
-        return data.decode(encoding, "replace").replace("\0", "")
-    except (LookupError, ValueError):  # an encoding that is none, or one that is not of text
-        return data.decode("utf-8", "replace").replace("\0", "")
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        text = _foreign(data) or data.decode(encoding, "replace")
+    return text.replace("\0", "").replace("\r\n", "\n").removeprefix("\ufeff")
+
+
+def _foreign(data: bytes) -> str | None:
+    """Return a message as what it looks like; None where there is too little of it to be sure."""
+    if sum(byte > 0x7F for byte in data) <= _FEW:  # noqa: PLR2004
+        return None
+    try:
+        return decode_foreign(data)
+    except SkippedError:
+        return None
+
+
+def _text(data: bytes, encoding: str = "utf-8") -> str:
+    return data.decode(encoding, "replace").replace("\0", "")

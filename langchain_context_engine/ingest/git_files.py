@@ -14,7 +14,7 @@ from langchain_context_engine.ingest.files import SourceFile, display_path
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
 from langchain_context_engine.ingest.walk import Rules, list_folder, read_rules
 
 _SUBMODULE, _LINK = 0o160000, 0o120000
@@ -145,8 +145,7 @@ class HeadFiles:
             SkippedError: It is a link, missing, or larger than `max_bytes`.
         """
         blob = self._blob(path)
-        if blob.size > max_bytes:
-            raise SkippedError("huge", f"{blob.size} bytes")
+        refuse_huge(blob.size, max_bytes)
         return SourceFile(data=bytes(blob.data), modified_at=None)
 
     def _blob(self, path: str) -> pygit2.Blob:

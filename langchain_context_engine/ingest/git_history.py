@@ -69,7 +69,9 @@ class History:
                 Skipped(
                     where=commit_id,
                     reason="missing" if is_missing else "corrupt",
-                    detail="" if is_missing else " ".join(str(error).split()),
+                    detail="a commit that is not in this clone"
+                    if is_missing
+                    else " ".join(str(error).split()),
                 )
             )
             return None

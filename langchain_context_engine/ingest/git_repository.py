@@ -20,6 +20,7 @@ GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 _CACHE_BYTES = 16_000_000
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
 _opening = ForkSafeLock()
+_MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class GitFolder:
     @kept_property
     def is_bare(self) -> bool:
         """Whether there is no working tree, so that files are those of HEAD."""
-        return bool(self.repository.is_bare)
+        # One that lacks its config does not say so; libgit2 takes what is above it for its working tree.
+        return bool(self.repository.is_bare) or self.folder == Path(self.repository.path).resolve()
 
     @kept_property
     def head(self) -> str | None:
@@ -48,6 +50,24 @@ class GitFolder:
             return str(self.repository[self.repository.head.target].peel(pygit2.Commit).id)
         except GIT_ERRORS:
             return self._unpeeled_head()
+
+    @property
+    def headless(self) -> str:
+        """Why there are no commits, in words; "" where there are, or none was made yet."""
+        if self.head is not None:
+            return ""
+        try:
+            is_unborn = self.repository.head_is_unborn
+            branches = sorted(self.repository.branches)
+        except GIT_ERRORS:
+            return "its HEAD cannot be read, so no commits are"
+        if not is_unborn:
+            return "its HEAD names no commit, so no commits are read"
+        if not branches:
+            return ""
+        named = self.repository.references["HEAD"].target
+        shown = ", ".join(branches[:_MOST_NAMED]) + (", …" if len(branches) > _MOST_NAMED else "")
+        return f"its HEAD names {named}, which has no commit; those of other branches ({shown}) are not read"
 
     @kept_property
     def common(self) -> Path:
@@ -99,9 +119,11 @@ def open_git(folder: Path) -> tuple[GitFolder | None, str]:
             guard(repository, _common(Path(repository.path)) / "objects")
     except GIT_ERRORS as error:
         return None, _reason(folder, error)
-    if repository.is_bare:
-        top = Path(repository.path).resolve()
-        return (GitFolder(folder, repository), "") if folder == top else (None, "")
+    top = Path(repository.path).resolve()
+    if repository.is_bare or (folder == top and folder.name != ".git"):
+        # A folder whose only `.git` file names a bare repository is the home of its worktrees.
+        is_named = (folder / ".git").is_file()
+        return (GitFolder(folder, repository), "") if folder == top or is_named else (None, "")
     top = Path(repository.workdir).resolve()
     if not folder.is_relative_to(top):
         return None, "its working tree is elsewhere (core.worktree)"

@@ -26,6 +26,7 @@ class Grammar:
         imports: Node types that only import.
         macros: Node types of macros, units where they are long.
         calls: Node types of calls, which declare tests in some languages.
+        words: Words whose call defines something → "function" or "class".
     """
 
     module: str
@@ -37,6 +38,7 @@ class Grammar:
     imports: frozenset[str] = frozenset()
     macros: frozenset[str] = frozenset()
     calls: frozenset[str] = frozenset()
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def _names(text: str) -> frozenset[str]:
@@ -150,6 +152,13 @@ GRAMMARS: Mapping[str, Grammar] = {
     "lua": Grammar(
         module="tree_sitter_lua",
         functions=_names("function_declaration function_definition"),
+    ),
+    "elixir": Grammar(
+        module="tree_sitter_elixir",
+        functions=frozenset(),
+        calls=_names("call"),
+        words=dict.fromkeys(_names("def defp defmacro defmacrop defguard defguardp defdelegate"), "function")
+        | dict.fromkeys(_names("defmodule defprotocol defimpl"), "class"),
     ),
     "shell": Grammar(module="tree_sitter_bash", functions=_names("function_definition")),
 }

@@ -63,7 +63,8 @@ def index_repository(
             are more.
         metadata: More for every record, for example `{"workspace_id": "acme"}`.
         splitter: How long units and sections are cut; by default at 1,600 characters.
-        max_file_bytes: Larger files are skipped as huge.
+        max_file_bytes: Larger files are skipped as huge; notebooks, PDF, DOCX and XLSX, of which little is
+            text, from ten times that.
         is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, "dates", "files" or "commits").
 

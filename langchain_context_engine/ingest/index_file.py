@@ -48,7 +48,7 @@ def index_file(
         name: The collection; None is that of an earlier run over this file, else the file's name.
         metadata: More for every record.
         splitter: How long units and sections are cut; by default at 1,600 characters.
-        max_file_bytes: A larger file is refused.
+        max_file_bytes: A larger file is refused; a notebook, PDF, DOCX or XLSX from ten times that.
         is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, "files" or "dates").
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_context_engine.ingest.json_rows import TEXT_FIELDS, read_record, read_row
+from langchain_context_engine.ingest.line_encoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.values.errors import ConfigError
@@ -43,7 +44,7 @@ class JsonLines:
     """A JSON Lines file as records, one object a line.
 
     Attributes:
-        path: The file, UTF-8.
+        path: The file.
         mapping: Target → field of the object. Targets are `text`, `id` and names of metadata; a
             field may be a dotted path into nested objects. Fields that no target names keep their
             own names. By default the text is `text`, `content`, `page_content` or `document`, the
@@ -107,7 +108,8 @@ class JsonLines:
                 yield record
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None, str]]:
-        with self.path.open(encoding="utf-8-sig", errors="replace", newline="\n") as file:
+        encoding = encoding_of_lines(self.path)
+        with self.path.open(encoding=encoding, errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     yield number, *read_row(line)

@@ -11,8 +11,12 @@ from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.freeze import clean_text
 
 TEXT_FIELDS = ("text", "content", "page_content", "document")
-_ID_FIELDS = ("id",)
-_DOCUMENT_FIELDS = frozenset({"metadata", "type", "id"})
+_ID_FIELDS = ("id", "id_")
+# Where libraries that dump their documents put what they know of one.
+_METADATA_FIELDS = ("metadata", "meta")
+_DOCUMENT_FIELDS = frozenset({"type", "id"})
+_VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
+_NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
 
 
 def read_record(
@@ -22,7 +26,8 @@ def read_record(
 ) -> Record | None:
     """Return an object as a record, or None where it has no text.
 
-    A dumped LangChain Document gives its own metadata: they become metadata, not one JSON text.
+    What holds an object named `metadata` beside its text, as a dumped document does, gives that object's
+    fields: they become metadata, not one JSON text. Vectors are left out.
 
     Args:
         row: The object.
@@ -34,18 +39,16 @@ def read_record(
         {'kind': 'note'}
     """
     mapping = mapping or {}
-    row, inner = _unwrapped(row)
+    row = unwrapped(row)
     text, text_field = _find(row, "text", TEXT_FIELDS, mapping)
     given_id, id_field = _find(row, "id", _ID_FIELDS, mapping)
     if text_field is None or not (text is None or isinstance(text, str)):
         return None
     consumed = {text_field, id_field, *mapping.values()}
-    fields = {name: value for name, value in row.items() if name not in consumed}
-    if inner is not None:
-        fields = {name: value for name, value in fields.items() if name not in _DOCUMENT_FIELDS}
-        # Named in the mapping, a field of theirs has another name.
-        renamed = {source.removeprefix("metadata.") for source in mapping.values()}
-        fields |= {name: value for name, value in inner.items() if name not in renamed}
+    fields = {
+        name: value for name, value in row.items() if name not in consumed and not _is_vector(name, value)
+    }
+    fields = _with_inner_fields(fields, mapping, is_document="page_content" in row)
     for target, source in mapping.items():
         if target not in {"text", "id"}:
             fields[target] = _at(row, source)
@@ -80,21 +83,38 @@ def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
         row = json.loads(line)
     except RecursionError:
         return None, "nested too deep"
-    except ValueError as error:  # its message repeats the position, and for long numbers the advice
+    except json.JSONDecodeError as error:
+        return None, f"no JSON: {error.msg}, at character {error.colno}"[:120]
+    except ValueError as error:  # a number too long to read; its message goes on with advice
         return None, f"no JSON: {str(error).partition(';')[0]}"[:120]
     if isinstance(row, dict):
         return row, ""
-    return None, f"no object but a {type(row).__name__}"
+    return None, f"no object but {_NAMES.get(type(row), 'null')}"
 
 
-def _unwrapped(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
-    """Return a dumped Document's own fields and its metadata; any other object as it is, and None."""
+def unwrapped(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a LangChain Document's own fields where an object is one as serialised; any other as it is."""
     inside = row.get("kwargs")
-    if "lc" in row and isinstance(inside, dict) and "page_content" in inside:
-        row = inside
-    inner = row.get("metadata")
-    is_document = "page_content" in row and (inner is None or isinstance(inner, dict))
-    return row, (inner or {}) if is_document else None
+    return inside if isinstance(inside, dict) and "page_content" in inside else row
+
+
+def _with_inner_fields(
+    fields: dict[str, Any], mapping: Mapping[str, str], *, is_document: bool
+) -> dict[str, Any]:
+    """Return fields with those of an object named `metadata` in its place; of two of one name the inner."""
+    holder = next((name for name in _METADATA_FIELDS if isinstance(fields.get(name), dict)), None)
+    if holder is None and not (is_document and fields.get("metadata") is None):
+        return fields
+    own = _DOCUMENT_FIELDS if is_document else frozenset()
+    outer = {n: v for n, v in fields.items() if n not in own and n != (holder or "metadata")}
+    # Named in the mapping, a field of theirs has another name.
+    renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
+    inner = fields[holder] if holder else {}
+    return outer | {name: value for name, value in inner.items() if name not in renamed}
+
+
+def _is_vector(name: str, value: Any) -> bool:
+    return name in _VECTOR_FIELDS and isinstance(value, list) and all(type(v) in {int, float} for v in value)
 
 
 def _at(row: Mapping[str, Any], name: str) -> Any:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.marks import without_mark
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 
 _BY_SUFFIX_TEXT: Mapping[str, str] = {
@@ -19,7 +20,7 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "c": ".c .h",
     "cpp": ".cc .cpp .cxx .hpp .hh .hxx .ipp .cu .cuh .ino",
     "csharp": ".cs",
-    "ruby": ".rb .rake .gemspec .ru .builder .jbuilder .rabl",
+    "ruby": ".rb .rake .gemspec .podspec .ru .builder .jbuilder .rabl",
     "php": ".php .phtml",
     "shell": ".sh .bash .zsh .ksh .bats",
     "kotlin": ".kt .kts",
@@ -27,7 +28,7 @@ _BY_SUFFIX_TEXT: Mapping[str, str] = {
     "scala": ".scala .sc",
     "lua": ".lua",
     # Without a grammar: cut by lines.
-    "haskell": ".hs",
+    "haskell": ".hs .lhs .hsc",
     "elixir": ".ex .exs",
     "r": ".r",
     "julia": ".jl",
@@ -80,6 +81,45 @@ _BY_NAME: Mapping[str, str] = {
     "gemfile": "ruby",
     "vagrantfile": "ruby",
     "jenkinsfile": "groovy",
+    **dict.fromkeys(
+        [
+            ".aliases",
+            ".bash_aliases",
+            ".bash_login",
+            ".bash_logout",
+            ".bash_profile",
+            ".bash_prompt",
+            ".bashrc",
+            ".envrc",
+            ".exports",
+            ".functions",
+            ".kshrc",
+            ".login",
+            ".profile",
+            ".xinitrc",
+            ".xprofile",
+            ".zlogin",
+            ".zlogout",
+            ".zprofile",
+            ".zshenv",
+            ".zshrc",
+            "apkbuild",
+            "bashrc",
+            "pkgbuild",
+            "zshrc",
+        ],
+        "shell",
+    ),
+    **dict.fromkeys([".exrc", ".gvimrc", ".ideavimrc", ".vimrc", "vimrc"], "vim"),
+    ".emacs": "lisp",
+    ".irbrc": "ruby",
+    ".pryrc": "ruby",
+    ".rprofile": "r",
+    ".pythonrc": "python",
+    "brewfile": "ruby",
+    "fastfile": "ruby",
+    "guardfile": "ruby",
+    "podfile": "ruby",
     "sconstruct": "python",
     "wscript": "python",
 }
@@ -127,7 +167,7 @@ def language_of(path: str, head: bytes = b"") -> str | None:
         >>> language_of("src/app.tsx"), language_of("notes.md"), language_of("run", b"#!/usr/bin/env python3")
         ('tsx', None, 'python')
     """
-    name = PurePosixPath(path)
+    name = PurePosixPath(without_mark(path))
     suffix, plain = name.suffix.lower(), name.name.lower()
     if plain in _BY_NAME:
         return _BY_NAME[plain]

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
 from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
 from langchain_context_engine.ingest.languages import language_of
+from langchain_context_engine.ingest.readers import bulk_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.readers.generated import refuse_pointer
 from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, FileRead, kind_of, read_records
@@ -62,7 +63,7 @@ class FolderMirror:
         date_of: The date of a file that was read, epoch seconds; None where it is unknown.
         splitter: How long units are cut.
         metadata: More for every record.
-        max_file_bytes: Larger files are skipped as huge.
+        max_file_bytes: Larger files are skipped as huge; those of which little is text, from ten times that.
     """
 
     files: Files
@@ -107,10 +108,10 @@ class FolderMirror:
         refuse_pointer(head)
         kind = kind_of(shown, head)
         if kind is None:
-            raise SkippedError("binary" if is_binary(head) else "unsupported")
+            raise SkippedError("binary" if is_binary(head) else "unsupported" if head.strip() else "empty")
         if kind not in self.writers:
             return ()
-        source = self.files.read(path, self.max_file_bytes)
+        source = self.files.read(path, self.max_file_bytes * bulk_of(shown))
         created_at = self.date_of(path, source)
         file_hash = self._file_hash(shown, source, created_at)
         complete = _complete(stored, shown, file_hash)

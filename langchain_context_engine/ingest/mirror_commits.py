@@ -71,18 +71,22 @@ def _limit(max_commits: int | None, *, is_limited: bool) -> tuple[str, ...]:
 
 
 def lacks(history: History) -> tuple[str, ...]:
-    """Return what a clone lacks, in words: it was not brought whole."""
-    found = []
+    """Return what a clone lacks, in words: it was not brought whole, or its HEAD leads nowhere."""
+    found = [history.git.headless] if history.git.headless else []
     if history.shallow:
         found.append(
             "this is a shallow clone: older commits, and the dates of files that they changed last, are"
             " unknown; git fetch --unshallow brings them"
         )
-    if history.without_files:
-        found.append(f"{history.without_files} commits are without their files: these are not in this clone")
-    if history.without_lines:
+    if number := history.without_files:
+        found.append(f"{_commits(number)} without their files: these are not in this clone")
+    if number := history.without_lines:
         found.append(
-            f"{history.without_lines} commits are without line counts: the contents of their files are not in"
-            " this clone (git clone --filter)"
+            f"{_commits(number)} without line counts: the contents of their files are not in this clone"
+            " (git clone --filter)"
         )
     return tuple(found)
+
+
+def _commits(number: int) -> str:
+    return "1 commit is" if number == 1 else f"{number} commits are"

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.worded import arguments_of, block_of, name_of
+
 if TYPE_CHECKING:
     from tree_sitter import Node
 
@@ -74,6 +76,8 @@ def function_name(frame: Frame) -> str:
     A function assigned to a name bears that name, whatever it calls itself.
     """
     node = frame.node
+    if node.type == "call":
+        return _readable(name_of(node))
     if node.type in VALUE_FUNCTIONS and (assigned := _assigned_name(frame)):
         return assigned
     if node.type in _NAMELESS_TYPES:
@@ -113,6 +117,8 @@ def _readable(name: str) -> str:
 
 def class_name(frame: Frame) -> str:
     """Return the name of a class, or of the type that an `impl` is for, without its parameters."""
+    if frame.node.type == "call":
+        return name_of(frame.node) or "anonymous"
     above = frame.above.node if frame.above is not None else None
     for holder, part in ((frame.node, "name"), (frame.node, "type"), (above, "declarator")):
         named = holder.child_by_field_name(part) if holder is not None else None
@@ -149,14 +155,14 @@ _LONGEST_TITLE = 80
 def trial(frame: Frame) -> Trial | None:
     """Return what a call declares where it is `describe("…", …)`, `it "…" do` and the like."""
     node = frame.node
-    called = node.child_by_field_name("function") or node.child_by_field_name("method")
-    arguments = node.child_by_field_name("arguments")
+    called = next(filter(None, map(node.child_by_field_name, ("function", "method", "target"))), None)
+    arguments = arguments_of(node)
     if called is None or arguments is None or called.end_byte - called.start_byte > _LONGEST_TITLE:
         return None
     word = frame.text(called).partition(".")[0]
     given = arguments.named_children
     if word not in _GROUPS | _TRIALS or not given:
         return None
-    holds_code = node.child_by_field_name("block") is not None or given[-1].type in VALUE_FUNCTIONS
+    holds_code = block_of(node) is not None or given[-1].type in VALUE_FUNCTIONS
     title = " ".join(frame.text(given[0])[: _LONGEST_TITLE * 2].split()).strip("'\"`:")[:_LONGEST_TITLE]
     return Trial(title=title, is_group=word in _GROUPS) if title and holds_code else None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
+from langchain_context_engine.ingest.files import is_binary
 from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.outline import Outline
 from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
@@ -25,7 +28,12 @@ from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 4
+EXTRACTION_VERSION = 5
+
+
+_WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
+_LEAST_WORDS = 5
+_NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +56,7 @@ def kind_of(path: str, head: bytes) -> str | None:
 
     Args:
         path: The file's path: its name decides where it can.
-        head: Its first 8 KiB or more; decides for scripts without a suffix and for shared suffixes.
+        head: Its first 8 KiB or more; decides for files without a suffix and for shared suffixes.
 
     Example:
         >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\n"), kind_of("a.png", b"")
@@ -57,7 +65,15 @@ def kind_of(path: str, head: bytes) -> str | None:
     if language_of(path, head):
         return "code"
     # A lock file is known, though left out: as generated, not as unsupported.
-    return "docs" if format_of(path) or is_lock_file(path) else None
+    return "docs" if _format(path, head) or is_lock_file(path) else None
+
+
+def _format(path: str, head: bytes) -> str | None:
+    """Return a file's format: by its name, or as plain text where it has no suffix and says something."""
+    name = PurePosixPath(path).name
+    if (known := format_of(path)) or "." in name or is_binary(head):
+        return known
+    return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
 
 
 def read_records(
@@ -81,7 +97,7 @@ def read_records(
     refuse_generated_name(path)
     read = _read(path, data, splitter, metadata or {})
     if not read.skipped and not any(record.text.strip() for record in read.records):
-        raise SkippedError("empty")
+        raise SkippedError("empty", _NOTHING if data.strip() else "")
     return read
 
 
@@ -89,7 +105,7 @@ def _read(path: str, data: bytes, splitter: Splitter, metadata: Mapping[str, Any
     language = language_of(path, data[: 8 * HEAD_BYTES])
     if language is not None:
         return _read_code(path, data, language, splitter, metadata)
-    name = format_of(path)
+    name = _format(path, data[:HEAD_BYTES])
     if name is None:
         raise SkippedError("unsupported")
     return _read_document(path, data, FORMATS[name], splitter, metadata)
@@ -109,9 +125,13 @@ def _read_code(
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
     told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
     if data_only := len(records) - len(told):
-        detail = f"{data_only} stretches of data: numbers, or no space in it"
+        detail = f"{_stretches(data_only)}: numbers, or no space in it"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
     return FileRead(kind="code", records=told, skipped=skipped)
+
+
+def _stretches(number: int) -> str:
+    return "a stretch of data" if number == 1 else f"{number} stretches of data"
 
 
 def _is_named(record: Record) -> bool:
@@ -130,7 +150,7 @@ def _read_document(
     records = document_records(path, document, splitter, metadata)
     skipped = document.skipped
     if blobs := sum(1 for _ in BLOB.finditer(document.text)):
-        detail = f"{blobs} stretches of data without a space, pictures perhaps"
+        detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
     return FileRead(kind="docs", records=tuple(records), skipped=skipped)
 

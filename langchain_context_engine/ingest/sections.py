@@ -78,7 +78,8 @@ class Document:
 def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
     """Return the sections under headings, in order; together they cover the whole text.
 
-    A heading with nothing below it but a lower heading begins that heading's section.
+    A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
+    it at all is a section of its own.
 
     Args:
         text: The document.
@@ -90,7 +91,8 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
     start, body_start = 0, 0
     titles: tuple[str, ...] = ()
     for heading in headings:
-        if text[body_start : heading.start].strip():
+        is_alone = bool(trail) and heading.level <= trail[-1].level
+        if is_alone or text[body_start : heading.start].strip():
             found.append(Section(start=start, end=heading.start, titles=titles, **common))
             start = heading.start
         trail = [*(above for above in trail if above.level < heading.level), heading]

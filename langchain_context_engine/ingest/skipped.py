@@ -32,3 +32,13 @@ class SkippedError(Exception):
         super().__init__(reason)
         self.reason = reason
         self.detail = detail
+
+
+def refuse_huge(size: int, most: int) -> None:
+    """Refuse a file that is larger than those that are read.
+
+    Raises:
+        SkippedError: huge.
+    """
+    if size > most:
+        raise SkippedError("huge", f"{size:,} bytes; at most {most:,} are read (--max-size)")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.above import last_row, with_comments_above
 from langchain_context_engine.ingest.grammars import GRAMMARS, Grammar, load_parser
 from langchain_context_engine.ingest.naming import (
     VALUE_FUNCTIONS,
@@ -18,6 +19,7 @@ from langchain_context_engine.ingest.naming import (
     trial,
 )
 from langchain_context_engine.ingest.outline import Definition, Outline
+from langchain_context_engine.ingest.worded import block_of, with_clauses_joined, word_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
@@ -29,9 +31,6 @@ _DEEPEST = 60
 _FREE_STEPS = 500
 _STEPS_PER_BYTE = 0.03
 _PIECE = 65_536
-_ABOVE = frozenset(
-    {"comment", "line_comment", "block_comment", "attribute_item", "decorator", "multiline_comment"}
-)
 _COMMENT_MARKS = re.compile(
     r"^[ \t]*+(?:/\*+|\*+/|\*|///?!?|//!|#+|--+)[ \t]?|(?:(?<![ \t])[ \t]++|(?<!\*))\*++/[ \t]*+$",
     re.MULTILINE,
@@ -104,10 +103,10 @@ def _frame_rows(root: Node, grammar: Grammar) -> Iterator[int]:
     while waiting:
         node = waiting.pop()
         if node.type in grammar.imports:
-            yield from range(node.start_point.row + 1, _last_row(node) + 2)
+            yield from range(node.start_point.row + 1, last_row(node) + 2)
         elif node.is_named and node.type in grammar.scopes:
             yield node.start_point.row + 1
-            yield _last_row(node) + 1
+            yield last_row(node) + 1
             waiting.extend(node.children)
         elif node.type in {"declaration_list", "body_statement", "expression_statement"}:
             waiting.extend(node.children)
@@ -154,13 +153,21 @@ class _Walk:
         if kind in grammar.scopes:
             scope = _join(owner, class_name(frame))
             return self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1)
-        if kind in grammar.calls and (called := trial(frame)):
-            return self._trial(frame, called, owner, depth)
-        return None
+        return self._called(frame, owner, depth) if kind in grammar.calls else None
+
+    def _called(self, frame: Frame, owner: str, depth: int) -> list[Definition] | None:
+        """Return what a call defines: by its word, or as a test."""
+        role = self.grammar.words.get(word_of(frame.node)) if self.grammar.words else None
+        if role == "class":
+            return [self._class(frame, owner, depth)]
+        if role == "function" and (name := function_name(frame)):
+            return [self._definition(frame, name, owner, is_inside_class=False)]
+        called = trial(frame)
+        return self._trial(frame, called, owner, depth) if called else None
 
     def _macro(self, frame: Frame, owner: str) -> list[Definition]:
         """Return a macro of several lines; a short one says more beside its neighbours."""
-        if _last_row(frame.node) - frame.node.start_point.row + 1 < _MACRO_LINES:
+        if last_row(frame.node) - frame.node.start_point.row + 1 < _MACRO_LINES:
             return []
         macro = self._definition(frame, function_name(frame), owner, is_inside_class=False)
         return [replace(macro, unit_type="macro")]
@@ -169,7 +176,7 @@ class _Walk:
         """Return a test that is a call with a title, or those of a group of them."""
         title = f"{owner} › {called.title}" if owner else called.title
         if called.is_group:
-            self.frame_rows.update((frame.node.start_point.row + 1, _last_row(frame.node) + 1))
+            self.frame_rows.update((frame.node.start_point.row + 1, last_row(frame.node) + 1))
             return self.definitions(frame, title, is_inside_class=False, depth=depth + 1)
         if frame.above is not None and frame.above.node.type == "expression_statement":
             frame = frame.above
@@ -180,7 +187,10 @@ class _Walk:
         definition = self._definition(frame, class_name(frame), owner, is_inside_class=False)
         children = self.definitions(frame, definition.symbol, is_inside_class=True, depth=depth + 1)
         children = [c for c in children if definition.start_line <= c.start_line]
-        return replace(definition, unit_type="class", children=_merge_same_place(children))
+        merged = _merge_same_place(children)
+        if self.grammar.words:
+            merged = tuple(with_clauses_joined(merged))
+        return replace(definition, unit_type="class", children=merged)
 
     def _object(self, frame: Frame, owner: str, depth: int) -> list[Definition]:
         """Return a named object with functions as what holds them, else what it has below."""
@@ -195,12 +205,12 @@ class _Walk:
     def _definition(self, frame: Frame, name: str, owner: str, *, is_inside_class: bool) -> Definition:
         outer = self._with_wrappers(frame)
         received_by = receiver(frame)
-        first_row, comment = _with_comments_above(outer)
+        first_row, comment = with_comments_above(outer)
         return Definition(
             symbol=_join(received_by or owner, name),
             unit_type="method" if is_inside_class or received_by else "function",
             start_line=first_row + 1,
-            end_line=_last_row(outer.node) + 1,
+            end_line=last_row(outer.node) + 1,
             signature=self._signature(outer.node, frame.node),
             docstring=_COMMENT_MARKS.sub("", comment).strip(),
         )
@@ -221,6 +231,8 @@ class _Walk:
 
     def _signature(self, outer: Node, node: Node) -> str:
         body = node.child_by_field_name("body") or node.child_by_field_name("value")
+        if body is None and self.grammar.words:
+            body = block_of(node)
         start = outer.start_byte
         if body is None or body.start_byte <= start:
             end = start + len(self.source[start : start + _LONGEST_SIGNATURE].partition(b"\n")[0])
@@ -240,32 +252,6 @@ class _Walk:
 def _has_body(node: Node) -> bool:
     """Say whether a node defines a type: in C, `struct point p` only names one."""
     return not node.type.endswith("_specifier") or node.child_by_field_name("body") is not None
-
-
-def _with_comments_above(frame: Frame) -> tuple[int, str]:
-    """Return the first row of a definition with the comments right above it, and their text."""
-    while (
-        frame.index == 0 and frame.above is not None and frame.above.node.start_byte == frame.node.start_byte
-    ):
-        frame = frame.above  # for the first of a body (Ruby) what stands before the body
-    first_row = frame.node.start_point.row
-    comments: list[str] = []
-    for index in range(frame.index - 1, -1, -1):
-        above = frame.siblings[index]
-        if above.type not in _ABOVE or _last_row(above) < first_row - 1:
-            break
-        if index and _last_row(frame.siblings[index - 1]) == above.start_point.row:
-            break  # it ends the line of something else
-        first_row = above.start_point.row
-        if "comment" in above.type:
-            comments.append(frame.text(above).rstrip("\n"))
-    return first_row, "\n".join(reversed(comments))
-
-
-def _last_row(node: Node) -> int:
-    """Return the last row with text of a node; a line comment of Rust ends at the next row's start."""
-    end = node.end_point
-    return max(end.row - 1, node.start_point.row) if end.column == 0 else end.row
 
 
 def _merge_same_place(definitions: list[Definition]) -> tuple[Definition, ...]:

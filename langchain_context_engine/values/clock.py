@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from contextvars import ContextVar
 from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
 
 asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 """When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
 
-# Epoch seconds reach this only in the year 5138; anything beyond is milliseconds.
+# Epoch seconds reach this only in the year 5138; anything beyond is milliseconds, and so on for finer ones.
 _MILLISECONDS_FROM = 1e11
-_DAY_FORMATS = {8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
+_FINER = 1000
+_END_OF_CENTURIES = 4_102_444_800
+_DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
+# What ISO 8601 has and `fromisoformat` lacks: a month, a day of the year.
+_OTHER_FORMS = ((re.compile(r"\d{4}-\d{2}"), "%Y-%m"), (re.compile(r"\d{4}-\d{3}"), "%Y-%j"))
+# As git, databases and Go print a zone: behind a space, by its name as well.
+_SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:UTC|GMT|[A-Z]{3,4}))?)$")
+_AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
 _FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
 
 
@@ -26,9 +35,10 @@ def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
     Read are: datetimes and dates, ISO 8601 strings (`Z` and the basic forms without hyphens
-    included), epoch seconds and milliseconds as numbers or numeric strings. Naive values are UTC.
-    Eight digits that are a day between 1900 and 2100 are that day, as a number too: as epoch seconds
-    they would be one in 1970.
+    included; a month or a year is its first day), dates as in mail, epoch seconds and finer ones
+    (milli, micro, nano) as numbers or numeric strings. Naive values are UTC. Eight digits that are a day
+    between 1900 and 2100 are that day, four that are such a year its first, as numbers too: as epoch seconds
+    they would be in 1970.
 
     Example:
         >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
@@ -59,11 +69,18 @@ def _read_text(text: str) -> datetime | None:
     try:
         return _read_epoch(float(text))
     except ValueError:
-        return read_instant(datetime.fromisoformat(text.upper()))
+        pass
+    for form, layout in _OTHER_FORMS:
+        if form.fullmatch(text):
+            return datetime.strptime(text, layout).replace(tzinfo=UTC)
+    if _AS_IN_MAIL.fullmatch(text):
+        return read_instant(parsedate_to_datetime(text))
+    zoned = _SPACED_ZONE.sub(lambda zone: zone[1] or "Z", text)
+    return read_instant(datetime.fromisoformat(zoned.upper()))
 
 
 def _read_day(text: str) -> datetime | None:
-    """Return the day that eight digits name, or its second that fourteen name, or None."""
+    """Return the day that eight digits name, its second that fourteen name, the year of four, or None."""
     text = text.removesuffix(".0")
     if len(text) not in _DAY_FORMATS or not (text.isascii() and text.isdigit()):
         return None
@@ -78,6 +95,11 @@ def _read_day(text: str) -> datetime | None:
 def _read_epoch(seconds: float) -> datetime | None:
     if not math.isfinite(seconds):
         return None
-    if abs(seconds) >= _MILLISECONDS_FROM:
-        seconds /= 1000
+    if abs(seconds) < _MILLISECONDS_FROM:
+        return datetime.fromtimestamp(seconds, tz=UTC)
+    seconds /= _FINER
+    if abs(seconds) >= _MILLISECONDS_FROM:  # micro or nano, where that is a date of these centuries
+        seconds = next(
+            (s for s in (seconds / _FINER, seconds / _FINER**2) if 0 < s < _END_OF_CENTURIES), math.inf
+        )
     return datetime.fromtimestamp(seconds, tz=UTC)

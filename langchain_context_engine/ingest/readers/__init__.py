@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.marks import without_mark
 from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
 from langchain_context_engine.ingest.readers.html import read_html
 from langchain_context_engine.ingest.readers.mail import read_mail
@@ -31,11 +32,13 @@ class Format:
         read_bytes: (path, bytes, chunk size) → document, for formats that are not text.
         is_data: Written by programs as often as by people: what looks minified or generated is
             left out.
+        bulk: How many times as large as a text such a file may be, since little of it is one.
     """
 
     read_text: Callable[[str, str, int], Document] | None = None
     read_bytes: Callable[[str, bytes, int], Document] | None = None
     is_data: bool = False
+    bulk: int = 1
 
 
 FORMATS: Mapping[str, Format] = {
@@ -44,7 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "asciidoc": Format(read_text=read_asciidoc),
     "plain": Format(read_text=read_plain),
     "html": Format(read_text=read_html, is_data=True),
-    "notebook": Format(read_text=read_notebook),
+    "notebook": Format(read_text=read_notebook, bulk=10),
     "toml": Format(read_text=read_toml, is_data=True),
     "yaml": Format(read_text=read_yaml, is_data=True),
     "json": Format(read_text=read_json, is_data=True),
@@ -53,9 +56,9 @@ FORMATS: Mapping[str, Format] = {
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
     "mail": Format(read_bytes=read_mail),
-    "pdf": Format(read_bytes=read_pdf),
-    "word": Format(read_bytes=read_docx),
-    "sheets": Format(read_bytes=read_xlsx),
+    "pdf": Format(read_bytes=read_pdf, bulk=10),
+    "word": Format(read_bytes=read_docx, bulk=10),
+    "sheets": Format(read_bytes=read_xlsx, bulk=10),
 }
 
 BY_SUFFIX = {
@@ -64,12 +67,13 @@ BY_SUFFIX = {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
         "asciidoc": ".adoc .asciidoc .asc",
-        "plain": ".txt .text .org .tex .textile",
+        "plain": ".txt .text .org .tex .textile .cabal",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
         "toml": ".toml",
-        "yaml": ".yaml .yml",
-        "json": ".json .jsonc .json5 .webmanifest",
+        "yaml": ".yaml .yml .neon .cff",
+        "json": ".json .jsonc .json5 .webmanifest .sublime-settings .sublime-project .sublime-keymap"
+        " .code-workspace .geojson .jsonld",
         "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
         "xml": ".xml .csproj .vbproj .fsproj .props .targets .plist",
         "table": ".csv .tsv .tab",
@@ -129,7 +133,20 @@ _BY_NAME = {
     ".babelrc": "json",
     ".clang-format": "yaml",
     ".clang-tidy": "yaml",
+    "cabal.project": "plain",
     "go.mod": "plain",
+    "go.work": "plain",
+    ".inputrc": "plain",
+    ".curlrc": "plain",
+    ".wgetrc": "plain",
+    ".screenrc": "plain",
+    ".gdbinit": "plain",
+    ".lldbinit": "plain",
+    ".muttrc": "plain",
+    ".hushlogin": "plain",
+    ".tmux.conf": "ini",
+    ".ackrc": "plain",
+    ".ripgreprc": "plain",
 }
 
 
@@ -140,7 +157,7 @@ def format_of(path: str) -> str | None:
         >>> format_of("docs/guide.md"), format_of("LICENSE"), format_of("photo.png")
         ('markdown', 'plain', None)
     """
-    name = PurePosixPath(path)
+    name = PurePosixPath(without_mark(path))
     plain = name.name.lower()
     if plain in _BY_NAME:
         return _BY_NAME[plain]
@@ -150,3 +167,14 @@ def format_of(path: str) -> str | None:
         return "plain"  # of former years, as GNU keeps them
     is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
     return "plain" if is_named and not name.suffix else None
+
+
+def bulk_of(path: str) -> int:
+    """Return how many times as large as a text a file may be: notebooks hold pictures, PDF holds fonts.
+
+    Example:
+        >>> bulk_of("study.ipynb"), bulk_of("study.md")
+        (10, 1)
+    """
+    name = format_of(path)
+    return FORMATS[name].bulk if name else 1

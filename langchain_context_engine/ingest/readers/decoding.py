@@ -1,4 +1,4 @@
-"""Bytes as text: by byte order mark, as UTF-8, or by detection where that is sure."""
+"""Bytes as text: by byte order mark, as UTF-8, as they say themselves, or by detection where that is sure."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import codecs
 import re
 from collections.abc import Callable
 
+from langchain_context_engine.ingest.readers.declared import declared_encodings
 from langchain_context_engine.ingest.skipped import SkippedError
 
 HEAD_BYTES = 8192
@@ -25,9 +26,12 @@ _LEAST_LETTERS = 3
 _NUL_SHARE = 0.5
 _LEAST_WIDE = 8
 _COHERENT = 0.25
+_WESTERN = frozenset({"cp1252", "iso8859-15"})
+_ISO_2022 = re.compile(rb"\x1b\$[@B].{2,400}?\x1b\([BJ]", re.DOTALL)
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _LONGEST_MEAN_LINE = 1000
 _LEAST_SPACE = 0.1
+_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 # What Western European languages write, and how they punctuate, in Windows-1252.
 _WESTERN_LETTER = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœŠšŽžŸªº"
@@ -37,6 +41,9 @@ _NOT_WESTERN = re.compile(
     rf"[^\x00-\x7f{_WESTERN_LETTER}{_WESTERN_MARK}]"
     rf"|\w[{_WESTERN_MARK.replace('’', '')}][a-z]|[{_WESTERN_LETTER}]{{3}}"
 )
+# A letter of Cyrillic beside one of Latin: hardly a word has both.
+_MIXED = re.compile(r"[A-Za-z](?=[Ѐ-ӿ])|[Ѐ-ӿ](?=[A-Za-z])")
+_LEAST_WORD = 4
 _BIG = 0.9
 _MOST = 0.15
 
@@ -62,7 +69,8 @@ def is_minified(text: str) -> bool:
     """
     if len(text) <= _LONGEST_MEAN_LINE * (text.count("\n") + 1):
         return False
-    return text.count(" ") < _LEAST_SPACE * len(text)
+    # Languages that part no words have no space either.
+    return text.count(" ") + len(_UNSPACED.findall(text)) < _LEAST_SPACE * len(text)
 
 
 def _decoded(data: bytes) -> str:
@@ -72,15 +80,62 @@ def _decoded(data: bytes) -> str:
             return data.decode(mark)
         if b"\0" in data[:HEAD_BYTES]:
             return data.decode(_wide_encoding(data[:HEAD_BYTES]))
-        return data.decode()
+        return _seven_bits(data) or data.decode()
     except UnicodeDecodeError:
         if mark:
             raise SkippedError("encoding", f"the mark of {mark}, but it does not decode as that") from None
+    return decode_foreign(data)
+
+
+def decode_foreign(data: bytes) -> str:
+    """Return bytes that are not UTF-8 as text.
+
+    Raises:
+        SkippedError: binary, or encoding where none is sure.
+    """
+    text = _as_declared(data)
+    if text is not None:
+        return text
     encoding = _detected(data)
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
         raise SkippedError("encoding", f"begins as {encoding}, but does not decode as that") from None
+
+
+def encoding_of(data: bytes) -> str:
+    """Return the encoding of a text that is not plainly UTF-8: by its mark, or by its look.
+
+    Raises:
+        SkippedError: binary, or encoding where none is sure.
+    """
+    mark = next((name for mark, name in _ENCODING_OF_MARK if data.startswith(mark)), None)
+    if mark:
+        return mark
+    return _wide_encoding(data[:HEAD_BYTES]) if b"\0" in data[:HEAD_BYTES] else _detected(data)
+
+
+def _as_declared(data: bytes) -> str | None:
+    """Return the text in the encoding that it names itself in its first lines, where it decodes as that."""
+    for encoding in declared_encodings(data):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Anything decodes as these, which are what people name when they name just something.
+        if not (encoding in _WESTERN and _NOT_WESTERN.search(text)):
+            return text
+    return None
+
+
+def _seven_bits(data: bytes) -> str | None:
+    """Return Japanese in ISO 2022, which is ASCII with escapes; None where the text is not in it."""
+    if not _ISO_2022.search(data):
+        return None
+    try:
+        return data.decode("iso2022_jp_ext")
+    except UnicodeDecodeError:
+        return None
 
 
 def _wide_encoding(head: bytes) -> str:
@@ -158,7 +213,7 @@ def _is_plausible(encoding: str, text: str, coherence: float) -> bool:
         return False
     looks_right = next((check for names, check in _SCRIPTS if encoding in names), None)
     if looks_right is not None:
-        return looks_right(letters)
+        return looks_right(letters) and len(_MIXED.findall(text)) * _LEAST_WORD < len(letters)
     return coherence >= _COHERENT and not encoding.startswith(
         ("cp1252", "latin", "mac_", "cp4", "cp7", "cp8")
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.readers.generated import refuse_api_page
 from langchain_context_engine.ingest.sections import Document, Heading, sections_under
 
 if TYPE_CHECKING:
@@ -82,11 +83,15 @@ _TITLES = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
 def read_html(path: str, text: str, chunk_size: int) -> Document:
     r"""Return what a page says, without scripts, styles, comments and navigation.
 
+    Raises:
+        SkippedError: generated: it was made of the comments in some code.
+
     Example:
         >>> read_html("a.html", "<h1>A</h1><p>One\n<b>two</b>.<script>no</script>", 0).text
         'A\n\nOne two.'
     """
     del path, chunk_size
+    refuse_api_page(text)
     shown, headings, title = html_text(text)
     if title and not any(heading.level == 1 for heading in headings):
         headings.insert(0, Heading(level=0, title=title, start=0, end=0))

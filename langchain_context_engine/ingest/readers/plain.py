@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from langchain_context_engine.ingest.readers.changelogs import is_changelog_of_entries, read_changelog
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.sections import Document, Section
+
+# Headings do not go on in the next line: these are comments among commands.
+_COMMENT = re.compile(r"^(#{1,6}) \S.*\n\1 \S", re.MULTILINE)
 
 
 def read_plain(path: str, text: str, chunk_size: int) -> Document:
@@ -19,6 +24,8 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
         return read_changelog(path, text, chunk_size)
     begins = text.lstrip()[:8]
     is_markdown = begins.startswith("#") and begins.lstrip("#")[:1] == " "
+    if is_markdown and _COMMENT.search(text):
+        return read_lines(path, text, chunk_size)
     return (read_markdown if is_markdown else read_restructured)(path, text, chunk_size)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from langchain_context_engine.ingest.readers.entries import Entry, json_entries, toml_tables, yaml_entries
+from langchain_context_engine.ingest.readers.rows import read_documents
 from langchain_context_engine.ingest.sections import Document, Section
 
 _SMALL_SHARE = 4  # what is shorter than this part of a chunk goes with what stands beside it
@@ -32,8 +33,12 @@ def read_ini(path: str, text: str, chunk_size: int) -> Document:
 
 
 def read_json(path: str, text: str, chunk_size: int) -> Document:
-    """Return the keys of a JSON file, comments and trailing commas allowed, down to those that fit."""
-    del path
+    """Return the keys of a JSON file, comments and trailing commas allowed, down to those that fit.
+
+    Of a list of documents, each document.
+    """
+    if documents := read_documents(path, text):
+        return documents
     return _document(text, json_entries(text), chunk_size)
 
 
