@@ -14,7 +14,6 @@ import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, cli, replay
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.commands.doctor import packages_of
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.stages.admit import MOST_TEXT
 from langchain_context_engine.values.errors import ContextEngineError
@@ -113,15 +112,6 @@ def test_what_one_text_may_cost_is_bounded_and_said():
     assert said.details == {"characters": len(huge), "most": MOST_TEXT}
     assert "paid by card" in context.text
     assert replay(context.to_dict()).text == context.text
-
-
-@pytest.mark.parametrize("extra", ["code", "server", "mcp", "local"])
-def test_doctor_looks_for_what_an_extra_holds(extra, capsys):
-    """C3: it asked for a package that the extra does not hold."""
-    assert packages_of(extra)
-    cli.main(["doctor"])
-    line = next(line for line in capsys.readouterr().out.splitlines() if f"extra {extra} " in line)
-    assert "not installed" not in line
 
 
 def test_serve_says_a_taken_port_before_it_says_that_it_answers(tmp_path, capsys):
