@@ -20,7 +20,7 @@ MOST_TOGETHER = 2_000_000
 """So many characters of all candidates of a question are looked at, unless its budget can hold more."""
 
 LEAST_TEXT = 400
-"""So many characters of each are looked at, however many there are: 5,000 candidates cost no more than a few."""
+"""So many characters of each are looked at, however many: 5,000 candidates cost no more than a few."""
 
 _CHARACTERS_PER_TOKEN = 8
 
