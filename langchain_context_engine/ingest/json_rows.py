@@ -12,6 +12,7 @@ from langchain_context_engine.values.freeze import clean_text
 
 TEXT_FIELDS = ("text", "content", "page_content", "document")
 _ID_FIELDS = ("id",)
+_DEEPEST = 100
 _DOCUMENT_FIELDS = frozenset({"metadata", "type", "id"})
 
 
@@ -82,9 +83,26 @@ def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
         return None, "nested too deep"
     except ValueError as error:  # its message repeats the position, and for long numbers the advice
         return None, f"no JSON: {str(error).partition(';')[0]}"[:120]
+    if line.count("[") + line.count("{") > _DEEPEST and _is_too_deep(row):
+        return None, "nested too deep"
     if isinstance(row, dict):
         return row, ""
     return None, f"no object but a {type(row).__name__}"
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Return whether a value is nested deeper than is read, without going as deep as it does."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = (
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, (dict, list))
+        )
+        level = [item for items in inner for item in items]
+        if not level:
+            return False
+    return True
 
 
 def _unwrapped(row: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
