@@ -22,7 +22,7 @@ from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Message
 from langchain_context_engine.writing.templates import Template
 
-__all__ = ["ResultCache", "request_key"]
+__all__ = ["ResultCache", "check_cache", "request_key"]
 
 _PLAIN = (str, int, float, bool, bytes, date, type(None))
 _TOLD_WHOLE = (Candidate, Message, Template)
@@ -33,6 +33,17 @@ class _Entry:
     context: Context
     born_at: float
     expires_at: float
+
+
+def check_cache(cache: Any) -> Any:
+    """Return a cache, or None, as it is.
+
+    Raises:
+        ConfigError: It does not keep contexts.
+    """
+    if cache is None or (callable(getattr(cache, "get", None)) and callable(getattr(cache, "set", None))):
+        return cache
+    raise ConfigError(f"cache must be a ResultCache, or have its get and set, got {type(cache).__name__}")
 
 
 class ResultCache:
