@@ -36,7 +36,7 @@ TITLES = (
 def context():
     words = ("monthly", "weekly", "yearly", "daily", "often", "never")
     candidates = [
-        Candidate(id=f"{i}", text=f"Invoices go out {words[i]}. " * (i * 10 + 1), relevance=0.9 - i / 20, metadata={"title": title})
+        Candidate(id=f"{i}", text=f"Invoices go out {words[i]}. " * (i * 10 + 1), relevance=0.9 - i / 20, metadata={"path": title})
         for i, title in enumerate(TITLES)
     ]  # fmt: skip
     return ContextEngine([ListSource(candidates)], budget=150).build("when do invoices go out?")
