@@ -17,7 +17,7 @@ from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.nothing import all_failed, finds_nothing, nothing_asked
-from langchain_context_engine.answering.result_cache import ResultCache
+from langchain_context_engine.answering.result_cache import ResultCache, check_cache
 from langchain_context_engine.answering.settings_file import read_settings
 from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
@@ -79,7 +79,7 @@ class ContextEngine:
         self._asking = Asking.of(sources, self.config)
         self._parts = self.config.parts()
         self.journal = open_journal(journal)
-        self.cache = cache
+        self.cache = check_cache(cache)
         self._cache_name = uuid.uuid4().hex
         self._reranking = None if rerank is None else reranking_of(rerank, rerank_best, rerank_seconds)
 

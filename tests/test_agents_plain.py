@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from enum import Enum, StrEnum
 
 import numpy as np
+import pandas as pd
 import pytest
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from pydantic import SecretStr
 
 from langchain_context_engine import AllSourcesFailedError, ConfigError, ContextEngine, RetrieverSource
 from langchain_context_engine.answering.context import Context
@@ -77,6 +81,25 @@ def test_an_agents_state_and_artifact_are_plain_json():
     assert passage["metadata"] == {
         "relevance_score": 0.25, "vector": [1, 2], "colour": 1, "tier": "gold", "at": "2026-01-02T00:00:00+00:00",
     }  # fmt: skip
+
+
+ODD = {
+    "complex": 2j, "keys that are no strings": {1: 2, (1, 2): 3}, "a generator": iter([1]), "a masked": np.ma.masked,
+    "a timestamp": pd.Timestamp("2026-01-02"), "a model": Tier, "a secret": SecretStr("sk-1"), "a set": {1, "b"},
+    "a set of tuples": {(1, 2)}, "bytes": b"\xff", "a date": date(2026, 1, 2), "a decimal": Decimal("1.5"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_retrievers_documents_are_kept_and_given_back_by_a_checkpoint(name, monkeypatch, caplog):
+    """L1: retrieved documents are an agent's state or artifact too."""
+    monkeypatch.setenv("LANGGRAPH_STRICT_MSGPACK", "true")
+    engine = ContextEngine([ListSource([a_candidate(text="Pay by card.", metadata={"odd": ODD[name]})])])
+    (document,) = engine.as_retriever().invoke("pay?")
+    serializer = JsonPlusSerializer()
+    (read,) = serializer.loads_typed(serializer.dumps_typed([document]))
+    assert read == document
+    assert not caplog.records
 
 
 def test_an_artifact_reads_back_as_the_context_that_it_was():

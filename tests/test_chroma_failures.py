@@ -144,3 +144,51 @@ def _connected(port: int):
         except ValueError:  # not up yet
             time.sleep(0.1)
     pytest.fail("chroma run did not start")
+
+
+class Refusing:
+    """A collection of a store that gives so many records at once, and refuses more in its own words."""
+
+    def __init__(self, collection, most, words):
+        self.collection, self.most, self.words, self.refused = collection, most, words, 0
+
+    def __getattr__(self, name):
+        return getattr(self.collection, name)
+
+    def _check(self, number):
+        if number is None or number > self.most:
+            self.refused += 1
+            raise RuntimeError(self.words.format(number, self.most))
+
+    def query(self, **asked):
+        self._check(asked["n_results"])
+        return self.collection.query(**asked)
+
+    def get(self, **asked):
+        self._check(len(asked["ids"]) if asked.get("ids") is not None else asked.get("limit"))
+        return self.collection.get(**asked)
+
+
+@pytest.mark.parametrize("most", [300, 100, 10])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Quota exceeded: 'Number of results' exceeded quota limit for action 'Query': usage of {} exceeds limit of {}",
+        "limit must be at most {1}, got {0}",
+        "n_results {} is too large, the maximum is {}",
+        "too many SQL variables",
+    ],
+)
+@HYBRID
+def test_a_store_that_gives_fewer_at_once_is_asked_for_fewer_however_it_says_so(client, hybrid, most, words):
+    """S1: a quota below 300, or told in other words, failed every question."""
+    collection = a_collection(notes(60), client=client)
+    refusing = Refusing(collection, most, words)
+    source = ChromaSource(refusing, embeddings=EMBEDDINGS, hybrid=hybrid)
+    plain = ChromaSource(collection, embeddings=EMBEDDINGS, hybrid=hybrid)
+    source.prepare()
+    assert sorted(ids(source.fetch(a_request(limit=40)))) == sorted(ids(plain.fetch(a_request(limit=40))))
+    assert refusing.refused < 12
+    before = refusing.refused
+    source.fetch(a_request(limit=40))
+    assert refusing.refused == before  # it is learnt once

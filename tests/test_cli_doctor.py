@@ -141,7 +141,7 @@ def test_evaluate_without_questions_says_what_a_line_is(demo, tmp_path, capsys):
 
 def test_doctor_says_what_is_installed_and_would_be_used(tmp_path, capsys):
     assert main(["doctor", "--store", str(tmp_path)]) == 0
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "cl100k_base by" in out
     assert "wordllama-l2-supercat-256, 256 dimensions, on this machine" in out
     assert "make one with: context-engine index PATH" in out
@@ -157,7 +157,7 @@ def test_doctor_says_whether_a_collection_fits_and_ends_with_1_where_one_does_no
     client = chromadb.PersistentClient(path=str(tmp_path / "chroma"))
     a_collection([{"id": "1", "text": "words"}], client=client, embeddings=WordEmbeddings(64), name="foreign")
     assert main(["doctor", "--store", str(tmp_path), "--embeddings", "local"]) == 1
-    out = capsys.readouterr().out
+    out = " ".join(capsys.readouterr().out.split())
     assert "✗ collection foreign" in out
     assert "has vectors of 64 dimensions" in out
 
@@ -174,7 +174,7 @@ def test_doctor_warns_where_another_process_has_the_store_open(tmp_path, capsys)
     ) as other:
         other.stdout.readline()
         assert main(["doctor", "--store", str(tmp_path)]) == 1
-        out = capsys.readouterr().out
+        out = " ".join(capsys.readouterr().out.split())
         other.communicate("\n")
     assert f"also open in process {other.pid}" in out
     assert "chroma run --path" in out

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
 from langchain_context_engine import ContextEngine, cli
 from langchain_context_engine.journal import Journal, Losses
 from tests.builders import ListSource, a_candidate
+from tests.conftest import ROOT
 from tests.inspector.builders import a_page
 from tests.journal_builders import a_context
 
@@ -70,6 +73,44 @@ def test_a_trace_that_is_too_large_is_said_too(path):
         assert any("could not keep 1 answer" in one for one in an_engine(journal).build(QUESTION).warnings)
 
 
+FULL = """
+import logging, resource, signal, sys
+from langchain_context_engine.journal import Journal
+from tests.test_journal_losses import QUESTION, an_engine
+
+logging.basicConfig(format="%(message)s")
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+allowed = resource.getrlimit(resource.RLIMIT_FSIZE)
+with Journal(sys.argv[1]) as journal:
+    engine = an_engine(journal)
+    for room in (allowed[0], 100_000, allowed[0]):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, allowed[1]))
+        for number in range(20):
+            said = engine.build(f"{QUESTION} {number}").warnings
+            journal.flush()
+            print(room == allowed[0], journal.count(), *said, sep="|")
+"""
+
+
+def test_a_disk_that_is_full_for_a_while_costs_what_came_meanwhile_and_says_so_everywhere(path):
+    """Point 7: 302 of 308 answers were not kept and the log said once that the journal does not work."""
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, path], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("|") for line in done.stdout.splitlines()]
+    before, meanwhile, after = lines[:20], lines[20:40], lines[40:]
+    lost = 20 - (int(meanwhile[-1][1]) - int(before[-1][1]))
+    assert lost > 10
+    assert "could not keep 1 answer before this one" in meanwhile[-1][2]
+    assert [int(line[1]) for line in after] == [*range(40 - lost + 1, 60 - lost + 1)]
+    assert all(len(line) == 2 for line in after[1:])
+    with Journal(path, read_only=True) as journal:
+        assert journal.losses().failed == lost
+    said = [line for line in done.stderr.splitlines() if "could not be written" in line]
+    assert len(said) == lost.bit_length()
+
+
 def test_nothing_is_said_of_a_journal_that_kept_everything(path):
     with Journal(path) as journal:
         assert an_engine(journal).build(QUESTION).warnings == ()
@@ -87,8 +128,8 @@ def test_doctor_says_it(tmp_path, capsys):
     with Journal(store / "journal.db") as journal:
         journal.record(a_context())
     cli.main(["doctor", "--store", str(store)])
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if " journal " in one]
-    assert "3 answers are missing" in line
+    _, _, told = " ".join(capsys.readouterr().out.split()).partition(" journal ")
+    assert "3 answers are missing" in told
 
 
 def test_the_page_of_traces_says_it(path, monkeypatch):

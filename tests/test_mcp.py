@@ -87,7 +87,7 @@ async def test_all_that_a_model_sees_is_within_the_budget(max_tokens, failing):
     if max_tokens >= 5:
         assert count(text_of(result)) <= max_tokens
     assert result.structured_content is None
-    assert ("down" in text_of(result) or "Note" in text_of(result)) == (failing and max_tokens >= 40)
+    assert ("down" in text_of(result) or "Note" in text_of(result)) == (failing and not 0 < max_tokens < 40)
 
 
 async def test_an_empty_list_of_kinds_is_as_if_none_was_given():
@@ -96,6 +96,25 @@ async def test_an_empty_list_of_kinds_is_as_if_none_was_given():
         all_of_them = await call(client, "get_context", query="invoices")
         empty = await call(client, "get_context", query="invoices", kinds=[])
     assert about(empty)["citations"] == about(all_of_them)["citations"] != []
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        {"max_tokens": 0},
+        {"max_tokens": None, "kinds": None},
+        {"kinds": [""]},
+        {"kinds": [" "], "max_tokens": 0},
+    ],
+)
+async def test_a_field_that_is_filled_with_nothing_is_as_if_it_was_not_given(filled):
+    """L4: a budget of 0 gave nothing at all."""
+    async with a_client() as client:
+        plain = await call(client, "get_context", query="invoices")
+        given = await call(client, "get_context", query="invoices", **filled)
+        told = text_of(await call(client, "explain_candidate", candidate="[1]", context_id=""))
+    assert about(given)["citations"] == about(plain)["citations"] != []
+    assert "is in, whole" in told
 
 
 async def test_an_unknown_kind_is_answered_by_the_known_ones():

@@ -176,7 +176,7 @@ class EngineConfig(BaseModel):
     def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if all(value):
             return value
-        raise ValueError(f"scope_keys must be names of metadata keys, got {value!r}")
+        raise ValueError(f"scope_keys must be names of metadata keys, got {value!r:.200}")
 
     @model_validator(mode="after")
     def _resolve_names(self) -> EngineConfig:

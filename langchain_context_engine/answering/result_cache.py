@@ -23,7 +23,7 @@ from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Message
 from langchain_context_engine.writing.templates import Template
 
-__all__ = ["ResultCache", "request_key"]
+__all__ = ["ResultCache", "check_cache", "request_key"]
 
 _PLAIN = (str, int, float, bool, bytes, date, type(None))
 _TOLD_WHOLE = (Candidate, Message, Template)
@@ -34,6 +34,17 @@ class _Entry:
     context: Context
     born_at: float
     expires_at: float
+
+
+def check_cache(cache: Any) -> ResultCache | None:
+    """Return a cache, or None, as it is.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if cache is None or isinstance(cache, ResultCache):
+        return cache
+    raise ConfigError(f"cache must be a ResultCache, got {type(cache).__name__}")
 
 
 class ResultCache:

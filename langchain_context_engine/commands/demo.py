@@ -10,7 +10,7 @@ import typer
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.inspect import open_inspector
 from langchain_context_engine.commands.inspect_command import DEFAULT_PORT
-from langchain_context_engine.commands.store import Store
+from langchain_context_engine.commands.store import Store, here
 
 if TYPE_CHECKING:
     from langchain_context_engine.answering.context import Context
@@ -56,7 +56,7 @@ def demo(
     require_demo()
     home = Store(store)
     home.create()
-    root = repository or repository_here(Path.cwd())
+    root = repository or repository_here(here())
     with output.progress_bar("indexing") as on_progress:
         collections = load_demo(home.folder, root, on_progress)
     written = collections.report.written

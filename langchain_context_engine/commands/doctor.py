@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -19,9 +18,11 @@ from langchain_context_engine.commands.options import DEFAULT_STORE, EmbeddingsO
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ContextEngineError
 
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
 _REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
-_EXTRAS = ("local", "openai", "inspector", "agents", "server", "mcp", "code")
-_REQUIREMENT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*+)[^;]*+;.*?\bextra\s*+==\s*+['\"]([\w-]++)['\"]")
+_EXTRAS = ("local", "openai", "inspector", "agents", "server", "mcp", "code", "documents")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""
@@ -33,9 +34,7 @@ def doctor(*, store: StoreOption = DEFAULT_STORE, embeddings: EmbeddingsOption =
     Ends with exit code 1 where something that would be used does not work.
     """
     findings = [*_installed(), _tokenizer(), _embedder(embeddings), *_store(Store(store), embeddings)]
-    width = max(len(name) for name, _, _ in findings)
-    for name, found, is_well in findings:
-        output.write_text(output.without_controls(f"{'✓' if is_well else '✗'} {name:<{width}}  {found}"))
+    output.write_lines((f"{'✓' if is_well else '✗'} {name}", found) for name, found, is_well in findings)
     raise typer.Exit(DONE if all(is_well for _, _, is_well in findings) else FAILED)
 
 
@@ -48,23 +47,46 @@ def _installed() -> Iterator[Finding]:
     told = ", ".join(f"{name} {number or 'missing'}" for name, number in found.items())
     yield "libraries", told, not missing
     for extra in _EXTRAS:
-        numbers = {name: _version(name) for name in packages_of(extra)}
-        if None in numbers.values():
-            told = f'not installed: pip install "langchain-context-engine[{extra}]"'
-        else:
-            told = ", ".join(f"{name} {number}" for name, number in numbers.items())
         # An extra that is not wanted is no fault.
-        yield f"extra {extra}", told, True
+        yield f"extra {extra}", _extra(extra), True
 
 
-def packages_of(extra: str) -> list[str]:
-    """Return what an extra holds, as the package itself says it; nothing where it is not installed."""
+def _extra(extra: str) -> str:
+    """Tell which versions there are of what an extra holds, or what is missing or too old."""
+    stated = packages_of(extra)
+    if not stated:
+        return "not known to what is installed here: install this version anew"
+    numbers = {package.name: _version(package.name) for package in stated}
+    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
+    wrong = [p for p in stated if not _meets(numbers[p.name], p)]
+    if not wrong:
+        return told
+    lacking = ", ".join(
+        f"{p.name} {numbers[p.name] or 'missing'}, {p.specifier or 'any'} is needed" for p in wrong
+    )
+    install = f'pip install "langchain-context-engine[{extra}]"'
+    return f"not whole ({lacking}): {install}" if told else f"not installed: {install}"
+
+
+def _meets(number: str | None, package: Requirement) -> bool:
+    return number is not None and package.specifier.contains(number, prereleases=True)
+
+
+def packages_of(extra: str) -> list[Requirement]:
+    """Return what an extra holds on this machine, as the package itself says; nothing where it is unknown."""
+    from packaging.requirements import Requirement
+
     try:
-        stated = requires("langchain-context-engine") or []
+        stated = map(Requirement, requires("langchain-context-engine") or [])
     except PackageNotFoundError:
         return []
-    read = (_REQUIREMENT.match(requirement) for requirement in stated)
-    return [found[1] for found in read if found is not None and found[2] == extra]
+    return [
+        package
+        for package in stated
+        if package.marker is not None
+        and package.marker.evaluate({"extra": extra})
+        and not package.marker.evaluate({"extra": ""})
+    ]
 
 
 def _tokenizer() -> Finding:

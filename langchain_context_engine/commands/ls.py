@@ -97,15 +97,27 @@ def _write(found: list[Holding]) -> None:
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("collection")
-    table.add_column("records", justify="right")
-    for head in ("oldest", "newest", "embedder", "of"):
-        table.add_column(head, overflow="fold")
+    for head in ("collection", "records", "oldest", "newest", "embedder", "of"):
+        table.add_column(head, justify="right" if head == "records" else "left", no_wrap=True)
     for item in found:
-        embedder = f"{item.embedder or 'unknown'}{f', {item.dimension}' if item.dimension else ''}"
-        cells = (item.collection, str(item.records), item.oldest, item.newest, embedder, item.folder)
+        cells = (item.collection, str(item.records), item.oldest, item.newest, _embedder(item), item.folder)
         table.add_row(*(Text(output.without_controls(cell)) for cell in cells))
-    output.write_table(table)
+    if output.fits(table):
+        output.write_table(table)
+    else:
+        # No name or path is broken: whoever copies it wants it whole.
+        for item in found:
+            output.write_text(output.without_controls(_in_lines(item)))
+
+
+def _embedder(item: Holding) -> str:
+    return f"{item.embedder or 'unknown'}{f', {item.dimension}' if item.dimension else ''}"
+
+
+def _in_lines(item: Holding) -> str:
+    dates = f", {item.oldest} to {item.newest}" if item.oldest else ""
+    lines = (f"{item.collection}: {item.records} records{dates}", _embedder(item), item.folder)
+    return "\n  ".join(filter(None, lines)) + "\n"
 
 
 def _size(folder: Path) -> int:

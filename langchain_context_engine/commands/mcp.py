@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
+from langchain_context_engine.commands.store import Store
+from langchain_context_engine.values.errors import UnknownNameError
+
+CLIENTS: Mapping[str, tuple[str, str]] = {
+    "claude": ("mcpServers", ".mcp.json, or Claude Desktop's claude_desktop_config.json"),
+    "cursor": ("mcpServers", ".cursor/mcp.json"),
+    "windsurf": ("mcpServers", "~/.codeium/windsurf/mcp_config.json"),
+    "vscode": ("servers", ".vscode/mcp.json"),
+    "zed": ("context_servers", "Zed's settings.json"),
+}
+"""Coding agents: under which key their settings name a server, and where those settings are."""
 
 
 @with_engine_options
@@ -20,8 +37,32 @@ def mcp(
     ] = None,
     scope: ScopeOption = None,
     records: RecordsOption = True,
+    register: Annotated[
+        str | None,
+        typer.Option(
+            "--register",
+            metavar="CLIENT",
+            help=f"Print what stands in the settings of {', '.join(CLIENTS)}, and serve nothing.",
+        ),
+    ] = None,
 ) -> None:
-    """Serve the tools get_context and explain_candidate to an MCP client, until it ends."""
+    """Serve the tools get_context and explain_candidate to an MCP client, until it ends.
+
+    With --register it prints the JSON by which a coding agent starts it, from any folder and without this
+    shell's PATH: its store and command are absolute, and the other options given here stand in it.
+    """
+    if register is not None:
+        told: dict[str, Sequence[Any] | None] = {
+            "--budget": None if budget is None else [budget],
+            "--scope": scope,
+            "--collection": options.collections,
+            "--weight": options.weights,
+            "--set": options.settings,
+            "--settings": None if options.settings_file is None else [options.settings_file.absolute()],
+            "--embeddings": None if options.embeddings == embedders.AUTO else [options.embeddings],
+        }
+        _register(register, options.store, told, () if records else ("--no-journal",))
+        return
     from importlib.util import find_spec
 
     if find_spec("mcp") is None:
@@ -37,3 +78,31 @@ def mcp(
     finally:
         if engine.journal is not None:
             engine.journal.close()
+
+
+def _register(
+    client: str, store: Path, options: Mapping[str, Sequence[Any] | None], flags: Sequence[str]
+) -> None:
+    """Print the settings of a coding agent that start this server, over an absolute store.
+
+    Raises:
+        UnknownNameError: The client is not known.
+    """
+    if client not in CLIENTS:
+        raise UnknownNameError("client", client, CLIENTS)
+    key, place = CLIENTS[client]
+    whole = store.absolute()
+    if not Store(whole).exists:
+        output.warn(f"there is no store in {whole} yet; make one with: context-engine index PATH")
+    output.note(f"for {place}:")
+    given = [
+        part for name, values in options.items() for value in values or () for part in (name, str(value))
+    ]
+    entry = {"command": _executable(), "args": ["mcp", "--store", str(whole), *given, *flags]}
+    output.write_json(json.dumps({key: {"context-engine": entry}}, indent=2, ensure_ascii=False))
+
+
+def _executable() -> str:
+    """Return the command in full: a client is seldom started where this environment is active."""
+    beside = Path(sys.executable).with_name("context-engine")
+    return str(beside) if beside.is_file() else shutil.which("context-engine") or "context-engine"

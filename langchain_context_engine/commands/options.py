@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from langchain_context_engine.commands import output
-from langchain_context_engine.commands.store import Store
+from langchain_context_engine.commands.store import Store, here
 from langchain_context_engine.values.errors import ConfigError
 
 DEFAULT_STORE = Path(".context-engine")
@@ -21,7 +21,7 @@ def nearest_store(store: Path) -> Path:
     """Return the default store here or, as git does, in the nearest folder above; a named one as it is."""
     if store != DEFAULT_STORE or Store(store).exists:
         return store
-    found = next((f / store for f in Path.cwd().parents if Store(f / store).exists), None)
+    found = next((f / store for f in here().parents if Store(f / store).exists), None)
     if found is None:
         return store
     output.note(f"the store is {found}")

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from langchain_context_engine.commands.failure import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
     from langchain_context_engine.ingest.report import OnProgress
 
 # What could move the cursor, rename the window or worse: everything but line ends and tabs.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _PIPED = 120
+_NARROWEST = 24
+_WIDEST = 10_000
 
 
 def without_controls(text: str) -> str:
@@ -51,6 +55,12 @@ def _escaped(text: str) -> str:
 def write_table(table: RenderableType) -> None:
     """Write a table or other rich output to standard output, as wide as the terminal."""
     _console(is_error=False).print(table)
+
+
+def fits(table: Table) -> bool:
+    """Return whether a table has room on standard output without a cell being broken or shortened."""
+    console = _console(is_error=False)
+    return console.measure(table, options=console.options.update(max_width=_WIDEST)).maximum <= console.width
 
 
 def note(text: str) -> None:
@@ -91,12 +101,34 @@ def _console(*, is_error: bool) -> Console:
     from rich.console import Console
 
     console = Console(stderr=is_error, highlight=False, markup=False, emoji=False)
-    if console.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+    if os.environ.get("COLUMNS", "").isdigit() or any(map(_is_terminal, (sys.stdin, sys.stdout, sys.stderr))):
         return console
-    # A pipe has no width.
+    # A pipe has no width, unless somebody reads its end in a pager.
     return Console(stderr=is_error, highlight=False, markup=False, emoji=False, width=_PIPED)
 
 
+def _is_terminal(stream: IO[str] | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
 def width() -> int:
-    """Return the columns of standard output: the terminal's, else `COLUMNS`, else 120."""
+    """Return the columns of standard output: `COLUMNS`, else those of a terminal that is read, else 120."""
     return _console(is_error=False).width
+
+
+def write_lines(lines: Iterable[tuple[str, str]]) -> None:
+    """Write what stands beside what: as wide as the terminal, broken between words, in a column of its own.
+
+    Where no person looks and COLUMNS says nothing, each is one line.
+    """
+    told = [(without_controls(head), without_controls(text)) for head, text in lines]
+    indent = max((len(head) for head, _ in told), default=0) + 2
+    is_read = os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()
+    room = max(_NARROWEST, width() - indent) if is_read else sys.maxsize
+    for head, text in told:
+        pieces = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+        for number, piece in enumerate(pieces):
+            sys.stdout.write(f"{'' if number else head:<{indent}}{piece}".rstrip() + "\n")

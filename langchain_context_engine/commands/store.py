@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +49,11 @@ class Store:
 
     @property
     def exists(self) -> bool:
-        """Whether there is a Chroma store in it."""
-        return (self.chroma_path / _CHROMA_FILE).is_file()
+        """Whether there is a Chroma store in it; none where its folder cannot be looked into."""
+        try:
+            return (self.chroma_path / _CHROMA_FILE).is_file()
+        except PermissionError:
+            return False
 
     def create(self) -> ClientAPI:
         """Return a client; the folder is made where there is none, and kept out of git.
@@ -187,18 +191,35 @@ class Store:
             return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
         except Exception as error:
             # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
-            raise CommandFailedError(
-                f"Chroma cannot open {self.chroma_path}: {type(error).__name__}; is it a Chroma folder of"
-                " this version, and may you write there?"
-            ) from error
+            raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
+
+    def _why(self, error: Exception) -> str:
+        if self.exists and not os.access(self.chroma_path / _CHROMA_FILE, os.W_OK):
+            return (
+                "it may not be written, which Chroma does even to read; give a copy by --store,"
+                " or the right to write"
+            )
+        return f"{type(error).__name__}; is it a Chroma folder of this version, and may you write there?"
+
+
+def here() -> Path:
+    """Return the folder that the command runs in.
+
+    Raises:
+        CommandFailedError: It is gone.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError as error:
+        raise CommandFailedError("the folder you are in was deleted; go to another first") from error
 
 
 def store_to_fill(store: Path, default: Path) -> Store:
     """Return the store to write: the default one is looked for up to the top of the repository here."""
-    here = Path.cwd()
+    started = here()
     if store == default and not Store(store).exists:
-        top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
-        for folder in here.parents:
+        top = next((folder for folder in (started, *started.parents) if (folder / ".git").exists()), started)
+        for folder in started.parents:
             if folder.is_relative_to(top) and Store(folder / store).exists:
                 return Store(folder / store)
     return Store(store)

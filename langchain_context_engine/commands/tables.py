@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -72,8 +73,13 @@ def fate_table(context: Context, near: int, width: int) -> Table:
 
 
 def _shortened(label: str, longest: int) -> str:
-    """Return a label that fits a line: its end, which tells it from others."""
-    return label if len(label) <= longest else f"…{label[1 - longest :]}"
+    """Return a label that fits so many columns: its end, which tells it from others."""
+    if cell_len(label) <= longest:
+        return label
+    # A sign of some scripts takes two columns, some marks take none.
+    while label and cell_len(label) >= longest:
+        label = label[max(1, (cell_len(label) - longest) // 2) :]
+    return f"…{label}"
 
 
 def figures(context: Context) -> str:

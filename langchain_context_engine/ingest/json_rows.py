@@ -14,6 +14,7 @@ TEXT_FIELDS = ("text", "content", "page_content", "document")
 _ID_FIELDS = ("id", "id_")
 # Where libraries that dump their documents put what they know of one.
 _METADATA_FIELDS = ("metadata", "meta")
+_DEEPEST = 100
 _DOCUMENT_FIELDS = frozenset({"type", "id"})
 _VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
 _NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
@@ -87,9 +88,26 @@ def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
         return None, f"no JSON: {error.msg}, at character {error.colno}"[:120]
     except ValueError as error:  # a number too long to read; its message goes on with advice
         return None, f"no JSON: {str(error).partition(';')[0]}"[:120]
+    if line.count("[") + line.count("{") > _DEEPEST and _is_too_deep(row):
+        return None, "nested too deep"
     if isinstance(row, dict):
         return row, ""
     return None, f"no object but {_NAMES.get(type(row), 'null')}"
+
+
+def _is_too_deep(value: Any) -> bool:
+    """Return whether a value is nested deeper than is read, without going as deep as it does."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        inner = (
+            each.values() if isinstance(each, dict) else each
+            for each in level
+            if isinstance(each, (dict, list))
+        )
+        level = [item for items in inner for item in items]
+        if not level:
+            return False
+    return True
 
 
 def unwrapped(row: Mapping[str, Any]) -> Mapping[str, Any]:

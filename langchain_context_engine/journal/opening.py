@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,10 @@ def open_journal(journal: Any) -> Any:
         raise ConfigError(f"journal must be a path or a Journal, got {type(journal).__name__}")
     from langchain_context_engine.journal import Journal
 
-    return Journal(journal)
+    try:
+        return Journal(os.fsdecode(journal))
+    except OSError as error:
+        raise ConfigError(f"the journal cannot be opened ({error.strerror}); give it another path") from error
 
 
 def kept_in(journal: Any, context: Context) -> Context:

@@ -42,7 +42,7 @@ class BackgroundWriter:
     """Hands items to `write` in a daemon thread, in order, several at once.
 
     The thread starts with the first item and ends after two idle seconds. A full queue drops the
-    new item; a failing `write` loses its items: both are counted, and the first is logged.
+    new item; a failing `write` loses its items: both are counted, and the 1st, 2nd, 4th, 8th, … logged.
 
     Args:
         write: Takes a batch; called by one thread at a time.
@@ -163,9 +163,9 @@ class BackgroundWriter:
             self.fail(error, len(batch))
 
     def fail(self, error: Exception, count: int) -> None:
-        """Count items that could not be written; log the first."""
-        self.failed += count
-        if not self._has_warned:
+        """Count items that could not be written; log the first, the 2nd, 4th, 8th, … and what comes of it."""
+        before, self.failed = self.failed, self.failed + count
+        if not self._has_warned or before.bit_length() < self.failed.bit_length():
             self._has_warned = True
             # Other errors than the disk's may quote what they choked on.
             why = (
@@ -173,7 +173,10 @@ class BackgroundWriter:
                 if isinstance(error, (sqlite3.Error, OSError, ContextEngineError))
                 else "see its type"
             )
-            _LOGGER.warning("journal %s does not work: %s: %s", self._name, type(error).__name__, why)
+            _LOGGER.warning(
+                "journal %s does not work: %s: %s; %d traces could not be written",
+                self._name, type(error).__name__, why, self.failed,
+            )  # fmt: skip
 
 
 def _flush_all() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError
 
-__all__ = ["NOT_ASKED", "check_failure_option", "plain"]
+__all__ = ["NOT_ASKED", "check_failure_option", "plain", "storable"]
 
 NOT_ASKED = (
     "Nothing is known for this question just now: no source could be asked. "
@@ -19,6 +21,9 @@ NOT_ASKED = (
 
 FAILURE = AllSourcesFailedError
 """The one failure that a model may be told of; mistakes of whoever wrote the program are always raised."""
+
+
+_STORED = (bool, int, float, str, bytes, date, datetime, time, timedelta, Decimal, UUID)
 
 
 def plain(value: Any) -> Any:
@@ -42,6 +47,31 @@ def plain(value: Any) -> Any:
     if isinstance(value, (set, frozenset)):
         return sorted((plain(item) for item in value), key=repr)
     return f"<{type(value).__module__}.{type(value).__qualname__}>"
+
+
+def storable(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata that a checkpoint takes and gives back: keys are strings, foreign values plain.
+
+    Dates, sets, tuples and bytes stay what they are; what is no data becomes what `plain` makes of it.
+
+    Example:
+        >>> from datetime import date
+        >>> storable({"at": date(2026, 1, 2), 3: (1, 2j)})
+        {'at': datetime.date(2026, 1, 2), '3': (1, '<builtins.complex>')}
+    """
+    return {str(key): _storable(value) for key, value in metadata.items()}
+
+
+def _storable(value: Any) -> Any:
+    if value is None or type(value) in _STORED:
+        return value
+    if isinstance(value, Mapping):
+        return storable(value)
+    if type(value) in {list, tuple}:
+        return type(value)(_storable(item) for item in value)
+    if type(value) in {set, frozenset} and all(type(item) in _STORED for item in value):
+        return value
+    return plain(value)
 
 
 def check_failure_option(on_failure: str) -> bool:

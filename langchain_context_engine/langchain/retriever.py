@@ -22,6 +22,7 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
+from langchain_context_engine.langchain.plain import storable
 from langchain_context_engine.values.freeze import copy_mapping
 from langchain_context_engine.values.types import ContextRequest, Passage
 
@@ -194,5 +195,6 @@ def _document(passage: Passage) -> Document:
         "is_truncated": passage.is_truncated,
         "place": candidate.place,
     }
-    metadata = {**copy_mapping(candidate.metadata, "metadata", cuts=True), "context": about}
+    own = storable(copy_mapping(candidate.metadata, "metadata", cuts=True))
+    metadata = {**own, "context": about}
     return Document(id=candidate.id, page_content=passage.text, metadata=metadata)

@@ -19,7 +19,12 @@ _OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
 FIELDS = ("documents", "metadatas")
 """What a record is made of beside its vector."""
 
-_QUOTA = re.compile(r"quota|exceeded.{0,40}limit|limit.{0,40}exceeded", re.IGNORECASE)
+_QUOTA = re.compile(
+    r"quota|exceed(?:ed|s).{0,40}limit|limit.{0,40}exceed|too many (?:results|records|ids|sql variables)"
+    r"|(?:\blimit|n_results|results|records).{0,40}"
+    r"(?:at most|no more than|less than|maximum|too (?:large|many|big))",
+    re.IGNORECASE,
+)
 
 QUOTA = 300
 """Records that Chroma Cloud gives at once."""
@@ -186,11 +191,11 @@ class CollectionHandle:
 
     def _within_quota(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Return what a call gives that is told how many records it may ask for."""
-        try:
-            return call(self.most, *arguments)
-        except QuotaError as error:
-            self._learn(error, self.most)
-            return call(self.most, *arguments)
+        while True:
+            try:
+                return call(self.most, *arguments)
+            except QuotaError as error:
+                self._learn(error, self.most)  # ends it where there is nothing smaller to ask for
 
     def _learn(self, error: QuotaError, asked: int) -> None:
         """Ask for no more than a quota from now on."""

@@ -80,16 +80,18 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
     async def get_context(
         query: Annotated[str, Field(description="One complete question.", max_length=_LONGEST_QUERY)],
         max_tokens: Annotated[
-            int | None, Field(description="Tokens that the answer may have.", ge=0, le=_MOST_TOKENS)
+            int | None,
+            Field(description="Most tokens of the answer; 0: the usual.", ge=0, le=_MOST_TOKENS),
         ] = None,
         kinds: Annotated[
             list[str] | None, Field(description="Only records of these kinds, as code, commit, doc.")
         ] = None,
     ) -> CallToolResult:
         """Return what is known that helps to answer a question, with citation markers."""
-        # A model that fills in every field gives an empty list where it has no choice.
+        # A model that fills in every field gives 0, "" or an empty list where it has no choice.
+        kinds = [kind for kind in kinds or () if kind.strip()]
         chosen = {"kinds": tuple(kinds)} if kinds else {}
-        asked = {"query": query, **check_options({"budget": max_tokens})}
+        asked = {"query": query, **check_options({"budget": max_tokens or None})}
         context_id = uuid.uuid4().hex[:8]
         try:
             context, text = await shown_within(
@@ -116,7 +118,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
         ] = None,
     ) -> str:
         """Say why a record is in a context, or what kept it out."""
-        context = contexts.find(context_id)
+        context = contexts.find(context_id or None)
         if context is None:
             raise ToolError("there is no such context (any more); call get_context first")
         found = meant(candidate, context)

@@ -19,8 +19,8 @@ __all__ = ["LEAST_TEXT", "MOST_TOGETHER", "bounded"]
 MOST_TOGETHER = 2_000_000
 """So many characters of all candidates of a question are looked at, unless its budget can hold more."""
 
-LEAST_TEXT = 2_000
-"""So many characters of each are looked at, however many there are."""
+LEAST_TEXT = 400
+"""So many characters of each are looked at, however many: 5,000 candidates cost no more than a few."""
 
 _CHARACTERS_PER_TOKEN = 8
 
@@ -46,7 +46,8 @@ def bounded(found: Collected, request: ContextRequest, *, stage: str = "collect"
     if not longer:
         return found
     told = (
-        f"the candidates have {together:,} characters together, of which {most:,} are looked at:"
+        f"the candidates have {together:,} characters together, of which"
+        f" {sum(min(size, level) for size in sizes):,} are looked at:"
         f" {len(longer)} of them were shortened to {level:,} each; a smaller limit leaves more of them whole"
     )
     return replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from langchain_context_engine.ranking.latest import asks_for_latest, latest, nam
 from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
 from langchain_context_engine.ranking.signals import Signal, clamp, read_number, reranked
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import quoted
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Verdict
 
@@ -193,8 +195,9 @@ def scale_weights(weights: Mapping[str, float], known: Callable[[str], object]) 
     for name, weight in weights.items():
         known(name)
         is_number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-        if not is_number or not math.isfinite(weight) or weight < 0:
-            raise ConfigError(f"weights: {name!r} must be a finite number of 0 or more, got {weight!r}")
+        # A whole number may be too large for a float, and too long to be written.
+        if not is_number or not 0 <= weight <= sys.float_info.max:
+            raise ConfigError(f"weights: {name!r} must be a finite number of 0 or more, got {quoted(weight)}")
     largest = max(weights.values(), default=0)
     if not largest:
         raise ConfigError("weights: at least one must be above 0")

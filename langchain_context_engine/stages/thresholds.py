@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import quoted
 from langchain_context_engine.values.types import Candidate, Decision, Reason, Verdict
 
 __all__ = ["Threshold", "above_thresholds"]
@@ -37,8 +38,8 @@ class Threshold:
         for name in ("of_best", "least"):
             value = getattr(self, name)
             is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not math.isfinite(value) or not 0 <= value <= 1:
-                raise ConfigError(f"threshold {name} must be a number from 0 to 1, got {value!r}")
+            if not is_number or not 0 <= value <= 1:
+                raise ConfigError(f"threshold {name} must be a number from 0 to 1, got {quoted(value)}")
 
 
 def above_thresholds(

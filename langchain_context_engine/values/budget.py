@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import set_fields
+from langchain_context_engine.values.freeze import quoted, set_fields
+
+_MOST_TOKENS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,24 +56,33 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("tokens", "reserve", "minimum_cut"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise ConfigError(f"budget {name} must be a whole number of 0 or more, got {value!r}")
+            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
+                wanted = f"a whole number of 0 or more, at most {_MOST_TOKENS:,}"
+                raise ConfigError(f"budget {name} must be {wanted}, got {quoted(value)}")
+        if not isinstance(self.is_soft, bool):
+            raise ConfigError(f"budget is_soft must be True or False, got {quoted(self.is_soft)}")
         for name in ("source_cap", "item_cap"):
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value <= 1):
-                raise ConfigError(f"budget {name} must be above 0 and at most 1, got {value!r}")
+                raise ConfigError(f"budget {name} must be above 0 and at most 1, got {quoted(value)}")
         for name in ("least_worth", "cut_from"):
             value = getattr(self, name)
             if not (_is_number(value) and 0 <= value <= 1):
-                raise ConfigError(f"budget {name} must be between 0 and 1, got {value!r}")
-        for name, weight in self.shares.items():
-            if not _is_number(weight) or weight < 0:
-                raise ConfigError(f"budget share {name!r} must be a number of 0 or more, got {weight!r}")
+                raise ConfigError(f"budget {name} must be between 0 and 1, got {quoted(value)}")
+        _check_shares(self.shares)
         set_fields(self, shares=dict(self.shares))
 
     def split(self, tokens: int) -> dict[str, int]:
         """Return each group's share of so many tokens; the shares add up to them."""
         return split_tokens(tokens, self.shares)
+
+
+def _check_shares(shares: Any) -> None:
+    if not isinstance(shares, Mapping):
+        raise ConfigError(f"budget shares must be source → weight, got {quoted(shares)}")
+    for name, weight in shares.items():
+        if not _is_number(weight) or weight < 0:
+            raise ConfigError(f"budget share {name!r} must be a number of 0 or more, got {quoted(weight)}")
 
 
 def split_tokens(tokens: int, weights: Mapping[str, float]) -> dict[str, int]:
@@ -116,4 +128,6 @@ def share_out(tokens: int, weights: Mapping[str, float], needs: Mapping[str, int
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return (
+        isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    )

@@ -46,7 +46,7 @@ class UnknownNameError(ConfigError):
         self.known = tuple(sorted(known))
         nearest = difflib.get_close_matches(str(name), self.known, n=1, cutoff=0.5)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-        super().__init__(f"unknown {kind} {name!r}.{hint} Known: {', '.join(self.known) or 'none'}.")
+        super().__init__(f"unknown {kind} {name!r:.200}.{hint} Known: {', '.join(self.known) or 'none'}.")
 
     def __reduce__(self) -> tuple[type[UnknownNameError], tuple[str, object, tuple[str, ...]]]:
         """Pickle by the three arguments, since the message alone cannot rebuild the error."""

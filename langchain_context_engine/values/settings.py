@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.freeze import quoted
 
 FUNCTION = "function:"
 """Begins the name of a part that was given as an object; only an engine that has it can replay it."""
@@ -96,6 +97,6 @@ def _told(error: Mapping[str, Any]) -> str:
     if error["type"] == "value_error":  # raised by a check of ours, which says what was given
         message = str(error["msg"]).removeprefix("Value error, ")
     else:
-        message = f"{error['msg']}, got {error['input']!r:.100}"
+        message = f"{error['msg']}, got {quoted(error['input'])}"
     place = ".".join(str(part) for part in error["loc"])
     return message if not place or place in message else f"{place}: {message}"

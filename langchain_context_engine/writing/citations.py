@@ -27,6 +27,7 @@ __all__ = [
     "key_markers",
     "mark_used",
     "number_markers",
+    "opens_bracket",
     "used_citations",
 ]
 
@@ -35,6 +36,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _OTHER_SIGNS = str.maketrans("［］【】〔〕〖〗", "[][][][]")
 """Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""
 
+_OPENS = re.compile(r"[\[［【〔〖]")
 _DASH = re.compile(r"(?<=\d)\s*[-‐‑‒–—−－~～〜]\s*(?=\d)")
 _BETWEEN = re.compile(
     r"[\s,;&+、，；､،؛·・＆]+(?:(?:and|und|et|y|e|i|och|og|en|и)\s+)?|(?<=\d)\s*[和与及跟と및]\s*(?=\d)"
@@ -69,6 +71,11 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
         number = max(number, last + 1)
     numbers += range(number, number + len(texts) - len(numbers))
     return [f"[{n}]" for n in numbers]
+
+
+def opens_bracket(text: str) -> bool:
+    """Return whether a bracket of any script is opened in a text: else nothing in it looks like a marker."""
+    return _OPENS.search(text) is not None
 
 
 @remember(2**23)
@@ -155,7 +162,7 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
             name
             for c in candidates
             for name in (title_of(c), c.place, c.id, c.source, c.origin, c.kind)
-            if "[" in name or "［" in name
+            if opens_bracket(name)
         ),
     ]
 

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_context_engine.values.errors import ConfigError, TemplateError
 from langchain_context_engine.values.freeze import clean_text
 from langchain_context_engine.values.types import Candidate, Key, Passage, Ranked, Section
-from langchain_context_engine.writing.citations import CITATION_STYLES, CitationStyle
+from langchain_context_engine.writing.citations import CITATION_STYLES, CitationStyle, opens_bracket
 from langchain_context_engine.writing.templates import (
     Template,
     fill,
@@ -131,8 +131,19 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     blocks = {} if blocks is None else blocks
     groups = _grouped(_arranged(passages, layout.arrange), layout)
     in_order = [passage for group in groups.values() for passage in group]
-    markers = [clean_text(marker) for marker in _style(groups, in_order, layout)(in_order)]
-    cited = [replace(p, citation=marker) for p, marker in zip(in_order, markers, strict=True)]
+    style = _style(groups, in_order, layout, blocks)
+    return _marked(groups, in_order, style(in_order), layout, blocks)
+
+
+def _marked(
+    groups: Mapping[str, Sequence[Passage]],
+    in_order: Sequence[Passage],
+    markers: Iterable[str],
+    layout: Layout,
+    blocks: Blocks,
+) -> Written:
+    """Return the text of passages in text order, each with its marker."""
+    cited = [replace(p, citation=clean_text(marker)) for p, marker in zip(in_order, markers, strict=True)]
     rendered = [
         _block(passage, layout, blocks, says_place=says)
         for passage, says in zip(cited, _placed(groups.values()), strict=True)
@@ -143,17 +154,22 @@ def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = N
     return Written(text=text, passages=tuple(cited), blocks=tuple(rendered), sections=sections)
 
 
-def _style(groups: Iterable[str], passages: Sequence[Passage], layout: Layout) -> Markers:
+def _style(
+    groups: Mapping[str, Sequence[Passage]], passages: Sequence[Passage], layout: Layout, blocks: Blocks
+) -> Markers:
     """Return what gives the markers, none of them one that stands elsewhere in the text already."""
     if not isinstance(layout.markers, CitationStyle):
         return layout.markers
     template = layout.template
-    said = [template.header, template.section, template.separator, template.footer, layout.empty_section]
-    said += [layout.closing, layout.query if layout.closing else "", *map(layout.title, groups)]
+    frame = [template.header, template.section, template.separator, template.footer, layout.closing]
     for used in {id(t): t for t in (layout.template_of(p.ranked.candidate) for p in passages)}.values():
-        said += [used.passage, used.note]
-    avoid = tuple(text for text in said if "[" in text or "［" in text)
-    return replace(layout.markers, avoid=avoid) if avoid else layout.markers
+        frame += [used.passage, used.note]
+    names = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
+    avoid = [text for text in (*frame, *names) if opens_bracket(text)]
+    if any(map(opens_bracket, frame)):
+        # What stands in its brackets may be a passage's to say: `[{{id}}]`, or a header's [ to a footer's ].
+        avoid.append(_marked(groups, passages, [""] * len(passages), layout, blocks).text)
+    return replace(layout.markers, avoid=tuple(avoid)) if avoid else layout.markers
 
 
 def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:

@@ -7,14 +7,13 @@ import sqlite3
 import stat
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import chromadb.errors
 import pytest
 
-from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, cli, replay
+from langchain_context_engine import Budget, ConfigError, ContextEngine, ContextRequest, cli, replay
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.commands.doctor import packages_of
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.stages.admit import MOST_TEXT
 from langchain_context_engine.values.errors import ContextEngineError
@@ -115,15 +114,6 @@ def test_what_one_text_may_cost_is_bounded_and_said():
     assert replay(context.to_dict()).text == context.text
 
 
-@pytest.mark.parametrize("extra", ["code", "server", "mcp", "local"])
-def test_doctor_looks_for_what_an_extra_holds(extra, capsys):
-    """C3: it asked for a package that the extra does not hold."""
-    assert packages_of(extra)
-    cli.main(["doctor"])
-    line = next(line for line in capsys.readouterr().out.splitlines() if f"extra {extra} " in line)
-    assert "not installed" not in line
-
-
 def test_serve_says_a_taken_port_before_it_says_that_it_answers(tmp_path, capsys):
     """C4."""
     import json
@@ -165,3 +155,42 @@ def test_what_names_no_record_is_refused(fields):
     """Point 14: it raised IndexError out of a build."""
     with pytest.raises(ConfigError, match=r"names records by \(source, id\)"):
         ContextRequest(query="q", **fields)
+
+
+SETTINGS = (
+    "budget", "timeout_seconds", "dedupe_threshold", "min_score", "weights", "template", "tokenizer", "order",
+    "selection", "scope_keys", "citations", "truncator", "thresholds", "rerank_seconds", "group_by", "titles",
+    "cache", "memory_megabytes", "journal", "fusion", "signals",
+)  # fmt: skip
+ODD = (10**400, -(10**5000), float("nan"), "9" * 5000, [], {}, b"x", object(), {"relevance": 10**400})
+
+
+def refusal_of(make):
+    """Return what makes something, or the error of ours that refuses it."""
+    try:
+        return make()
+    except ContextEngineError as refused:
+        return refused
+
+
+@pytest.mark.filterwarnings("ignore:no encoding is known")
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_is_wrong_is_refused_when_it_is_given_in_a_short_sentence(name, tmp_path, monkeypatch):
+    """Point 14, E42: weights of 10**400 raised OverflowError; a cache that is none raised while answering."""
+    monkeypatch.chdir(tmp_path)
+    for value in ODD:
+        engine = refusal_of(lambda given=value: ContextEngine([ListSource([a_candidate()])], **{name: given}))
+        if isinstance(engine, ContextEngineError):
+            assert len(str(engine)) < 900
+        else:
+            scope = dict.fromkeys(engine.config.scope_keys, "x")
+            assert engine.build("q", scope=scope).text or scope
+            if engine.journal is not None:
+                engine.journal.close()
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Budget)])
+@pytest.mark.parametrize("value", ODD, ids=lambda value: type(value).__name__)
+def test_a_budget_that_is_wrong_is_refused_in_a_short_sentence(name, value):
+    """Point 14."""
+    assert len(str(refusal_of(lambda: Budget(**{name: value})))) < 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import socket
@@ -28,6 +29,7 @@ PROGRAM = textwrap.dedent(
     from langchain_context_engine.serving.server import serve
 
     limits.HEADER_SECONDS = 1.0
+    limits.MOST_CONNECTIONS = 20
 
     class Slow:
         name = "slow"
@@ -100,6 +102,24 @@ def test_what_is_half_sent_ends_and_others_are_answered_meanwhile(server):
     assert silent.recv(100) == half_head.recv(100) == b""
     assert b" 408 " in half_body.recv(1000)
     assert time.monotonic() - start < 20
+
+
+def test_connections_beyond_what_is_granted_are_closed_and_the_others_served(server):
+    """Point 10: nothing failed when the bound was taken out."""
+    port, _ = server
+    opened = [sent(port, HEAD + b'{"m') for _ in range(40)]
+    told = []
+    for connection in opened:
+        with contextlib.suppress(ConnectionError):
+            told.append(connection.recv(1000))
+        connection.close()
+    assert 0 < sum(b" 408 " in answer for answer in told) <= 20
+    for _ in range(100):  # until the server has seen that they are gone
+        with contextlib.suppress(httpx.TransportError):
+            assert ask(port).status_code == 200
+            return
+        time.sleep(0.1)
+    pytest.fail("nobody is answered any more")
 
 
 def test_an_odd_request_is_answered_and_a_disconnect_is_one_line(server, tmp_path):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from langchain_context_engine import Candidate, Context, ContextEngine, Template, replay
+from langchain_context_engine.writing.citations import used_citations
 from langchain_context_engine.writing.templates import TEMPLATES
 from tests.builders import ListSource
 
@@ -53,7 +54,7 @@ def built(hostile, **settings):
 
 @pytest.mark.parametrize("citations", ["number", "key"])
 @pytest.mark.parametrize("template", [*TEMPLATES, OWN])
-@pytest.mark.parametrize("hostile", ["[1]", "[1, 2]", "[3][4]", "[5]-[9]", "［1］", "[ 1 ]"])
+@pytest.mark.parametrize("hostile", ["[1]", "[1, 2]", "[3][4]", "[5]-[9]", "［1］", "【1】", "〔 1 〕"])
 def test_a_marker_never_stands_twice(template, citations, hostile):
     """Point 13: a title, an id, the question or the template's own words looked like a citation."""
     context = built(hostile, template=template, citations=citations)
@@ -62,6 +63,43 @@ def test_a_marker_never_stands_twice(template, citations, hostile):
     assert not {marker: number for marker, number in counts.items() if number > 1}
     if template is OWN:
         assert set(counts.values()) == {1}
+
+
+BRACKETED = (
+    {"passage": "{{citation}} {{content}} [{{title}}]"},
+    {"passage": "[{{id}}] {{citation}} {{content}}"},
+    {"passage": "{{citation}} {{content}} [ {{title}}, {{id}} ]"},
+    {"passage": "{{citation}} {{content}} 【{{id}}】"},
+    {"passage": "{{citation}} [{{title}}-{{id}}] {{content}}"},
+    {"passage": "{{citation}} [1{{id}}] {{content}}"},
+    {"passage": "{{citation}} [{{content}}, {{id}}]"},
+    {"passage": "{{citation}} {{content}}", "section": "[{{title}}] [{{count}}]\n"},
+    {"passage": "{{citation}} {{content}}", "header": "[{{count}}, {{sources}}]\n"},
+    {"passage": "{{citation}} {{content}}", "note": " [{{id}}]"},
+    {"passage": "{{id}}", "header": "[", "separator": ", ", "footer": "]"},
+)
+
+
+@pytest.mark.parametrize(
+    "ids", [["1", "2", "3", "4"], ["4", "3", "2", "1"], ["2", "1, 3", "1-4", "x"], ["【1】", "2", "3", "[4"]]
+)
+@pytest.mark.parametrize("own", BRACKETED, ids=str)
+def test_brackets_that_a_template_writes_around_a_field_look_like_no_marker(own, ids):
+    """Promise 6: `[{{title}}]` of a record that is called 2 stood beside passage 1."""
+    notes = [
+        Candidate(id=id_, text=text, kind=id_, source="2", relevance=0.9 - i / 10, metadata={"title": ids[-1 - i]})
+        for i, (id_, text) in enumerate(zip(ids, TEXTS, strict=True))
+    ]  # fmt: skip
+    engine = ContextEngine([ListSource(notes)], template=Template(name="own", **own), dedupe_threshold=100)
+    for budget in (30, 500):
+        context = engine.build(QUESTION, budget=budget)
+        assert context.citations
+        rest = context.text
+        for marker in context.citations:
+            assert context.text.count(marker) == ("{{citation}}" in own["passage"])
+            rest = rest.replace(marker, "")
+        assert used_citations(rest, context.citations) == ()
+        assert replay(context.to_dict()).text == context.text
 
 
 @pytest.mark.parametrize("template", [*TEMPLATES, OWN])
