@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.freeze import quoted, set_fields
