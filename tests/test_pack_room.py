@@ -165,6 +165,21 @@ def test_no_passage_says_again_what_another_passage_says(found, config, query, b
     assert find_twin(sorted(context.passages, key=lambda p: -p.ranked.score), None) is None
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("alpha", "alpha beta gamma delta epsilon"),
+        ("We use Stripe.", "We use Stripe. Invoices go out monthly, and refunds take five days."),
+    ],
+)
+def test_a_whole_record_stands_beside_one_that_says_more(texts, turned):
+    """D34: of two memories the shorter is no repetition, whichever comes first."""
+    found = [a_candidate(id=text, text=text) for text in (reversed(texts) if turned else texts)]
+    context = ContextEngine(sources=[ListSource(found)]).build("do we use alpha or stripe?")
+    assert {passage.text for passage in context.passages} == set(texts)
+
+
 def test_several_chunks_under_one_document_id_are_several():
     """L3: told apart as candidates, with three decisions, though a retriever gives them one id."""
     from langchain_core.documents import Document

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langchain_context_engine.ranking.editions import CHECKS
 from langchain_context_engine.ranking.fusion import BEFORE
 
 FIELDS: Mapping[str, Mapping[str, Any]] = {"fusion": BEFORE, "budget": {"least_worth": 0.0, "cut_from": 1.0}}
 """Setting → its fields that came later, as they were before."""
 
 _SETTINGS: Mapping[str, Any] = {"doubtful_below": 0.0}
-
-_ROLES_OF_CHECKS = 2
 
 
 def fields_as_made(name: str, described: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,7 +24,7 @@ def fields_as_made(name: str, described: Mapping[str, Any]) -> dict[str, Any]:
     later = dict(FIELDS.get(name, {}))
     if name == "fusion" and "member" in described:
         # It came with the second edition of the rules, which had no number yet.
-        later["edition"] = _ROLES_OF_CHECKS
+        later["edition"] = CHECKS
     return {**later, **described}
 
 

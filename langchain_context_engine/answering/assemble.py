@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
-from langchain_context_engine.ranking.fusion import NEWEST_STAYS, Fusion
+from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
 from langchain_context_engine.stages.ledger import settle
@@ -73,7 +73,7 @@ class Parts:
             layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
-            keeps_newest=self.fusion.edition >= NEWEST_STAYS,
+            edition=self.fusion.edition,
         )
 
 

@@ -6,4 +6,15 @@ with `signals.py`, what rank can weigh, then `fusion.py`, what relevance is made
 
 from __future__ import annotations
 
-__all__ = ["doubt", "fusion", "identity", "latest", "links", "newest", "places", "roles", "signals"]
+__all__ = [
+    "doubt",
+    "editions",
+    "fusion",
+    "identity",
+    "latest",
+    "links",
+    "newest",
+    "places",
+    "roles",
+    "signals",
+]

@@ -15,6 +15,7 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
+from langchain_context_engine.ranking.editions import EDITION
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms, words
@@ -90,7 +91,7 @@ class Holds:
         return f"{said}: no passage holds more than {self.parts.get('best', 0):.0%} of what it asks"
 
 
-def holds(candidates: Sequence[Candidate], query: str, edition: int = 3) -> Holds:
+def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -> Holds:
     """Return how sure it is that candidates hold a question, and why.
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from langchain_context_engine.ranking.aims import Aims, aims_of
+from langchain_context_engine.ranking.editions import CHECKS, EDITION
 from langchain_context_engine.ranking.roles import Role, role_of
 from langchain_context_engine.values.types import Candidate
 
@@ -25,21 +26,21 @@ AIMED: Mapping[str, Mapping[Role, float]] = {
 """Aim → role → how well it suits, 0–1. Of several aims the best counts."""
 
 
-def suitability(aims: Aims, edition: int = 3) -> Mapping[Role, float]:
-    """Return how well each role suits a question, 0–1, by an edition of the rules (see `Fusion`)."""
+def suitability(aims: Aims, edition: int = EDITION) -> Mapping[Role, float]:
+    """Return how well each role suits a question, 0–1, by an edition of the rules (see `editions.py`)."""
     tables = [table for aim, table in AIMED.items() if getattr(aims, aim)] or [NO_AIM]
     suits = {role: max(table[role] for table in tables) for role in Role}
-    return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition > 1) else suits
+    return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition >= CHECKS) else suits
 
 
-def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: int = 3) -> list[float]:
+def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: int = EDITION) -> list[float]:
     """Return what each candidate's relevance is multiplied by: 1 for the role here that suits best.
 
     Args:
         candidates: The pool.
         query: The question; without one all are 1.
         strength: The exponent of how well a role suits; 0 makes all 1.
-        edition: Of the rules, see `Fusion`.
+        edition: Of the rules, see `editions.py`.
     """
     if not query or not strength or not candidates:
         return [1.0] * len(candidates)

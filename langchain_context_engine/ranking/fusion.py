@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.ranking.editions import EDITION
 from langchain_context_engine.ranking.fit import fits
 from langchain_context_engine.ranking.links import (
     Name,
@@ -55,9 +56,7 @@ class Fusion:
         telling: A name lends by how well it tells one record from others, see `telling_of`.
         newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as
             `latest.py` says.
-        edition: Of the rules that are no weight; a trace keeps its own. Since the second what checks a
-            project is told from what documents it, and what people wrote down has an order of time; since
-            the third of one change told twice the newer telling stays where the newest is asked for.
+        edition: Of the rules that are no weight, see `editions.py`.
     """
 
     dense: float = 0.4
@@ -73,11 +72,8 @@ class Fusion:
     fit: float = 1.5
     telling: bool = True
     newest: bool = True
-    edition: int = 3
+    edition: int = EDITION
 
-
-NEWEST_STAYS = 3
-"""The edition since which of one change told twice the newer telling stays."""
 
 BEFORE: Mapping[str, Any] = {
     "name": 0.0, "member": 0.0, "fit": 0.0, "telling": False, "newest": False, "edition": 1,

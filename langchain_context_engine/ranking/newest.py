@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+from langchain_context_engine.ranking.editions import CHECKS, EDITION
 from langchain_context_engine.ranking.roles import Role, is_changelog, role_of
 from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms
@@ -79,12 +80,12 @@ class Newest:
 
 
 @lru_cache(maxsize=1024)
-def newest_of(query: str, edition: int = 3) -> Newest | None:
+def newest_of(query: str, edition: int = EDITION) -> Newest | None:
     """Return what a question asks the newest of, or None where it does not.
 
     Args:
         query: The question.
-        edition: Of the rules, see `Fusion`; by the first what people wrote down has no order of its own.
+        edition: Of the rules, see `editions.py`; by the first what people wrote down has no order of its own.
 
     Example:
         >>> newest_of("What changed most recently?")
@@ -96,13 +97,13 @@ def newest_of(query: str, edition: int = 3) -> Newest | None:
     """
     if _ASKS.search(query) is None:
         return None
-    is_record = edition > 1 and _RECORD.search(query) is not None
+    is_record = edition >= CHECKS and _RECORD.search(query) is not None
     named = _RECORD.sub(" ", query) if is_record else query
     about = tuple(term for term in query_terms(named) if term not in _SAID_ANYWAY)
     return Newest(_RELEASE.search(query) is not None, about, is_record)
 
 
-def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int = 3) -> list[float]:
+def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int = EDITION) -> list[float]:
     """Return, for each candidate, its place in time among those that are asked for: 1 newest, others 0."""
     told = [_told(candidate) for candidate in candidates]
     pool = _asked_for(candidates, newest, edition)
@@ -112,7 +113,7 @@ def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int 
     order = sorted(dated, key=lambda i: told[i] or (), reverse=True)[:MOST]
     values = [0.0] * len(candidates)
     # Of two the older one is far behind, or it would come first for resembling the question more.
-    steps = (len(order) if edition > 1 else MOST) + 1
+    steps = (len(order) if edition >= CHECKS else MOST) + 1
     for place, i in enumerate(order):
         values[i] = 1 - place / steps
     return values

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from langchain_context_engine.ranking.editions import CHECKS, EDITION
 from langchain_context_engine.values.types import Candidate
 
 _TEST_PLACE = re.compile(
@@ -39,12 +40,12 @@ class Role(StrEnum):
     OTHER = "other"
 
 
-def role_of(candidate: Candidate, edition: int = 3) -> Role:
+def role_of(candidate: Candidate, edition: int = EDITION) -> Role:
     """Return a record's role, by its kind, its path and what its metadata say.
 
     Args:
         candidate: The record.
-        edition: Of the rules, see `Fusion`; by the first what checks a project is a document like others.
+        edition: Of the rules, see `editions.py`.
 
     Example:
         >>> role_of(Candidate(id="a", kind="code", metadata={"path": "tests/test_a.py"})).value
@@ -57,7 +58,7 @@ def role_of(candidate: Candidate, edition: int = 3) -> Role:
         return Role.CHANGE
     if candidate.kind in _CODE_KINDS or (path and candidate.metadata.get("symbol")):
         return Role.TEST if is_test(candidate) else Role.DEFINITION
-    if edition > 1 and candidate.kind == "settings" and _CHECKS.search(path):
+    if edition >= CHECKS and candidate.kind == "settings" and _CHECKS.search(path):
         return Role.TEST
     if is_changelog(candidate.metadata):
         return Role.CHANGELOG

@@ -127,7 +127,7 @@ class _Packer:
             standing = sorted({*filler.basket.chosen, *filler.basket.cuts})
             passages = filler.basket.passages()
             rules = self.packing
-            twin = find_twin(passages, rules.twin_threshold, keeps_newest=rules.keeps_newest)
+            twin = find_twin(passages, rules.twin_threshold, edition=rules.edition)
             if twin is None:
                 break
             item = standing[twin.place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from langchain_context_engine.ranking.editions import EDITION
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
 from langchain_context_engine.text.units import UnitValue
@@ -29,8 +30,7 @@ class Packing:
         k: The most passages, or None.
         twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
             None: only where its words stand there in a row.
-        keeps_newest: Where the order of time answers, of two that say the same the newer one stays, however
-            short; else the longer.
+        edition: Of the rules that are no number, see `ranking/editions.py`.
     """
 
     count: Callable[[str], int]
@@ -43,7 +43,7 @@ class Packing:
     diversity: Diversity | None = None
     k: int | None = None
     twin_threshold: float | None = 90.0
-    keeps_newest: bool = True
+    edition: int = EDITION
 
     @property
     def has_only_a_budget(self) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from langchain_context_engine.ranking.editions import EDITION, NEWEST_STAYS, OWN_STANDS
+from langchain_context_engine.stages.reading import is_indexed
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.values.types import Passage
@@ -29,9 +31,7 @@ class Twin:
     alike: float
 
 
-def find_twin(
-    passages: Sequence[Passage], threshold: float | None, *, keeps_newest: bool = True
-) -> Twin | None:
+def find_twin(passages: Sequence[Passage], threshold: float | None, *, edition: int = EDITION) -> Twin | None:
     """Return the first passage, from the last on, whose words another one has in a row, or nearly; else None.
 
     Whole records that are near are told apart already (`dedupe`): nearness counts where one is an extract.
@@ -40,14 +40,14 @@ def find_twin(
     Args:
         passages: Best first.
         threshold: The least likeness of near texts, 0–100; None: only words in a row count.
-        keeps_newest: Where the order of time answers, the newer of two stays, however short.
+        edition: Of the rules, see `ranking/editions.py`.
     """
     told = [_in_a_row(passage.text) for passage in passages]
     for place in reversed(range(len(passages))):
         if passages[place].ranked.candidate.is_pinned:
             continue
         for winner in range(len(passages)):
-            if winner != place and _says_again(passages, told, place, winner, keeps_newest):
+            if winner != place and _says_again(passages, told, place, winner, edition):
                 return Twin(place, winner, 100.0)
         if threshold is not None:
             near = _nearest(passages, place, threshold)
@@ -57,12 +57,18 @@ def find_twin(
 
 
 def _says_again(
-    passages: Sequence[Passage], told: Sequence[str], place: int, winner: int, keeps_newest: bool
+    passages: Sequence[Passage], told: Sequence[str], place: int, winner: int, edition: int
 ) -> bool:
-    if keeps_newest and _answer_by_time(passages[place], passages[winner]):
+    if edition >= NEWEST_STAYS and _answer_by_time(passages[place], passages[winner]):
         # The newest is the answer, however short: of one change told twice the older telling goes.
         return place > winner and (_is_in(told, place, winner) or _is_in(told, winner, place))
-    return _is_in(told, place, winner)
+    is_more = edition >= OWN_STANDS and told[place] != told[winner]
+    return _is_in(told, place, winner) and not (is_more and _stands_alone(passages[place]))
+
+
+def _stands_alone(passage: Passage) -> bool:
+    """Return whether a passage is a whole record of its own: what more another one says is another matter."""
+    return not passage.is_truncated and not is_indexed(passage.ranked.candidate)
 
 
 def _answer_by_time(a: Passage, b: Passage) -> bool:

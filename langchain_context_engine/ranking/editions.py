@@ -1,0 +1,15 @@
+"""The edition of the rules that are no weight. A trace keeps its own, so that it replays to the same bytes.
+
+1. As traces were made that name none.
+2. What checks a project is told from what documents it, and what people wrote down has an order of time.
+3. Of one change told twice the newer telling stays where the newest is asked for.
+4. A whole record of its own (a memory, a message) stands beside one that says it and more.
+"""
+
+from __future__ import annotations
+
+CHECKS, NEWEST_STAYS, OWN_STANDS = 2, 3, 4
+"""The edition since which each rule holds."""
+
+EDITION = OWN_STANDS
+"""Today's."""
