@@ -102,6 +102,25 @@ def test_writing_without_capitals_has_as_many_pieces_as_sentences():
     assert context.tokens > 550
 
 
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["we met at noon…", "the pilot was late…", "nobody minded…"],
+        ["we met at noon...", "the pilot was late!", "nobody minded?"],
+        ["เราพบกันตอนเที่ยง", "นักบินมาสาย", "ไม่มีใครว่าอะไร"],
+        ["យើងបានជួបគ្នា។", "អ្នកបើកបរមកយឺត។", "គ្មាននរណាខ្វល់។"],
+        ["ကျွန်ုပ်တို့တွေ့ဆုံခဲ့သည်။", "ယာဉ်မှူးနောက်ကျသည်။"],
+        ["Մենք հանդիպեցինք կեսօրին։", "Օդաչուն ուշացավ։"],
+        ["በቀትር ተገናኘን።", "አብራሪው ዘገየ።"],
+        ["हम दोपहर में मिले।", "पायलट देर से आया।"],
+    ],
+)
+def test_the_sentences_of_every_script_are_told_apart(sentences):
+    """T1."""
+    text = " ".join(sentences)
+    assert [text[a:b] for a, b in sentence_spans(text)] == sentences
+
+
 def fenced(text):
     return [token.content for token in MarkdownIt().enable("table").parse(text) if token.type == "fence"]
 

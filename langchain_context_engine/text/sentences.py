@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from langchain_context_engine.text.abbreviations import INITIALS, NEVER_LAST, NUMBERED, SELDOM_LAST
 from langchain_context_engine.text.worth import closes, opens
 
 Span = tuple[int, int]
@@ -16,7 +17,10 @@ Span = tuple[int, int]
 _END = re.compile(
     # Only the first of a run of stops may start a match, or a million dots would cost their square.
     r"""(?<![.!?…؟۔।॥])(?P<stop>[.!?…؟۔।॥]++)(?P<quote>["'”’)\]»*_]*+)(?=\s)"""
-    r"""|[。！？｡．][。！？｡．]*+[」』）】》”’"']*+"""
+    # Of Chinese and Japanese, of Armenian, Ethiopic, Khmer, Burmese, Tibetan and Mongolian.
+    r"""|[。！？｡．։፧።៕។༎།᠃။][。！？｡．։፧።៕។༎།᠃။]*+[」』）】》”’"'»]*+"""
+    # Thai and Lao part sentences by a space.
+    r"|(?<=[\u0e00-\u0eff]{8})[ ]++(?=[\u0e00-\u0eff])"
     # Empty lines after it end nothing more.
     r"|(?P<newline>\n)(?:[ \t\r]*+\n)*+"
 )
@@ -34,24 +38,6 @@ _CODE_LINE = re.compile(
     r"|(?:import|from|return|raise|assert|await|const|let|var|func|fn|function|public|private|static|use)\s"
     r"|@\w|#include|//|[\w.\[\]\"']+(?:: [\w.\[\]| ]+)? [-+*/|]?= \S|[\w.]+\(|[\w*]+(?:: ?[^ ].*)?,\s*$)"
 )
-
-_NEVER_LAST = frozenset(
-    "dr mr mrs ms mx prof st gen col capt lt sgt rev hon sen rep gov messrs vs cf e.g i.e viz".split()  # noqa: SIM905
-)
-"""Abbreviations that never end a sentence."""
-
-_NUMBERED = frozenset(
-    "no nos fig figs eq eqs sec ch vol vols p pp art para nr tab ref app".split()  # noqa: SIM905
-)
-"""Abbreviations that do not end a sentence before a number."""
-
-_SELDOM_LAST = frozenset(
-    "etc inc ltd co corp dept jr sr al a.m p.m approx est ed eds u.s u.k u.n e.u d.c ph.d b.c a.d".split()  # noqa: SIM905
-    + "jan feb mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ave blvd".split()  # noqa: SIM905
-)
-"""Abbreviations that end a sentence only where a capital follows."""
-
-_INITIALS = re.compile(r"(?!I$)[A-Z](?:\.[A-Z])*")
 
 _WRAPPED_WIDTH = 50
 """A line of so many characters without a stop goes on in the next one; 20 fewer before a small letter."""
@@ -278,19 +264,24 @@ def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     following = _NEXT.match(text, match.end())
     after = text[following.end() : following.end() + 1] if following else ""
     if match["stop"] != ".":
-        # "Stop!" he said.
-        return not (after.islower() and (match["quote"] or match["stop"][0] in ".…"))
+        # "Stop!" he said. Well… he said.
+        goes_on = after.islower() and (match["quote"] or match["stop"][0] in ".…")
+        return not goes_on or (not match["quote"] and _begins_small(text, start))
     head = text[max(start, match.start() - _LOOKBEHIND) : match.start()]
     found = _LAST_WORD.search(head)
     word = found[0] if found else ""
     lower = word.lower()
-    if lower in _NEVER_LAST or (lower in _NUMBERED and after.isdigit()):
+    if lower in NEVER_LAST or (lower in NUMBERED and after.isdigit()):
         return False
     is_list_number = word.isdigit() and head.strip() == word
-    if is_list_number or (_INITIALS.fullmatch(word) and lower not in _SELDOM_LAST):
+    if is_list_number or (INITIALS.fullmatch(word) and lower not in SELDOM_LAST):
         return False
     if after.islower():
-        # Some people write without capitals.
-        first = _FIRST_LETTER.match(text, start)
-        return first is not None and first[1].islower() and lower not in _SELDOM_LAST
-    return lower not in _SELDOM_LAST or after.isupper()
+        return _begins_small(text, start) and lower not in SELDOM_LAST
+    return lower not in SELDOM_LAST or after.isupper()
+
+
+def _begins_small(text: str, start: int) -> bool:
+    """Whether a sentence begins without a capital, as some people write."""
+    first = _FIRST_LETTER.match(text, start)
+    return first is not None and first[1].islower()
