@@ -199,8 +199,8 @@ def test_a_class_lends_to_its_methods_the_less_the_more_it_has(methods, share):
         ),
         a_candidate(id="other", metadata={"symbol": "Pot"}, claims={"dense": 0.1, "lexical": 0.0}),
     ]
-    fused = fuse(found, Fusion())
+    fused = fuse(found, Fusion(member=1.0))
     assert fused[1].parts["link"] == pytest.approx(share)
     assert fused[1].lenders["link"] == found[0].key
     assert "link" not in fused[-1].parts
-    assert "link" not in fuse(found, Fusion(member=0.0))[1].parts
+    assert "link" not in fuse(found, Fusion())[1].parts

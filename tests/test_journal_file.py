@@ -60,17 +60,18 @@ def test_when_too_many_wait_the_new_ones_are_dropped_counted_and_told(path, capl
     assert 1 <= len(messages) < 10
 
 
-def test_a_disk_error_is_logged_once_and_never_reaches_the_answer(journal, path, caplog):
+def test_a_disk_error_is_logged_as_it_grows_and_never_reaches_the_answer(journal, path, caplog):
     with sqlite3.connect(path) as other:
         other.execute("DROP TABLE bodies")
     with caplog.at_level(logging.WARNING):
-        for _ in range(5):
+        for _ in range(20):
             journal.record(a_context())
             journal.touch([KEY])
             journal.flush()
-    assert journal.failed >= 5
+    assert journal.failed >= 20
     told = [r.message for r in caplog.records if str(path) in r.message]
-    assert len([message for message in told if "does not work" in message]) == 1
+    # The 1st, 2nd, 4th, 8th, …: an operator sees it go on, and no log is flooded.
+    assert 2 <= len([message for message in told if "does not work" in message]) <= 6
 
 
 def test_an_odd_context_costs_itself_alone_and_its_text_is_not_logged(journal, caplog):

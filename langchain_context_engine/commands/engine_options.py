@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate
 
 from langchain_context_engine.commands import embedders
@@ -21,6 +21,7 @@ from langchain_context_engine.commands.options import (
 )
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.values.kept import kept_property
 
 if TYPE_CHECKING:
     from langchain_context_engine.answering.settings_file import SettingsFile
@@ -43,7 +44,7 @@ class EngineOptions:
         """The store."""
         return Store(self.store)
 
-    @cached_property
+    @kept_property
     def file(self) -> SettingsFile:
         """What the file of settings says: nothing where none is named."""
         from langchain_context_engine.answering.settings_file import SettingsFile, read_settings

@@ -160,11 +160,13 @@ def test_no_item_is_above_a_quarter_of_the_budget_and_the_note_inside_says_where
 
 def test_beside_others_of_its_source_no_item_is_above_a_quarter_of_its_share():
     """L7: one long item does not keep the others of its source out."""
+    # Of values, unlike of commits, nothing is left out for telling little: their share is used.
     records = {"memories": [a_memory("long", "login " * 600), *many(a_memory, 30, 12)],
-               "commits": many(a_commit, 30, 12)}  # fmt: skip
+               "values": many(a_value, 30, 12)}  # fmt: skip
     found = assemble(records, query="login", limit=40, max_tokens=900, tokenizer=count_words)
     (long,) = [p for p in found.context.passages if p.key[1] == "long"]
-    assert long.tokens <= 900 // 3 // 4 + 1
+    # A token or two that no other can use are its own.
+    assert long.tokens <= 900 // 2 // 4 + 2
     assert sum(item.source == "memory" for item in found.items) > 5
 
 
