@@ -22,6 +22,7 @@ NOBODY = 65534
 ASK_AS_NOBODY = f"""
 import os, sys, tempfile
 import chromadb
+import numpy.ma  # NumPy imports it late
 from langchain_context_engine import ChromaSource, ContextEngine
 from tests.builders import WordEmbeddings
 
