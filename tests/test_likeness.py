@@ -16,9 +16,12 @@ WHOLE = (
 )
 
 
-def a_context(*texts, **settings):
+def a_context(*texts, metadata=None, **settings):
     """Return what becomes of texts, the first the best."""
-    found = [a_candidate(id=str(i), text=text, relevance=1 - i / 10) for i, text in enumerate(texts)]
+    found = [
+        a_candidate(id=str(i), text=text, relevance=1 - i / 10, metadata=metadata or {})
+        for i, text in enumerate(texts)
+    ]
     return ContextEngine([ListSource(found)], tokenizer="estimate", **settings).build("x", now="2026-01-01")
 
 
@@ -28,7 +31,7 @@ def told(context, number):
 
 def test_of_a_text_that_another_holds_and_more_no_share_is_told():
     """100 % alike stood beside a text that had a sentence more."""
-    context = a_context(WHOLE, WHOLE.partition(", and")[0])
+    context = a_context(WHOLE, WHOLE.partition(", and")[0], metadata={"path": "a.md"})
     assert told(context, 1) == "all that would stand of it is said there"
     assert "%" not in context.explain(("memories", "1"))
 

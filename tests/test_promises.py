@@ -74,7 +74,7 @@ def test_markers_are_unique_and_stand_in_no_passage(found, config, query, budget
 @cases
 @generated
 def test_the_published_score_is_the_sort_key_and_contributions_add_up_to_it(found, config, query, budget):
-    """Promise 7."""
+    """Promise 7, E45."""
     engine, _ = build(found, config, query, budget)
     promises.scores_sort_and_add_up(engine.search(query, now="2026-01-01"))
 
