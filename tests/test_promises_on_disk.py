@@ -32,13 +32,13 @@ class Kept:
             name: store.create_collection(f"{name}-{uuid.uuid4().hex}", embedding_function=None)
             for name in SOURCES
         }
-        self.mine = set()
+        self.mine = {}
 
     def write(self, found, tenant="mine", **more):
         for candidate in found:
-            if tenant == "mine":
-                self.mine.add((self.collections[candidate.source].name, candidate.id))
             text = candidate.text.encode("utf-8", "replace").decode()
+            if tenant == "mine":
+                self.mine[self.collections[candidate.source].name, candidate.id] = text
             dated = {} if candidate.created_at is None else {"created_at": candidate.created_at.isoformat()}
             self.collections[candidate.source].upsert(
                 ids=[f"{more.get('title', '')}{candidate.id}"],
@@ -50,7 +50,7 @@ class Kept:
     def delete(self, candidate):
         collection = self.collections[candidate.source]
         collection.delete(ids=[candidate.id])
-        self.mine.discard((collection.name, candidate.id))
+        self.mine.pop((collection.name, candidate.id), None)
 
     def engine(self, config):
         sources = [ChromaSource(each, embeddings=EMBEDDINGS) for each in self.collections.values()]
@@ -60,17 +60,17 @@ class Kept:
         return engine
 
 
-def keys_of(context):
-    return {candidate.key for candidate in context.candidates}
-
-
-def check(engine, query, budget):
-    """Ask, hold the answer against the promises, and return it."""
+def check(kept, engine, query, budget):
+    """Ask, hold the answer against the promises and the records as they are now, and return it."""
     asked = {"budget": budget, "scope": {"tenant": "mine"}, "now": NOW}
     context = engine.build(query, **asked)
     assert not [warning for warning in context.warnings if "words of" in warning]
     fell = {decision.key for decision in context.decisions if decision.stage == "collect"}
-    promises.one_final_decision(context, keys_of(context) | fell)
+    found = {candidate.key: candidate.text for candidate in context.candidates}
+    promises.one_final_decision(context, found.keys() | fell)
+    assert found.items() <= kept.mine.items()
+    if query.strip() and budget:
+        assert found.keys() | fell == kept.mine.keys()
     promises.duplicates_name_who_keeps_them(context)
     promises.kept_is_what_stands_there(context)
     promises.within_budget(context, engine, budget)
@@ -98,11 +98,10 @@ def test_the_promises_hold_over_an_index_on_disk_and_after_writes(store, written
     kept.write(found)
     kept.write(found, "theirs", title="SECRET")
     engine = kept.engine(config)
-    assert keys_of(check(engine, query, budget)) <= kept.mine
+    check(kept, engine, query, budget)
     # Of `later`, those whose ids are there already change; the first that was there goes.
     kept.write(later)
     for candidate in found[:1]:
         kept.delete(candidate)
-    context = check(engine, query, budget)
-    assert keys_of(context) <= kept.mine
-    assert check(kept.engine(config), query, budget).text == context.text
+    context = check(kept, engine, query, budget)
+    assert check(kept, kept.engine(config), query, budget).text == context.text
