@@ -123,8 +123,8 @@ class ContextEngine:
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
         waits = self.cache is not None and not self.cache.is_in_memory
-        begun = asyncio.to_thread(self._begun, query, fields) if waits else self._begun(query, fields)
-        request, key, ready = begun if isinstance(begun, tuple) else await begun
+        begun = await asyncio.to_thread(self._begun, query, fields) if waits else self._begun(query, fields)
+        request, key, ready = begun
         if ready is not None:
             return ready
         async with aturn() as mine:

@@ -221,3 +221,11 @@ def test_a_result_store_that_fails_costs_one_warning_and_no_answer():
 def test_a_wrong_result_store_is_refused_while_building(arguments, said):
     with pytest.raises(ConfigError, match=said):
         StoredResultCache(*arguments)
+
+
+def test_an_error_of_the_function_that_chooses_is_its_callers():
+    cache = StoredResultCache(InMemoryByteStore(), "shop")
+    cache.set("key", Context(text="answer"))
+    with pytest.raises(ZeroDivisionError):
+        cache.invalidate(lambda *_: 1 / 0)
+    assert len(cache) == 1

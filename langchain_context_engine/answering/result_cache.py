@@ -23,7 +23,7 @@ from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Message
 from langchain_context_engine.writing.templates import Template
 
-__all__ = ["ResultCache", "check_cache", "request_key"]
+__all__ = ["ResultCache", "check_cache", "is_meant", "request_key"]
 
 _PLAIN = (str, int, float, bool, bytes, date, type(None))
 _TOLD_WHOLE = (Candidate, Message, Template)
@@ -154,15 +154,17 @@ class ResultCache:
                 question), or of which `pattern(key, context)` is true; None is all.
         """
         with self._lock:
-            chosen = [
-                key
-                for key, entry in self._entries.items()
-                if pattern is None
-                or (pattern in key if isinstance(pattern, str) else pattern(key, entry.context))
-            ]
+            chosen = [key for key, entry in self._entries.items() if is_meant(pattern, key, entry.context)]
             for key in chosen:
                 del self._entries[key]
         return len(chosen)
+
+
+def is_meant(pattern: str | Callable[[str, Context], bool] | None, key: str, context: Context) -> bool:
+    """Return whether a context is to be forgotten, see `ResultCache.invalidate`."""
+    if pattern is None:
+        return True
+    return pattern in key if isinstance(pattern, str) else pattern(key, context)
 
 
 def request_key(request: ContextRequest, engine: str = "") -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from langchain_core.stores import ByteStore, InMemoryByteStore
 
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.result_cache import ResultCache, request_key
+from langchain_context_engine.answering.result_cache import ResultCache, is_meant, request_key
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.redact import safe_message
 from langchain_context_engine.values.request import ContextRequest
@@ -64,7 +64,7 @@ class StoredResultCache(ResultCache):
         self._told: tuple[EngineConfig, str] | None = None
 
     def __len__(self) -> int:
-        return self._tried(lambda: sum(1 for _ in self._entries_there()), 0)
+        return self._tried(lambda: len(self._entries_there()), 0)
 
     @property
     def is_in_memory(self) -> bool:
@@ -79,8 +79,9 @@ class StoredResultCache(ResultCache):
 
     def get(self, key: str) -> Context | None:
         """Return the context of a key, or None."""
-        place = self._place(key)
-        return self._looked_up(self._tried(lambda: self._read(self.store.mget([place])[0], key), None))
+        raw = self._tried(lambda: self.store.mget([self._place(key)])[0], None)
+        told, context = self._read(raw)
+        return self._looked_up(context if told == key else None)
 
     def set(self, key: str, context: Context) -> None:
         """Keep a context, in place of an older one of that key."""
@@ -90,38 +91,38 @@ class StoredResultCache(ResultCache):
 
     def invalidate(self, pattern: str | Callable[[str, Context], bool] | None = None) -> int:
         """Forget contexts, for all machines, and return how many; see `ResultCache.invalidate`."""
+        nothing: list[tuple[str, str, Context]] = []
+        there = self._tried(self._entries_there, nothing)
+        # Outside of what is tried: an error of a function that chooses is its caller's.
+        chosen = [place for place, key, context in there if is_meant(pattern, key, context)]
+        return self._tried(lambda: self._forget(chosen), 0)
 
-        def forget() -> int:
-            chosen = [
-                place
-                for place, key, context in self._entries_there()
-                if pattern is None or (pattern in key if isinstance(pattern, str) else pattern(key, context))
-            ]
-            if chosen:
-                self.store.mdelete(chosen)
-            return len(chosen)
+    def _forget(self, places: Sequence[str]) -> int:
+        if places:
+            self.store.mdelete(list(places))
+        return len(places)
 
-        return self._tried(forget, 0)
-
-    def _entries_there(self) -> Iterator[tuple[str, str, Context]]:
-        """Yield where each context stands that still serves, its key and itself."""
+    def _entries_there(self) -> list[tuple[str, str, Context]]:
+        """Return where each context stands that still serves, its key and itself."""
         # Stores differ in what a prefix is, a folder or a pattern, so it is applied here.
         places = [place for place in map(str, self.store.yield_keys()) if place.startswith(self._prefix)]
+        found = []
         for place, raw in zip(places, self.store.mget(places), strict=True):
-            entry = _entry(raw)
-            key = str(entry.get("key", ""))
-            context = self._read(raw, key)
+            key, context = self._read(raw)
             if context is not None:
-                yield place, key, context
+                found.append((place, key, context))
+        return found
 
-    def _read(self, raw: bytes | None, key: str) -> Context | None:
+    def _read(self, raw: bytes | None) -> tuple[str, Context | None]:
+        """Return an entry's key and its context, or None where that serves no longer or is not ours."""
         entry = _entry(raw)
-        if entry.get("key") != key or not entry.get("until", 0) > self._clock():
-            return None
+        key = str(entry.get("key", ""))
+        if not entry.get("until", 0) > self._clock():
+            return key, None
         try:
-            return Context.from_dict(entry["context"])
+            return key, Context.from_dict(entry.get("context", {}))
         except ConfigError:  # of a newer version of this package: made anew, and then written over
-            return None
+            return key, None
 
     def _place(self, key: str) -> str:
         return f"{self._prefix}{_digest(key)}"
