@@ -26,10 +26,19 @@ from langchain_context_engine.answering.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
-__all__ = ["draw", "open_in_tune", "plain", "turn_to", "turned"]
+__all__ = ["download", "draw", "open_in_tune", "plain", "turn_to", "turned"]
 
 Limits = tuple[float, float, float]
 """Least, most, step."""
+
+
+def download(label: str, data: bytes, file_name: str, mime: str, *, disabled: bool = False) -> None:
+    """Draw a button that saves bytes.
+
+    Streamlit also takes a function, but names its file anew in each run: a click while the page is drawn
+    again would ask for a file that is gone. Bytes are named by what they hold, so such a click finds them.
+    """
+    st.download_button(label, data, file_name, mime, disabled=disabled, on_click="ignore")
 
 
 def turned(recorded: Knobs) -> Knobs:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from inspector import cards, grading, grid, opening, state, wording
+from inspector import cards, controls, grading, grid, opening, state, wording
 from inspector.judging import QUALITY_COLUMNS, quality_rows, tally
 from inspector.state import Opened
 from inspector.suggesting import suggestion
@@ -142,12 +142,9 @@ def exchange() -> None:
     told = f"{wording.counted(len(judgments), 'judgment')} of {wording.counted(questions, 'question')}"
     st.text(f"{told}, kept {where}.")
     given = [(j.query, j.key, j.rater, j.grade) for j in judgments]
-    st.download_button(
-        "Export as JSON Lines",
-        lambda: judgments_as_lines(given),
-        "judgments.jsonl",
-        "application/jsonl",
-        disabled=not judgments,
+    lines = judgments_as_lines(given)
+    controls.download(
+        "Export as JSON Lines", lines, "judgments.jsonl", "application/jsonl", disabled=not judgments
     )
     file = st.file_uploader(
         'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]

@@ -130,24 +130,12 @@ def export(opened: Opened, rows: list[Row]) -> None:
     table = exports.rows_for_export(rows, places(context.candidates))
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
-        st.download_button("Candidates as CSV", lambda: exports.as_csv(table), "candidates.csv", "text/csv")
-        st.download_button(
-            "Trace as JSON",
-            lambda: json.dumps(context.to_dict(), ensure_ascii=False).encode(),
-            "trace.json",
-            "application/json",
-        )
-        st.download_button(
-            "Account as Markdown",
-            lambda: exports.as_markdown(context, rows, places(context.candidates)).encode(),
-            "context.md",
-            "text/markdown",
-        )
-        st.download_button("Text alone", context.text.encode, "context.txt", "text/plain")
+        controls.download("Candidates as CSV", exports.as_csv(table), "candidates.csv", "text/csv")
+        trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
+        controls.download("Trace as JSON", trace, "trace.json", "application/json")
+        account = exports.as_markdown(context, rows, places(context.candidates)).encode()
+        controls.download("Account as Markdown", account, "context.md", "text/markdown")
+        controls.download("Text alone", context.text.encode(), "context.txt", "text/plain")
     st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
-    st.download_button(
-        "Redacted bundle",
-        lambda: redacted_bundle(context, state.rows_of(opened)),
-        "redacted.json",
-        "application/json",
-    )
+    bundle = redacted_bundle(context, state.rows_of(opened))
+    controls.download("Redacted bundle", bundle, "redacted.json", "application/json")

@@ -121,3 +121,11 @@ def test_the_judged_questions_are_listed_worst_first(tmp_path, monkeypatch):
             journal.judge(query, ("memories", "a" if "invoices" in query else "d"), 3)
     at = a_page("judge", journal=path, monkeypatch=monkeypatch, judging="All judged questions")
     assert cells(at, "judged", "question") == ["Who may refund?", "When do invoices go out?"]
+
+
+def test_what_can_be_saved_keeps_its_name_while_a_page_is_drawn_again():
+    at = a_page("explain", trace="sample-duplicates", section="Export")
+    before = [button.proto.url for button in at.download_button]
+    assert [button.proto.url for button in at.run().download_button] == before
+    assert len(before) == 5
+    assert "" not in before
