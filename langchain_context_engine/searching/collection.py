@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.searching.records import steady, without_sparse
+from langchain_context_engine.searching.records import Rows, rows_of, steady
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
@@ -128,14 +128,14 @@ class CollectionHandle:
         """Return what the store's own search answers; `make` is told how many rows a search may ask for."""
         return self._within_quota(lambda most: self._call("search", searches=make(most)))
 
-    def read(self, ids: Sequence[str], include: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def read(self, ids: Sequence[str], include: Sequence[str]) -> Rows:
         """Return id → {field: value} of the ids that exist, the fields being those of `include`.
 
         Embeddings are left out where Chroma cannot give them: a record that another process wrote is
         not yet in this process's vector index.
         """
         wanted = list(dict.fromkeys(ids))
-        found: dict[str, dict[str, Any]] = {}
+        found: Rows = {}
         while wanted:
             size = min(_BATCH, self.most)
             batch, fields = wanted[:size], list(include)
@@ -149,7 +149,7 @@ class CollectionHandle:
                     raise
                 fields.remove("embeddings")
                 answer = self._call("get", ids=batch, include=fields)
-            found |= _rows(answer, fields)
+            found |= rows_of(answer, fields)
             wanted = wanted[size:]
         return found
 
@@ -164,19 +164,26 @@ class CollectionHandle:
         )
         return list(answer["ids"])
 
-    def metadata(self, where: dict[str, Any] | None) -> dict[str, dict[str, Any]]:
+    def metadata(self, where: dict[str, Any] | None) -> Rows:
         """Return id → metadata of all records that a `where` lets through, in the collection's order."""
         found = self._everything(where, ("metadatas",))
         return {id_: fields["metadatas"] or {} for id_, fields in found.items()}
 
-    def _everything(self, where: dict[str, Any] | None, include: Sequence[str]) -> dict[str, dict[str, Any]]:
+    def few(self, where: dict[str, Any] | None, include: Sequence[str], most: int) -> Rows | None:
+        """Return id → fields of what a `where` lets through, or None where that is more than so many."""
+        ask = {"where": where, "include": list(include)}
+        answer = self._within_quota(lambda quota: self._call("get", **ask, limit=min(most + 1, quota)))
+        found = rows_of(answer, include)
+        return found if len(found) < min(most + 1, self.most) else None
+
+    def _everything(self, where: dict[str, Any] | None, include: Sequence[str]) -> Rows:
         """Return all records that a `where` lets through, at once or as many at a time as may be."""
         if self.most == _UNLIMITED:
             try:
-                return _rows(self._call("get", where=where, include=list(include)), include)
+                return rows_of(self._call("get", where=where, include=list(include)), include)
             except QuotaError as error:
                 self._learn(error, _UNLIMITED)
-        found: dict[str, dict[str, Any]] = {}
+        found: Rows = {}
         while True:
             answer = self._within_quota(
                 lambda most, done: self._call(
@@ -184,7 +191,7 @@ class CollectionHandle:
                 ),
                 len(found),
             )
-            page = _rows(answer, include)
+            page = rows_of(answer, include)
             if not page.keys() - found.keys():
                 return found
             found |= page
@@ -282,11 +289,3 @@ def _says_missing(error: Exception) -> bool:
     return type(error).__name__ == "NotFoundError" or bool(
         re.search(r"collection \S* ?does not exist", str(error), re.IGNORECASE)
     )
-
-
-def _rows(answer: Any, include: Sequence[str]) -> dict[str, dict[str, Any]]:
-    # Compared with None, never by truth: embeddings are an array.
-    columns = {name: answer[name] for name in include if answer[name] is not None}
-    if "metadatas" in columns:
-        columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
-    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}

@@ -9,6 +9,9 @@ from typing import Any
 from langchain_context_engine.ranking.signals import clamp, read_number
 from langchain_context_engine.values.types import Candidate
 
+Rows = dict[str, dict[str, Any]]
+"""Id → {field: value} of what a store gave."""
+
 
 def relevance_of(distance: float, space: str) -> float:
     """Return a distance as 0–1, nearer being more.
@@ -95,6 +98,15 @@ def without_sparse(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
     if not metadata:
         return {}
-    if not any(type(value) is SparseVector for value in metadata.values()):
+    if SparseVector not in set(map(type, metadata.values())):
         return metadata
     return {key: value for key, value in metadata.items() if type(value) is not SparseVector}
+
+
+def rows_of(answer: Any, include: Sequence[str]) -> Rows:
+    """Return id → {field: value} of what Chroma answered: those fields of `include` that it gave."""
+    # Compared with None, never by truth: embeddings are an array.
+    columns = {name: answer[name] for name in include if answer[name] is not None}
+    if "metadatas" in columns:
+        columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
+    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}

@@ -22,6 +22,7 @@ from langchain_context_engine.filtering.filters import (
 )
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.found import Asked
+from langchain_context_engine.searching.hits import HitMetadata
 from langchain_context_engine.searching.lexical import LexicalIndex
 from langchain_context_engine.searching.newest import newest_ids
 from langchain_context_engine.searching.postings import LexicalQuery
@@ -70,7 +71,6 @@ class Search:
     pushed: Filter
     lexical: tuple[LexicalIndex, Shelf] | None = None
     records: dict[str, Record] = field(default_factory=dict)
-    metadata: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
     is_strict: bool = False
@@ -81,7 +81,7 @@ class Search:
 
         What the legs offer is read and checked again; where something is refused, they are asked without it.
         """
-        self.is_strict = self._has_filters()
+        self.is_strict = self.pushed != EVERYTHING or self.asks_more
         query = LexicalQuery.of(self.request.query) if self.lexical else LexicalQuery((), ())
         while True:
             newest = newest_ids(*self.lexical, self) if self.lexical else ()
@@ -150,6 +150,11 @@ class Search:
         return f"vectors {'in memory' if self._has_vectors() else 'by the store'}, {words}"
 
     @kept_property
+    def metadata(self) -> HitMetadata:
+        """What is known of hits before their records are read."""
+        return HitMetadata(self.handle)
+
+    @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are counted and corrected."""
         return all_of(Not(HIDDEN), read_scope(self.request.scope))
@@ -168,9 +173,6 @@ class Search:
         asked = self.request
         others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
         return any(other is not None for other in others)
-
-    def _has_filters(self) -> bool:
-        return self.pushed != EVERYTHING or self.asks_more
 
     def _nearest(self, needed: int) -> Hits:
         """Return the `needed` nearest admitted hits, or all there are.
@@ -261,10 +263,8 @@ class Search:
             )
         if not self.is_strict or (is_filtered and not self.rejected and not self.asks_more):
             return lambda id_: id_ not in self.rejected
-        unread = [id_ for id_ in ids if id_ not in self.metadata]
-        for id_, fields in self.handle.read(unread, ("metadatas",)).items():
-            self.metadata[id_] = fields.get("metadatas") or {}
-        return lambda id_: id_ in self.metadata and self.admits(id_, self.metadata[id_])
+        known_of = self.metadata.of(ids)
+        return lambda id_: (known := known_of(id_)) is not None and self.admits(id_, known)
 
     def _matching(self, query: LexicalQuery, needed: int) -> list[str]:
         if not self.lexical or not query.terms:
