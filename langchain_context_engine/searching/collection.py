@@ -153,6 +153,10 @@ class CollectionHandle:
             wanted = wanted[size:]
         return found
 
+    def metadata_of(self, ids: Sequence[str]) -> Rows:
+        """Return id → metadata of the ids that exist."""
+        return {id_: row.get("metadatas") or {} for id_, row in self.read(ids, ("metadatas",)).items()}
+
     def find(self, where: dict[str, Any] | None = None) -> list[str]:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
         return list(self._everything(where, ()))

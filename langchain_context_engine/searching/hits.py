@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.searching.collection import CollectionHandle
-
 _AT_ONCE = 50
 """Hits that are read in one call; an answer has fifteen or thirty as a rule."""
 
@@ -14,8 +12,8 @@ _AT_ONCE = 50
 class HitMetadata:
     """The metadata of hits, read as they are asked about: few of the hits are needed as a rule."""
 
-    def __init__(self, handle: CollectionHandle) -> None:
-        self._handle = handle
+    def __init__(self, read: Callable[[Sequence[str]], Mapping[str, Mapping[str, Any]]]) -> None:
+        self._read = read
         self._found: dict[str, Mapping[str, Any] | None] = {}
 
     def of(self, ids: Sequence[str]) -> Callable[[str], Mapping[str, Any] | None]:
@@ -26,8 +24,7 @@ class HitMetadata:
             while unread and id_ not in self._found:
                 batch = [unread.pop() for _ in unread[:_AT_ONCE]]
                 self._found.update(dict.fromkeys(batch))
-                for found, fields in self._handle.read(batch, ("metadatas",)).items():
-                    self._found[found] = fields.get("metadatas") or {}
+                self._found.update(self._read(batch))
             return self._found.get(id_)
 
         return known

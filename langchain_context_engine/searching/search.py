@@ -152,7 +152,7 @@ class Search:
     @kept_property
     def metadata(self) -> HitMetadata:
         """What is known of hits before their records are read."""
-        return HitMetadata(self.handle)
+        return HitMetadata(self.handle.metadata_of)
 
     @kept_property
     def within(self) -> Filter:
@@ -257,9 +257,9 @@ class Search:
     def _seen(self, ids: Sequence[str], *, is_filtered: bool) -> Callable[[str], bool]:
         """Return what tells of these ids whether they are admitted, as far as it can be told now."""
         if self.lexical is not None and self._is_exact():
-            found = self.lexical[1].view.metadata(ids)
+            found = HitMetadata(self.lexical[1].view.metadata).of(ids)
             return lambda id_: (
-                id_ not in self.rejected and ((known := found.get(id_)) is None or self.admits(id_, known))
+                id_ not in self.rejected and ((known := found(id_)) is None or self.admits(id_, known))
             )
         if not self.is_strict or (is_filtered and not self.rejected and not self.asks_more):
             return lambda id_: id_ not in self.rejected
