@@ -11,6 +11,9 @@ import math
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
+
+import chromadb
 
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.embeddings import LocalEmbeddings
@@ -19,17 +22,39 @@ from langchain_context_engine.evaluation.evaluate import evaluate
 from langchain_context_engine.evaluation.report import Report
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load
 
+_PAGE = 2000
 
-def engine_over(dataset: Dataset, cache: Path, embedder=LocalEmbeddings, **settings) -> ContextEngine:
+
+def engine_over(
+    dataset: Dataset, cache: Path, embedder=LocalEmbeddings, *, on_disk=True, **settings
+) -> ContextEngine:
     """Return an engine with its defaults over a set's collections."""
     embeddings = embedder()
+    kept = collections(dataset, cache, embeddings)
     sources = [
-        ChromaSource(collection, embeddings=embeddings, name=name, sequence=SEQUENCES.get(name))
-        for name, collection in collections(dataset, cache, embeddings).items()
+        ChromaSource(
+            collection if on_disk else in_memory(collection),
+            embeddings=embeddings,
+            name=name,
+            sequence=SEQUENCES.get(name),
+        )
+        for name, collection in kept.items()
     ]
     engine = ContextEngine(sources=sources, **{"timeout_seconds": 60.0, **settings})
     read_all(engine)
     return engine
+
+
+def in_memory(collection: chromadb.Collection) -> chromadb.Collection:
+    """Return a copy without a folder, whose index is in memory too."""
+    copy = chromadb.EphemeralClient().create_collection(
+        f"{collection.name}-{uuid4()}", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
+    )
+    columns = ["documents", "metadatas", "embeddings"]
+    for start in range(0, collection.count(), _PAGE):
+        page = collection.get(limit=_PAGE, offset=start, include=columns)
+        copy.add(ids=page["ids"], **{column: page[column] for column in columns})
+    return copy
 
 
 def read_all(engine: ContextEngine) -> None:
@@ -111,6 +136,9 @@ def main() -> None:
     parser = arguments(__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, help="write each question's recall, for a later --against")
     parser.add_argument("--against", type=Path, help="what --out wrote earlier: compare with it")
+    parser.add_argument(
+        "--in-memory", action="store_true", help="copies without a folder or an index on disk"
+    )
     parser.add_argument("--settings", type=json.loads, default={}, help="engine settings as JSON")
     run(parser.parse_args())
 
@@ -123,7 +151,9 @@ def run(options: argparse.Namespace) -> None:
             name, options.data, queries=options.queries, seed=options.seed, most_records=options.records
         )
         reports[name] = evaluate(
-            engine_over(dataset, options.cache, options.embedder, **options.settings),
+            engine_over(
+                dataset, options.cache, options.embedder, on_disk=not options.in_memory, **options.settings
+            ),
             dataset.questions,
             budgets=options.budgets,
             texts=dataset.texts,
