@@ -56,7 +56,7 @@ def serve(
     from langchain_context_engine.serving.server import serve as run
 
     token = os.environ.get(TOKEN_VARIABLE, "")
-    tokens = {token: {}} if token else None
+    tokens: dict[str, dict[str, Any]] | None = {token: {}} if token else None
     require_token_beyond_this_machine(host, tokens)  # before the port: on which it does not depend
     allowed = read_pairs("--scope", scope)
     options.refuse_request()
