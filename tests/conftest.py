@@ -6,6 +6,7 @@ Sockets other than loopback are blocked by the options in pyproject.toml.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.measuring import is_measured, unmeasured
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -45,6 +48,13 @@ settings.register_profile(
     "ci", settings.get_profile("local"), derandomize=True, print_blob=True, database=None
 )
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Run a test, its fixtures too, measured or not."""
+    with contextlib.nullcontext() if is_measured(item) else unmeasured():
+        return (yield)
 
 
 @pytest.fixture(scope="session")

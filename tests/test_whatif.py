@@ -18,6 +18,8 @@ from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource, a_candidate
 
+pytestmark = pytest.mark.unmeasured
+
 WORDS = [
     "tide",
     "harbour",
