@@ -50,6 +50,17 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker its half, from whose end the other takes what is left.
+
+    By xdist's own choice neighbours go to different workers, and each makes what a module's tests share.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item):
     """Run a test, its fixtures too, measured or not."""
