@@ -22,6 +22,15 @@ ROOT = Path(__file__).resolve().parents[1]
 _HOME = Path(tempfile.mkdtemp(prefix="context-engine-tests-"))
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 
+_MEMORY, _ENOUGH_BYTES = Path("/dev/shm"), 2 * 10**9
+# The files of tests stand in memory where there is room, and are gone afterwards: thousands of small stores wait
+# for the disk longer than they compute. Whoever wants to look at them sets the variable, or gives --basetemp.
+_has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES
+if _has_room and "PYTEST_DEBUG_TEMPROOT" not in os.environ:
+    _FILES = tempfile.mkdtemp(prefix="context-engine-tests-", dir=_MEMORY)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = _FILES
+    atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
+
 _FOREIGN = ("OPENAI_", "LANGSMITH_", "LANGCHAIN_", "CONTEXT_ENGINE_", "OTEL_", "STREAMLIT_")
 
 # Set while importing, so that doctests, plugins and what they start have it too.
