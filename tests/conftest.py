@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 _HOME = Path(tempfile.mkdtemp(prefix="context-engine-tests-"))
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 
-_MEMORY, _ENOUGH_BYTES = Path("/dev/shm"), 2 * 10**9
+_MEMORY, _ENOUGH_BYTES, _A_DAY_SECONDS = Path("/dev/shm"), 2 * 10**9, 86_400
 # The files of tests stand in memory where there is room, and are gone afterwards: thousands of small stores wait
 # for the disk longer than they compute. Whoever wants to look at them sets the variable, or gives --basetemp.
 _has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES
 if _has_room and "PYTEST_DEBUG_TEMPROOT" not in os.environ:
+    for _left in _MEMORY.glob("context-engine-tests-*"):  # by a run that was killed
+        if time.time() - _left.stat().st_mtime > _A_DAY_SECONDS:
+            shutil.rmtree(_left, ignore_errors=True)
     _FILES = tempfile.mkdtemp(prefix="context-engine-tests-", dir=_MEMORY)
     os.environ["PYTEST_DEBUG_TEMPROOT"] = _FILES
     atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
