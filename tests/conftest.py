@@ -6,18 +6,34 @@ Sockets other than loopback are blocked by the options in pyproject.toml.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.measuring import is_measured, unmeasured
+
 ROOT = Path(__file__).resolve().parents[1]
 
 _HOME = Path(tempfile.mkdtemp(prefix="context-engine-tests-"))
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+
+_MEMORY, _ENOUGH_BYTES, _A_DAY_SECONDS = Path("/dev/shm"), 2 * 10**9, 86_400
+# The files of tests stand in memory where there is room, and are gone afterwards: thousands of small stores wait
+# for the disk longer than they compute. Whoever wants to look at them sets the variable, or gives --basetemp.
+_has_room = os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > _ENOUGH_BYTES
+if _has_room and "PYTEST_DEBUG_TEMPROOT" not in os.environ:
+    for _left in _MEMORY.glob("context-engine-tests-*"):  # by a run that was killed
+        if time.time() - _left.stat().st_mtime > _A_DAY_SECONDS:
+            shutil.rmtree(_left, ignore_errors=True)
+    _FILES = tempfile.mkdtemp(prefix="context-engine-tests-", dir=_MEMORY)
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = _FILES
+    atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
 
 _FOREIGN = ("OPENAI_", "LANGSMITH_", "LANGCHAIN_", "CONTEXT_ENGINE_", "OTEL_", "STREAMLIT_")
 
@@ -45,6 +61,24 @@ settings.register_profile(
     "ci", settings.get_profile("local"), derandomize=True, print_blob=True, database=None
 )
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker its half, from whose end the other takes what is left.
+
+    By xdist's own choice neighbours go to different workers, and each makes what a module's tests share.
+    """
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Run a test, its fixtures too, measured or not."""
+    with contextlib.nullcontext() if is_measured(item) else unmeasured():
+        return (yield)
 
 
 @pytest.fixture(scope="session")

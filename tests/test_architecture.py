@@ -6,7 +6,11 @@ import ast
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.unmeasured
 
 PACKAGE = "langchain_context_engine"
 

@@ -81,6 +81,7 @@ def test_a_name_that_chroma_takes_is_taken(name):
     assert check_collection_name(name) == name
 
 
+@pytest.mark.unmeasured
 def test_many_threads_get_what_one_gets(client):
     """G66."""
     shared = SharedResources()

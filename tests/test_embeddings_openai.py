@@ -59,6 +59,7 @@ class TestOpenAIEmbeddingsIntegration(EmbeddingsIntegrationTests):
         return OpenAIEmbeddings
 
 
+@pytest.mark.unmeasured
 async def test_three_thousand_texts_go_out_in_calls_of_at_most_2048_in_order(server, embeddings):
     """I75."""
     texts = ["x" * (i % 97 + 1) for i in range(3000)]

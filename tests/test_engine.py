@@ -189,6 +189,7 @@ def test_contexts_and_errors_survive_pickle():
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
+@pytest.mark.unmeasured
 def test_thirty_two_threads_get_what_one_gets():
     """G66."""
     engine = an_engine(timeout_seconds=60)  # about equality: a busy machine may take its time
@@ -198,6 +199,7 @@ def test_thirty_two_threads_get_what_one_gets():
     assert set(texts) == {expected}
 
 
+@pytest.mark.unmeasured
 def test_concurrent_calls_with_different_options_do_not_mix():
     """H69."""
     engine = an_engine()

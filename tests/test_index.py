@@ -184,6 +184,7 @@ def test_ids_with_line_breaks_and_a_long_text_are_records_like_others(tmp_path):
     assert found["long"].text.endswith("tail")
 
 
+@pytest.mark.unmeasured
 def test_a_hundred_collections_are_one_engine(tmp_path):
     client = chromadb.PersistentClient(str(tmp_path))
     sources = [

@@ -32,6 +32,7 @@ def test_a_process_opens_what_another_has_read_and_reads_nothing_again(tmp_path)
     assert told == [["n7"], [], number]
 
 
+@pytest.mark.unmeasured
 def test_a_reading_that_was_killed_goes_on_where_it_was(tmp_path):
     collection = a_store(tmp_path, 12_000)
     program = """

@@ -106,6 +106,14 @@ def test_lines_that_are_no_object_with_a_text_are_skipped_with_a_count(tmp_path,
     assert report.skipped == {"invalid": 6, "empty": 2}
 
 
+def test_a_line_of_characters_that_nobody_sees_is_counted_unless_json_takes_them_for_space(
+    tmp_path, client, name
+):
+    rows = [{"text": "good"}, "\x1c", "\x85", "\u2003", " \t\r", ""]
+    report = index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings())
+    assert (report.added, dict(report.skipped)) == (1, {"invalid": 3})
+
+
 def test_a_file_without_any_text_is_refused_with_the_fields_it_has(tmp_path, client, name):
     with pytest.raises(ConfigError, match=r"message, author.*mapping"):
         index_jsonl(lines(tmp_path, {"message": "x", "author": "y"}), name, client, WordEmbeddings())

@@ -36,6 +36,7 @@ def test_content_ids_are_equal_only_for_equal_parts(first, second):
     assert (content_id(*first) == content_id(*second)) == (first == second)
 
 
+@pytest.mark.unmeasured
 def test_six_thousand_records_are_written_within_the_batch_limit(client, name):
     """G63."""
     writer = CollectionWriter(client, name, WordEmbeddings(4))

@@ -29,6 +29,7 @@ def test_a_forked_child_writes_its_own_traces_once(journal):
     assert journal.count("child") == 1
 
 
+@pytest.mark.unmeasured
 def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(journal):
     """A child waited for ever for what a thread of its parent held within SQLite."""
     stop = threading.Event()

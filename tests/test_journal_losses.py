@@ -59,6 +59,7 @@ def test_the_file_says_it_to_every_other_process(path):
     assert str(lost).startswith("7 answers are missing, the latest of 2")
 
 
+@pytest.mark.unmeasured
 def test_a_trace_that_is_too_large_is_said_too(path):
     import random
 

@@ -13,6 +13,8 @@ from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.values.types import Reason, Verdict
 from tests.test_whatif import TRACES, a_generated_context
 
+pytestmark = pytest.mark.unmeasured
+
 PROMISE = re.compile(r"with (\d+) (?:tokens )?more|(\d+) more tokens")
 """A number of tokens that would let the candidate in."""
 

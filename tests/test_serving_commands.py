@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -117,8 +118,10 @@ def test_serve_knows_the_designs_that_it_serves(store, capsys):
     assert "Did you mean 'prime'" in capsys.readouterr().err
 
 
-def test_serve_beyond_this_machine_without_a_token_is_refused(store, capsys):
-    assert main(["serve", "--store", str(store), "--host", "0.0.0.0"]) == 2
+def test_serve_beyond_this_machine_without_a_token_is_refused_whatever_listens_at_the_port(store, capsys):
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--store", str(store), "--host", "0.0.0.0", "--port", port]) == 2
     assert "token" in capsys.readouterr().err.splitlines()[-1]
 
 

@@ -52,6 +52,7 @@ def test_the_learned_weights_are_as_good_in_the_librarys_own_ranking(recent, tun
     assert np.mean(measured) == pytest.approx(tuning.after, abs=0.02)
 
 
+@pytest.mark.unmeasured
 def test_random_judgments_leave_the_weights_as_they_are():
     tunings = [tune(*judged(seed=seed, decided_by="chance")) for seed in range(6)]
     refused = [tuning for tuning in tunings if not tuning.is_worth_it]

@@ -48,6 +48,7 @@ class Asks:
         return [a_candidate(id="n", text=self.engine.build(request.query).text)]
 
 
+@pytest.mark.unmeasured
 def test_all_of_many_questions_at_once_are_answered_within_deadlines_of_their_own():
     """Promise 8: the deadline of the last one began long after it was asked."""
     engine = ContextEngine([Busy()], timeout_seconds=1.5)

@@ -52,8 +52,12 @@ def serve(
     and feedback count. Two collections by the names of --messages and --references are no files.
     """
     _require("starlette", "uvicorn")
+    from langchain_context_engine.serving.hosts import require_token_beyond_this_machine
     from langchain_context_engine.serving.server import serve as run
 
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    tokens: dict[str, dict[str, Any]] | None = {token: {}} if token else None
+    require_token_beyond_this_machine(host, tokens)  # before the port: on which it does not depend
     allowed = read_pairs("--scope", scope)
     options.refuse_request()
     if design == ENGINE:
@@ -62,11 +66,10 @@ def serve(
         service = _prime(options, (messages, references), allowed, records=records)
     else:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
-    token = os.environ.get(TOKEN_VARIABLE, "")
     require_free(host, port, "the server")
     output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
     try:
-        run(service, host=host, port=port, scope=allowed, tokens={token: {}} if token else None)
+        run(service, host=host, port=port, scope=allowed, tokens=tokens)
     finally:
         service.close()
 

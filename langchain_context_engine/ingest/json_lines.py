@@ -16,6 +16,8 @@ from langchain_context_engine.values.errors import ConfigError
 
 # Of each reason so many lines are told one by one; all are counted.
 _MOST_TOLD = 100
+_SPACE = " \t\r\n"
+"""JSON's own; a line of other characters that nobody sees is damage, and counted (RFC 8259, section 2)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -111,7 +113,7 @@ class JsonLines:
         encoding = encoding_of_lines(self.path)
         with self.path.open(encoding=encoding, errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
-                if line.strip():
+                if line.strip(_SPACE):
                     yield number, *read_row(line)
 
     def _no_text(self) -> str:

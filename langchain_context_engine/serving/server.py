@@ -17,6 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.designs.prime.service import PrimeContextService
 from langchain_context_engine.serving.explaining import why
+from langchain_context_engine.serving.hosts import (
+    LOOPBACK,
+    LOOPBACK_HOSTS,
+    require_token_beyond_this_machine,
+)
 from langchain_context_engine.serving.openapi import openapi
 from langchain_context_engine.serving.replies import as_json, crash, error, http_error, misdirected
 from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
@@ -30,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "serve"]
 
-LOOPBACK = "127.0.0.1"
-LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 MOST_BODY_BYTES = 256_000
 MOST_ANSWERS = 100
 """Answers at once; who asks beyond that is told to come again (503)."""
@@ -142,14 +145,11 @@ def serve(
     """
     import uvicorn
 
-    is_local = host in {LOOPBACK, "localhost", "::1"}
-    if not is_local and not app_settings.get("tokens"):
-        msg = f"listening at {host} needs a token, or anybody in the network could read what is served"
-        raise ConfigError(msg)
-    if is_local:
-        app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
     from langchain_context_engine.serving.limits import ENDING_SECONDS, BoundedProtocol, ending_in_order
 
+    require_token_beyond_this_machine(host, app_settings.get("tokens"))
+    if host in LOOPBACK_HOSTS:
+        app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
     app = create_app(service, **app_settings)
     with ending_in_order():
         uvicorn.run(

@@ -15,6 +15,8 @@ from tests.designs import (
     workspace_builders,
 )
 
+pytestmark = pytest.mark.unmeasured
+
 AT_ONCE = 200
 
 

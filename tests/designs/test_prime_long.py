@@ -16,6 +16,7 @@ LONG = " ".join([*LINES[:20_000], ANSWER, *LINES[20_000:]])
 
 
 @pytest.mark.parametrize("references", [(), ("long",)])
+@pytest.mark.unmeasured
 def test_a_file_of_many_megabytes_costs_no_second_and_its_answer_is_found(references):
     """C2, C3: each source cut all of its sentences for every question, and was late."""
     service = a_service([{"id": "long", "path": "long.md", "text": LONG}], messages=None)

@@ -7,11 +7,12 @@ CONTRAST = """() => {
     const over = (top, ground) => top.slice(0, 3).map((c, i) => c * top[3] + ground[i] * (1 - top[3]));
     const light = (rgb) => rgb.map((c) => c / 255).map((c) => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4)
         .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
-    const ground = (node) => {
-        const layers = [];
-        for (let one = node; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
-        return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
-    };
+    // Of an element, once: what stands above it is what stands above its neighbours.
+    const kept = (make) => { const made = new Map();
+        return (node) => { if (!made.has(node)) made.set(node, make(node)); return made.get(node); }; };
+    const ground = kept((node) => node
+        ? over(parse(getComputedStyle(node).backgroundColor), ground(node.parentElement)) : [255, 255, 255]);
+    const opaque = kept((node) => node ? getComputedStyle(node).opacity * opaque(node.parentElement) : 1);
     const wrong = [];
     const walk = document.createTreeWalker(document.querySelector('.stApp'), NodeFilter.SHOW_TEXT);
     while (walk.nextNode()) {
@@ -20,8 +21,7 @@ CONTRAST = """() => {
         const style = getComputedStyle(node);
         if (!/[\\p{L}\\p{N}]/u.test(walk.currentNode.data) || !box.width || !box.height || style.visibility === 'hidden') continue;
         if (node.closest('button[disabled], [aria-disabled=true], style, script, noscript')) continue;
-        let opacity = 1;
-        for (let one = node; one; one = one.parentElement) opacity *= +getComputedStyle(one).opacity;
+        const opacity = opaque(node);
         const below = ground(node);
         const colour = parse(style.color);
         const shown = over([...colour.slice(0, 3), colour[3] * opacity], below);

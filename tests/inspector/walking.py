@@ -22,6 +22,8 @@ from tests.builders import a_free_port
 from tests.conftest import ROOT
 
 CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer"]
+"""Nothing is drawn through a graphics card that is not there: to imitate one costs a fifth of the walk."""
 SETTLED = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     const main = document.querySelector('[data-testid=stMainBlockContainer]');
@@ -105,7 +107,7 @@ def a_browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
         browser.close()
 
