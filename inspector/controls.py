@@ -26,7 +26,7 @@ from langchain_context_engine.answering.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
-__all__ = ["download", "draw", "open_in_tune", "plain", "turn_to", "turned"]
+__all__ = ["download", "draw", "open_in_tune", "plain", "standing", "turn_to", "turned"]
 
 Limits = tuple[float, float, float]
 """Least, most, step."""
@@ -44,6 +44,12 @@ def download(label: str, data: bytes, file_name: str, mime: str, *, disabled: bo
 def turned(recorded: Knobs) -> Knobs:
     """Return the knobs as they stand; those not drawn yet are as the address or the trace has them."""
     return {name: st.session_state.get(name, value) for name, value in recorded.items()}
+
+
+def standing(recorded: Knobs) -> Knobs:
+    """Return the knobs as Tune was left, from another page: what stood on it is kept, and drawn no more."""
+    session = st.session_state
+    return {name: session.get(name, session.get(f"kept-{name}", value)) for name, value in recorded.items()}
 
 
 def turn_to(knobs: Knobs) -> None:

@@ -23,6 +23,7 @@ from langchain_context_engine.values.types import Ranked
 __all__ = [
     "Opened",
     "add",
+    "arrive",
     "choose",
     "client",
     "current",
@@ -74,6 +75,13 @@ def follow_address() -> None:
     if name and asked != name:
         st.query_params["trace"] = name
     session["written"] = name
+
+
+def arrive(page: str) -> None:
+    """Note which page is drawn, and so from which a person came to it."""
+    session = st.session_state
+    if session.get("page-drawn") != page:
+        session["came-from"], session["page-drawn"] = session.get("page-drawn"), page
 
 
 def seed(
@@ -144,6 +152,7 @@ def look_at(name: str) -> None:
     """Look at a trace; what was chosen and searched in another is forgotten."""
     if st.session_state.get("trace") != name:
         forget("candidate", "find", "reading", *st.session_state.pop("knobs", ()))
+        st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
 
 
