@@ -136,7 +136,7 @@ def told_moves(difference: Diff, rows: Sequence[Row], where: Mapping[Key, str]) 
     parts = []
     for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
         if keys:
-            names = "; ".join(titles.get(key) or key[1] for key in keys[:_NAMED])
+            names = "; ".join(wording.isolated(titles.get(key) or key[1]) for key in keys[:_NAMED])
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             parts.append(f"{verb}: {names}{more}.")
     # What is named need not be counted; "8 left" could be read as those that remain.

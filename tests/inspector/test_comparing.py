@@ -36,6 +36,14 @@ def test_the_sentence_names_what_entered_and_what_left():
     assert "Left: " in told_moves(diff(after, before), rows_of(after), {})
 
 
+def test_a_name_written_from_right_to_left_turns_nothing_round_beside_it():
+    """After a place with an override, "Left:" and what followed were read backwards."""
+    before, after = a_context(), a_context(budget=45)
+    left = diff(before, after).left
+    told_of = told_moves(diff(before, after), rows_of(before), {left[0]: "gnp\u202e.exe"})
+    assert "Left: \u2068gnp\u202e.exe\u2069" in told_of
+
+
 def test_an_arrow_points_up_where_the_place_became_better():
     assert arrow(9, 1) == "▲ 8"
     assert arrow(1, None) == "unranked"
