@@ -77,7 +77,7 @@ def test_the_chosen_candidate_is_told_of_in_every_context():
     assert "In, whole, " in said(at)
     assert "Dropped: " in said(at)
     last = grids(at)["aligned"]["rows"][-1]["id"]
-    at = a_page("compare", compare=[WEIGHTED, "sample-duplicates"], side="ghost")
+    at = a_page("compare", compare=["upload-1", WEIGHTED], side="ghost", opened={"upload-1": a_context()})
     assert "No source offered it." in said(at)
     at = a_page("compare", compare=[WEIGHTED, f"try-{WEIGHTED}~budget=400"], side=last)
     assert not at.exception
