@@ -44,6 +44,18 @@ def test_a_turn_that_was_taken_back_leaves_the_last_try_that_changed_something()
     assert compare(at) == [WEIGHTED, f"try-{WEIGHTED}~budget=400"]
 
 
+def test_a_knob_that_another_page_did_not_draw_stands_as_it_was_turned():
+    """A signal from the folded ones fell back to its first value, and so did what was compared with it."""
+    at = a_page("tune", trace="sample-latest")
+    at.session_state["more-signals"] = True
+    at.run()
+    at.slider(key="w_keyword").set_value(0.5).run()
+    assert compare(at) == ["sample-latest", "try-sample-latest~w_keyword=0.5"]
+    at.query_params.clear()
+    at.switch_page("views/tune.py").run()
+    assert at.slider(key="w_keyword").value == 0.5
+
+
 def test_what_was_added_on_the_page_stays_where_nothing_new_was_tried():
     at = a_page("tune", trace=WEIGHTED)
     at.slider(key="budget").set_value(400).run()
