@@ -120,7 +120,9 @@ def rare_contexts():
         "Ropes are cheap here.",
     ]
     offered = [
-        a_candidate(id=f"r{i}", text=text, relevance=0.9 - i / 10, claims={"dense": 0.9 - i / 10, "lexical": 3.0 - i})
+        a_candidate(
+            id=f"r{i}", text=text, relevance=0.9 - i / 10, claims={"dense": 0.9 - i / 10, "lexical": 3.0 - i}
+        )
         for i, text in enumerate(texts)
     ]
     broken = a_candidate(id="broken", text="A text.", relevance=float("nan"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Literal
 
 import streamlit as st
 
@@ -178,7 +179,7 @@ def texts(names: dict[str, str], contexts: dict[str, Context]) -> None:
     for letter in list(names)[1:]:
         # Without its first two lines, which name files that there are not.
         lines = against(names, contexts, letter).lines[2:]
-        height = 520 if len(lines) > MOST_LINES else "content"
+        height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
         with st.expander(f"A against {letter}", expanded=len(names) == 2):  # noqa: PLR2004
             st.code(
                 "\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height
