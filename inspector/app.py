@@ -52,6 +52,7 @@ def main() -> None:
     # Our own files alone: nothing that was recorded comes near this.
     st.html(f"<style>{style}</style><script>{script}</script>", unsafe_allow_javascript=True)
     with cards.guard():
+        state.arrive(page.title.lower())
         state.follow_address()
         cards.alerts()
         page.run()

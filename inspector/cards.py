@@ -21,6 +21,7 @@ from inspector.tables import WITHOUT_WORDS, one_line
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.answering.deviations import deviations
 from langchain_context_engine.answering.explain import final_decisions
+from langchain_context_engine.answering.offered import searched_told
 from langchain_context_engine.answering.spending import used
 from langchain_context_engine.values.redact import safe_message
 
@@ -178,6 +179,11 @@ def trace_head(opened: Opened) -> None:
         f"{escape(one_line(value, _LONGEST_FACT))}</span>"
         for name, value in deviations(context).items()
     )
+    if searched := searched_told(context):
+        told += (
+            f'<span title="{escape(f"Searched: {searched}"[:2000])}">searched: '
+            f"{escape(one_line(searched, _LONGEST_FACT))}</span>"
+        )
     trace = f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>'
     st.html(f'<p class="ce-facts">{facts}{told}{trace}</p>')
     if context.warnings:

@@ -1,33 +1,27 @@
-"""Two or more contexts side by side, candidate by candidate. Pure."""
+"""Two contexts, before and after, candidate by candidate. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from inspector import wording
 from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
-from inspector.tables import label_of, one_line, option_of, places
-from langchain_context_engine import Context
-from langchain_context_engine.answering.deviations import differing
+from inspector.tables import label_of, one_line, option_of
 from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.answering.traces import Diff
-from langchain_context_engine.values.types import Key, Verdict
+from langchain_context_engine.values.types import Key
 
 __all__ = [
     "MOVE_COLUMNS",
-    "aligned",
-    "aligned_columns",
     "arrow",
     "moves",
-    "settings_table",
     "told",
     "told_moves",
 ]
 
-_SHORT = 400
 _NAMED = 3
+_LONGEST = 64
 
 MOVE_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
@@ -131,82 +125,20 @@ def _counted(told: Mapping[str, Collection[Key]]) -> str:
     return f"{', '.join(parts)}.".capitalize() if parts else "Nothing changed in the text."
 
 
+def _end_of(place: str) -> str:
+    """Return a place; of a long one its end, where the file and its lines stand."""
+    return place if len(place) <= _LONGEST else f"…{place[1 - _LONGEST :]}"
+
+
 def told_moves(difference: Diff, rows: Sequence[Row], where: Mapping[Key, str]) -> str:
     """Return a difference in words, with the names of what entered and left."""
-    titles = {row.key: where.get(row.key) or one_line(row.title or row.text, 50) for row in rows}
+    titles = {row.key: _end_of(where.get(row.key, "")) or one_line(row.title or row.text, 50) for row in rows}
     parts = []
     for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
         if keys:
-            names = "; ".join(titles.get(key) or key[1] for key in keys[:_NAMED])
+            names = "; ".join(wording.isolated(titles.get(key) or key[1]) for key in keys[:_NAMED])
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             parts.append(f"{verb}: {names}{more}.")
     # What is named need not be counted; "8 left" could be read as those that remain.
     stayed = any(_stayed(difference).values())
     return " ".join((*parts, *([_counted(_stayed(difference))] if stayed or not parts else [])))
-
-
-def aligned_columns(names: Sequence[str]) -> list[Column]:
-    """Return the columns of `aligned`: fate, place and score of each context."""
-    columns: list[Column] = [
-        {"name": "where", "label": "Place", "kind": "place", "width": 150},
-        {"name": "text", "label": "Text"},
-    ]
-    for name in names:
-        columns += [
-            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 122},
-            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 44},
-            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 64},
-        ]
-    return columns
-
-
-def aligned(
-    columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
-) -> list[GridRow]:
-    """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
-
-    Args:
-        columns: What each context is called → its rows.
-        contexts: What each is called → the context.
-        only: Those that the contexts treat differently.
-
-    Returns:
-        Rows by the best place anywhere.
-    """
-    where = {key: place for context in contexts.values() for key, place in places(context.candidates).items()}
-    found: dict[Key, dict[str, Row]] = {}
-    for name, rows in columns.items():
-        for row in rows:
-            found.setdefault(row.key, {})[name] = row
-    table: list[tuple[int, GridRow]] = []
-    for key, by_name in found.items():
-        if only and len({_inside(by_name.get(name)) for name in columns}) == 1:
-            continue
-        text = next(iter(by_name.values()))
-        cells: dict[str, Any] = {"where": where.get(key) or text.title, "text": one_line(text.text)}
-        for name in columns:
-            own = by_name.get(name)
-            cells[f"{name} fate"] = fate_of(own.verdict, own.reason) if own else "not offered"
-            cells[f"{name} place"] = str(own.place or "") if own else ""
-            cells[f"{name} score"] = wording.ratio(own.score) if own and own.score is not None else ""
-        best = min((row.place or 10**6 for row in by_name.values()), default=10**6)
-        table.append((best, {"id": option_of(key), "cells": cells}))
-    return [entry for _, entry in sorted(table, key=lambda item: (item[0], item[1]["id"]))]
-
-
-def _inside(row: Row | None) -> str:
-    return str(row.reason) if row is not None and row.verdict is Verdict.KEPT else "out"
-
-
-def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
-    """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
-    return [
-        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
-        for setting, values in differing(contexts).items()
-    ]
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return wording.number(value)
-    return wording.UNKNOWN if value is None else str(value)[:_SHORT]

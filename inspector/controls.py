@@ -26,7 +26,7 @@ from langchain_context_engine.answering.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
-__all__ = ["download", "draw", "open_in_tune", "plain", "turn_to", "turned"]
+__all__ = ["download", "draw", "open_in_tune", "plain", "standing", "turn_to", "turned"]
 
 Limits = tuple[float, float, float]
 """Least, most, step."""
@@ -46,10 +46,20 @@ def turned(recorded: Knobs) -> Knobs:
     return {name: st.session_state.get(name, value) for name, value in recorded.items()}
 
 
+def standing(recorded: Knobs) -> Knobs:
+    """Return the knobs as Tune was left, from another page: what stood on it is kept, and drawn no more."""
+    return {name: st.session_state.get(f"kept-{name}", value) for name, value in recorded.items()}
+
+
 def turn_to(knobs: Knobs) -> None:
     """Turn every knob to a value."""
     for name, value in knobs.items():
-        st.session_state[name] = value
+        state.put(name, value)
+
+
+def note(name: str) -> None:
+    """Keep what a knob was turned to, at once: who is on another page by then has turned it all the same."""
+    state.put(name, st.session_state[name])
 
 
 def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:
@@ -174,7 +184,7 @@ def forms(recorded: Knobs) -> None:
         ("truncator", "Cutting"),
         ("template", "Template"),
     ):
-        st.selectbox(label, choices(name, recorded[name]), key=name)
+        st.selectbox(label, choices(name, recorded[name]), key=name, on_change=note, args=(name,))
 
 
 def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits]) -> None:
@@ -183,11 +193,11 @@ def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits])
     least, most, step = (kind(bound) for bound in bounds[name])
 
     def take(typed: float) -> None:
-        st.session_state[name] = kind(typed)
+        turn_to({name: kind(typed)})
 
     # Beside each other on a phone too, where columns would stand below each other.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.slider(plain(label), least, most, step=step, key=name)
+        st.slider(plain(label), least, most, step=step, key=name, on_change=note, args=(name,))
         number_box(
             f"{name}-exact", f"{label}, exactly", st.session_state[name],
             least=least, most=most, step=step, on_type=take,

@@ -161,6 +161,7 @@ const begin = (root) => {
     state.reveal();
   };
   state.fit = () => {
+    if (!state.data) return;
     const { height, below, opens } = state.data;
     const top = box.getBoundingClientRect().top + window.scrollY;
     // On a phone what is chosen stands below the table, on the same screen.
@@ -169,6 +170,9 @@ const begin = (root) => {
     box.style.maxHeight = `${height || Math.max(240, most)}px`;
   };
   window.addEventListener("resize", state.fit);
+  // What stands above may be drawn, or wrap, after this: then less is left of the window.
+  state.moved = new ResizeObserver(() => state.fit());
+  state.moved.observe(document.querySelector("[data-testid=stMainBlockContainer]") ?? document.body);
   document.addEventListener("keydown", state.key);
   return state;
 };
@@ -208,6 +212,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   return () => {
     document.removeEventListener("keydown", state.key);
     window.removeEventListener("resize", state.fit);
+    state.moved.disconnect();
     states.delete(parentElement);
     state.box.remove();
   };

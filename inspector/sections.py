@@ -120,8 +120,8 @@ def passage(number: int, piece: Piece, terms: list[str]) -> None:
 
 def look_at(name: str) -> None:
     """Go to a candidate's explanation."""
-    st.session_state["candidate"] = name
-    st.session_state["section"] = "Candidates"
+    state.put("candidate", name)
+    state.put("section", "Candidates")
 
 
 def export(opened: Opened, rows: list[Row]) -> None:

@@ -23,6 +23,7 @@ from langchain_context_engine.values.types import Ranked
 __all__ = [
     "Opened",
     "add",
+    "arrive",
     "choose",
     "client",
     "current",
@@ -30,6 +31,7 @@ __all__ = [
     "known_names",
     "open_named",
     "publish",
+    "put",
     "ranked_of",
     "remember",
     "rows_of",
@@ -76,6 +78,14 @@ def follow_address() -> None:
     session["written"] = name
 
 
+def arrive(page: str) -> None:
+    """Note which page is drawn, and so from which a person came to it."""
+    session = st.session_state
+    if session.get("page-drawn") != page:
+        session["came-from"], session["page-drawn"] = session.get("page-drawn"), page
+        session["seeded"] = set()
+
+
 def seed(
     key: str, default: Any, is_known: Callable[[str], bool], *, read: Callable[[str], Any] = str
 ) -> None:
@@ -97,6 +107,10 @@ def seed(
     is_theirs = bool(asked) and asked[0] not in session.get(f"log-{key}", ())
     if is_theirs and is_known(asked[0]):
         session[key] = read(asked[0])
+    elif key not in session["seeded"] and f"kept-{key}" in session:
+        # Of a widget that another page did not draw, Streamlit may have what it once began with.
+        session[key] = session[f"kept-{key}"]
+    session["seeded"].add(key)
     if session.get(key) is None:
         session[key] = session.get(f"kept-{key}", default)
 
@@ -105,6 +119,11 @@ def publish(key: str, value: Any, default: Any = None) -> None:
     """Write a widget's value into the address, and keep it for the page's return; a default is left out."""
     st.session_state[f"kept-{key}"] = value
     write_to_address(key, [] if value is None or value == default else [str(value)])
+
+
+def put(key: str, value: Any) -> None:
+    """Give a widget a value from now on, whether it was drawn on this page yet or not."""
+    st.session_state[key] = st.session_state[f"kept-{key}"] = value
 
 
 def forget(*keys: str) -> None:
@@ -144,6 +163,7 @@ def look_at(name: str) -> None:
     """Look at a trace; what was chosen and searched in another is forgotten."""
     if st.session_state.get("trace") != name:
         forget("candidate", "find", "reading", *st.session_state.pop("knobs", ()))
+        st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
 
 

@@ -6,11 +6,24 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from unicodedata import bidirectional
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-__all__ = ["counted", "day", "number", "ratio", "share", "signed", "time", "unique_labels", "zone_of"]
+__all__ = [
+    "counted",
+    "day",
+    "isolated",
+    "number",
+    "ratio",
+    "share",
+    "signed",
+    "time",
+    "unique_labels",
+    "zone_of",
+]
 
 UNKNOWN = "–"
+_TURNING = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"})
 
 
 def number(value: float | None) -> str:
@@ -64,6 +77,17 @@ def signed(value: float) -> str:
         return ""
     told = f"{abs(value):,.0f}" if float(value).is_integer() else f"{abs(value):.3f}"
     return f"{'+' if value > 0 else '−'}{told}"
+
+
+def isolated(text: str) -> str:
+    r"""Return a text that turns nothing beside it round: what is written from right to left is set apart.
+
+    Example:
+        >>> isolated("a.py:3"), ascii(isolated("a\u202eb"))
+        ('a.py:3', "'\\u2068a\\u202eb\\u2069'")
+    """
+    turns = any(bidirectional(sign) in _TURNING for sign in text)
+    return f"\u2068{text}\u2069" if turns else text
 
 
 def zone_of(name: str | None) -> tzinfo:

@@ -50,6 +50,17 @@ def test_traces_with_nothing_kept_with_cuts_and_slow_ones_are_told_apart(journal
     assert journal.count(is_slow=True) == 1
 
 
+def test_what_is_slow_within_a_scope_is_told_from_what_that_scope_took_alone(journal):
+    """Another tenant's slow question said that none of one's own was slow."""
+    for user, took in (("ann", 5.0), ("ann", 7.0), ("bob", 900.0)):
+        context = a_context(f"{user} {took:g}", timings={"collect": took})
+        journal.record(replace(context, request=replace(context.request, scope={"user": user})))
+    ann = journal.scope_digest({"user": "ann"})
+    assert [row.query for row in journal.traces(is_slow=True, scope=ann)] == ["ann 7"]
+    assert journal.count(is_slow=True, scope=ann, search="ann") == 1
+    assert [row.query for row in journal.traces(is_slow=True)] == ["bob 900"]
+
+
 def test_traces_are_sorted_over_all_before_they_are_paged(journal):
     for tokens in (3, 9, 1, 7):
         journal.record(a_context(f"q{tokens}", tokens=tokens))

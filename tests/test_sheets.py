@@ -40,9 +40,15 @@ def test_mixed_and_unmeant_metrics_empty_collections_and_unknown_embedders_are_d
         "l2",
         "is empty",
         "does not say what embedded it",
-        "not indexed yet cannot be seen",
     ):
         assert doubt in told
+    # Of Chroma in this process there is nothing to doubt: it searches what was written at once.
+    assert "not indexed" not in told
+
+
+def test_a_server_that_does_not_say_what_it_has_indexed_is_doubted():
+    sheet = {**describe(a_collection(RECORDS)), "unindexed": None}
+    assert "not indexed yet cannot be seen" in " ".join(doubts([sheet]))
 
 
 def test_changes_that_a_server_has_not_indexed_yet_are_counted_and_doubted():

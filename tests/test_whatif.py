@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections import Counter
 from itertools import takewhile
 
 import pytest
@@ -173,3 +174,26 @@ def test_the_rows_of_generated_traces_cover_what_can_keep_a_candidate_out(contex
         *(Reason.WHOLE, Reason.CUT, Reason.EXTRACTED, Reason.OVER_BUDGET, Reason.OVER_SHARE),
         *(Reason.OVER_ITEM_CAP, Reason.OVER_K, Reason.DIVERSITY, Reason.BELOW_THRESHOLD, Reason.DUPLICATE),
     }
+
+
+def test_a_signal_is_asked_once_for_all_the_weights_that_are_tried():
+    """Of a text of a megabyte every weight that was tried read every word anew: four seconds."""
+    calls = Counter()
+
+    def longest(candidates, request):
+        calls["longest"] += 1
+        return [len(candidate.text) / 1000 for candidate in candidates]
+
+    offered = [a_candidate(text=f"{word} " * 20, relevance=0.9) for word in WORDS]
+    engine = ContextEngine(
+        [ListSource(offered)], signals={"longest": longest}, weights={"longest": 0.2, "relevance": 0.8},
+        tokenizer="estimate", budget=60,
+    )  # fmt: skip
+    context = engine.build("of the tide", now="2026-01-01")
+    missing = next(
+        row.key for row in rows(context, ranking(context, engine)) if row.verdict is Verdict.DROPPED
+    )
+    calls.clear()
+    changes = what_would_it_take(context, missing, engine)
+    # Once to rank as recorded, once to see which signals differ, and once for each replay that proves.
+    assert calls["longest"] <= 2 + len(changes) + 8

@@ -20,6 +20,7 @@ OFFERED: list[grid.Column] = [
     {"name": "candidates", "label": "Candidates", "kind": "number", "width": 90},
     {"name": "kinds", "label": "Kinds", "width": 150},
     {"name": "dated", "label": "Dated", "kind": "share", "width": 130},
+    {"name": "searched", "label": "Searched", "width": 250},
     {"name": "keys", "label": "Metadata keys"},
 ]
 SHEETS: list[grid.Column] = [

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from langchain_context_engine.answering.as_made import fields_as_made, settings_as_made
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.values.request import ContextRequest
@@ -86,6 +87,9 @@ def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
     described = {name: _described(context) for name, context in contexts.items()}
     settings = dict.fromkeys(setting for values in described.values() for setting in values)
     found = {one: {name: values.get(one) for name, values in described.items()} for one in settings}
+    if found.get("budget.tokens") == found["tokens allowed"]:
+        # The engine's own budget is what each was allowed: said once.
+        del found["budget.tokens"]
     return {one: values for one, values in found.items() if len(set(map(str, values.values()))) > 1}
 
 
@@ -97,7 +101,12 @@ def _described(context: Context) -> dict[str, Any]:
         "k": request.k,
         "limit": request.limit,
     }
-    return {**asked, **_flat(context.settings)}
+    # What a trace does not name, since it came later, was as it is replayed: no difference to a try of it.
+    settings = {
+        name: fields_as_made(name, value) if isinstance(value, Mapping) else value
+        for name, value in settings_as_made(context.settings).items()
+    }
+    return {**asked, **_flat(settings)}
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:

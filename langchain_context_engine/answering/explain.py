@@ -141,6 +141,10 @@ def sentence(
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
         told = f"in, {details['chosen']:,} of its {details['units']:,} sentences"
+    k = context.request.k
+    if decision.reason is Reason.OVER_K and k is not None and len(context.passages) < k:
+        # One of those that were in then said nothing beside another, and left.
+        told += " at its turn"
     if "tokens" in details:
         told += f", {details['tokens']:,} tokens"
     if decision.reason is Reason.DUPLICATE:

@@ -36,7 +36,11 @@ def likeness(decision: Decision, context: Context, known: Mapping[Key, Candidate
         return _IN_A_ROW if alike >= _ALL else f"{share} as they would stand"
     key = context.settings.get("dedupe_key")
     if isinstance(key, str):
-        return f"{share} in {key}" if _has(key, decision, context, known) else share
+        if None in _compared(decision, context, known):
+            # Which was compared, that key or the texts, is not to be seen.
+            return ""
+        if _has(key, decision, context, known):
+            return f"{share} in {key}"
     return share if alike < _ALL else _how_equal(decision, context, known)
 
 

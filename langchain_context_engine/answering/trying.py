@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from langchain_context_engine.answering.assemble import Parts
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.values.types import Candidate, Key
 
-__all__ = ["budgets_tried", "round_down", "signals_that_differ"]
+__all__ = ["budgets_tried", "parts_to_try", "round_down", "signals_that_differ"]
 
 _DIFFERS = 1e-9
 _ROUND = (1, 2, 5, 10, 20, 25, 50)
@@ -40,6 +43,30 @@ def round_down(number: float) -> int:
     """
     scale = 1 if number < _ROUND[-1] else 10 ** math.floor(math.log10(number / 10))
     return max((one * scale for one in _ROUND if one * scale <= number), default=1)
+
+
+def parts_to_try(parts: Parts) -> Parts:
+    """Return parts that answer alike, for one trace tried under many weights: what stays is worked out once.
+
+    Args:
+        parts: A trace's settings, resolved.
+    """
+    signals = {name: _asked_once(signal) for name, signal in parts.signals.items()}
+    # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
+    below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
+    return replace(parts, signals=signals, doubtful_below=below)
+
+
+def _asked_once(signal: Signal) -> Signal:
+    given: dict[tuple[Key, ...], Sequence[float]] = {}
+
+    def values(candidates: Sequence[Candidate], request: ContextRequest) -> Sequence[float]:
+        keys = tuple(candidate.key for candidate in candidates)
+        if keys not in given:
+            given[keys] = signal(candidates, request)
+        return given[keys]
+
+    return values
 
 
 def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, float]]:

@@ -18,7 +18,12 @@ from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import final_decisions, name
 from langchain_context_engine.answering.traces import diff, replay
-from langchain_context_engine.answering.trying import budgets_tried, round_down, signals_that_differ
+from langchain_context_engine.answering.trying import (
+    budgets_tried,
+    parts_to_try,
+    round_down,
+    signals_that_differ,
+)
 from langchain_context_engine.stages.rank import scale_weights
 from langchain_context_engine.stages.thresholds import Threshold
 from langchain_context_engine.values.budget import Budget
@@ -98,7 +103,7 @@ class _Search:
         self.engine = engine
         self.decision = final_decisions(context)[key]
         self.config = EngineConfig.read(context.settings, None if engine is None else engine.config)
-        self.parts = self.config.parts()
+        self.parts = parts_to_try(self.config.parts())
         # The order is the same for every budget and every k.
         self.ordered = order(context.candidates, context.request, self.parts)
 

@@ -54,8 +54,8 @@ _SORTED = {
 
 _CUT = "cut > 0"
 _SLOW = """milliseconds >= (
-    SELECT milliseconds FROM traces ORDER BY milliseconds DESC
-    LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces)
+    SELECT milliseconds FROM traces{within} ORDER BY milliseconds DESC
+    LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces{within})
 )"""
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
 
@@ -74,7 +74,7 @@ class TraceFilter:
         query: Exactly this question.
         is_bare: Nothing was kept.
         is_cut: A passage stands in the text in part.
-        is_slow: Among the slowest twentieth of the journal.
+        is_slow: Among the slowest twentieth of the journal, or of the scope where one is given.
         sort: What the list is sorted by; by default the time.
         ascending: Smallest first; by default the largest, or latest.
     """
@@ -136,10 +136,16 @@ class TraceFilter:
             terms.append(("at <= ?", self.until.timestamp()))
         if self.after is not None:
             terms.append(("number > ?", self.after))
-        plain = {"kept = 0": self.is_bare, _CUT: self.is_cut, _SLOW: self.is_slow}
+        values = [value for _, value in terms]
+        plain = {"kept = 0": self.is_bare, _CUT: self.is_cut}
         asked = [*(term for term, _ in terms), *(term for term, is_on in plain.items() if is_on)]
+        if self.is_slow:
+            # What another scope took must not show in which of this one are slow.
+            within = "" if self.scope is None else " WHERE scope = ?"
+            asked.append(_SLOW.format(within=within))
+            values += [self.scope, self.scope] if within else []
         condition = " AND ".join(asked)
-        return (f" WHERE {condition}" if condition else ""), [value for _, value in terms]
+        return (f" WHERE {condition}" if condition else ""), values
 
 
 def encode(

@@ -46,12 +46,15 @@ def describe(collection: Any) -> Sheet:
 
 
 def unindexed(collection: Any) -> int | None:
-    """Return how many changes a collection has not indexed yet, or None where Chroma does not say.
+    """Return how many changes a collection has not indexed yet, or None where a server does not say.
 
-    Only a distributed server says it; local Chroma and a single server do not.
+    A distributed server indexes later and says how much; a single one does not know the question. Chroma in
+    this process has nothing to say: whatever was written to a folder is searched at once.
     """
     try:
         return int(collection.get_indexing_status().num_unindexed_ops)
+    except NotImplementedError:
+        return 0
     except Exception:  # noqa: BLE001 - whatever a store without this answer raises
         return None
 

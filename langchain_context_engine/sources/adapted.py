@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.values.offer import Offer
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -83,7 +84,16 @@ class AdaptedSource:
 
     def _offered(self, found: Sequence[Candidate], request: ContextRequest) -> Sequence[Candidate]:
         kept = found if self._keep is None else [candidate for candidate in found if self._keep(candidate)]
-        return self._shaped(kept, request)
+        return _told_of(found, self._shaped(kept, request))
 
     def _shaped(self, found: Sequence[Candidate], request: ContextRequest) -> Sequence[Candidate]:
         return found if self._shape is None else self._shape(found, request)
+
+
+def _told_of(found: Sequence[Candidate], shaped: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return what is offered with all that the source told of its answer: its warnings, how it searched."""
+    if not isinstance(found, Offer) or shaped is found:
+        return shaped
+    own = shaped if isinstance(shaped, Offer) else Offer()
+    warnings = dict.fromkeys((*found.warnings, *own.warnings))
+    return Offer(shaped, warnings=warnings, searched=own.searched or found.searched)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.sources.adapted import AdaptedSource
+from langchain_context_engine.values.offer import Offer
 from tests.builders import ListSource, a_candidate, a_request
 
 
@@ -29,6 +30,26 @@ def test_the_question_is_changed_before_and_the_answer_shaped_after():
     )
     assert [c.text for c in source.fetch(a_request(query="mine"))] == ["keep: mine"]
     assert inner.requests[0].query == "another"
+
+
+def test_what_the_source_tells_of_its_answer_is_handed_on_however_that_is_shaped():
+    """The traces of the designs did not say how their collections were searched, and lost their warnings."""
+
+    class TellingSource(ListSource):
+        def fetch(self, request):
+            return Offer(super().fetch(request), warnings=["one"], searched="vectors in memory")
+
+    inner = TellingSource([a_candidate(text="keep", relevance=0.9), a_candidate(relevance=0.1)], "inner")
+    adapted = AdaptedSource(
+        inner,
+        name="adapted",
+        keep=lambda candidate: candidate.relevance > 0.5,
+        shape=lambda found, request: Offer(found, warnings=["two"]),
+    )
+    context = ContextEngine([adapted]).build("what?")
+    assert context.searched == {"adapted": "vectors in memory"}
+    assert context.warnings[:2] == ("one", "two")
+    assert [passage.text for passage in context.passages] == ["keep"]
 
 
 def test_a_source_that_is_not_to_be_asked_is_not():

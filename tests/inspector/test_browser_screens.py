@@ -31,7 +31,12 @@ def address(tmp_path_factory):
 
 def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_its_size(visit):
     """Both stood below the end of a table that ended with the window."""
-    for path, place in ((f"explain?{WEIGHTED}", ".ce-keys"), ("", ".st-key-page")):
+    compared = "compare?compare=sample-weighted&compare=try-sample-weighted~budget=400"
+    for path, place in (
+        (f"explain?{WEIGHTED}", ".ce-keys"),
+        ("", ".st-key-page"),
+        (compared, ".ce-sides .ce-text"),
+    ):
         page = visit(path)
         for size in (LAPTOP, LARGE, LAPTOP):
             page.set_viewport_size(size)
