@@ -33,6 +33,8 @@ EXTRACTION_VERSION = 5
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
+_MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
+_ROFF = re.compile(rb"\s*(?:\.\\\"[^\n]{0,500}\n\s*|'\\\"[^\n]{0,500}\n\s*){0,60}\.\s?(?:TH|Dd|SH|so)\b")
 _NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
@@ -71,8 +73,10 @@ def kind_of(path: str, head: bytes) -> str | None:
 def _format(path: str, head: bytes) -> str | None:
     """Return a file's format: by its name, or as plain text where it has no suffix and says something."""
     name = PurePosixPath(path).name
-    if (known := format_of(path)) or "." in name or is_binary(head):
+    if (known := format_of(path)) or is_binary(head):
         return known
+    if "." in name:
+        return "lines" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
     return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
 
 

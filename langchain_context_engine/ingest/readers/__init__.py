@@ -53,6 +53,7 @@ FORMATS: Mapping[str, Format] = {
     "json": Format(read_text=read_json, is_data=True),
     "ini": Format(read_text=read_ini, is_data=True),
     "xml": Format(read_text=read_lines, is_data=True),
+    "lines": Format(read_text=read_lines, is_data=True),
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
     "mail": Format(read_bytes=read_mail),
@@ -66,16 +67,19 @@ BY_SUFFIX = {
     for name, suffixes in {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
-        "asciidoc": ".adoc .asciidoc .asc",
-        "plain": ".txt .text .org .tex .textile .cabal",
+        "asciidoc": ".adoc .asciidoc .asc .rdoc",
+        "plain": ".txt .text .org .tex .latex .typ .typst .textile .cabal .pod .wiki .mediawiki .creole .t2t"
+        " .texi .texinfo .man .feature .robot",
+        "lines": ".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
         "toml": ".toml",
         "yaml": ".yaml .yml .neon .cff",
         "json": ".json .jsonc .json5 .webmanifest .sublime-settings .sublime-project .sublime-keymap"
-        " .code-workspace .geojson .jsonld",
-        "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
-        "xml": ".xml .csproj .vbproj .fsproj .props .targets .plist",
+        " .code-workspace .geojson .jsonld .avsc .hjson",
+        "ini": ".ini .cfg .conf .properties .desktop .service .socket .timer .mount .editorconfig",
+        "xml": ".xml .xsd .xsl .xslt .wsdl .dtd .nuspec .resx .slnx .wixproj .csproj .vbproj .fsproj .props"
+        " .targets .plist",
         "table": ".csv .tsv .tab",
         "rows": ".jsonl .ndjson",
         "mail": ".mbox .eml",
@@ -138,6 +142,8 @@ _BY_NAME = {
     "go.work": "plain",
     ".inputrc": "plain",
     ".curlrc": "plain",
+    ".ocamlformat": "ini",
+    ".htaccess": "lines",
     ".wgetrc": "plain",
     ".screenrc": "plain",
     ".gdbinit": "plain",
@@ -165,6 +171,8 @@ def format_of(path: str) -> str | None:
         return BY_SUFFIX[name.suffix.lower()]
     if plain.startswith("changelog.") and name.suffix[1:].isdigit():
         return "plain"  # of former years, as GNU keeps them
+    if plain.startswith("readme."):
+        return "plain"  # README.SETUP
     is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
     return "plain" if is_named and not name.suffix else None
 
