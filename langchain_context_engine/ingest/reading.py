@@ -77,7 +77,11 @@ def _format(path: str, head: bytes) -> str | None:
         return known
     if "." in name:
         return "lines" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
-    return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
+    return "plain" if _says_something(head) else None
+
+
+def _says_something(text: bytes) -> bool:
+    return len(_WORDS.findall(text)) >= _LEAST_WORDS
 
 
 def read_records(
@@ -156,6 +160,10 @@ def _read_document(
     if blobs := sum(1 for _ in BLOB.finditer(document.text)):
         detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
+        if file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
+            records = [
+                record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS
+            ]
     return FileRead(kind="docs", records=tuple(records), skipped=skipped)
 
 

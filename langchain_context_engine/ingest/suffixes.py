@@ -35,7 +35,7 @@ _SUFFIXES: Mapping[str, str] = {
     "erlang": ".erl .hrl",
     "ocaml": ".ml .mli",
     "fsharp": ".fs .fsx",
-    "zig": ".zig",
+    "zig": ".zig .zon",
     "nim": ".nim",
     "groovy": ".groovy .gradle",
     "powershell": ".ps1 .psm1",
