@@ -14,6 +14,7 @@ from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.notebook import read_notebook
 from langchain_context_engine.ingest.readers.pdf import read_pdf
 from langchain_context_engine.ingest.readers.plain import read_lines, read_plain
+from langchain_context_engine.ingest.readers.pod import read_pod
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.readers.rows import read_rows
 from langchain_context_engine.ingest.readers.settings import read_ini, read_json, read_toml, read_yaml
@@ -46,6 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "restructured": Format(read_text=read_restructured),
     "asciidoc": Format(read_text=read_asciidoc),
     "plain": Format(read_text=read_plain),
+    "pod": Format(read_text=read_pod),
     "html": Format(read_text=read_html, is_data=True),
     "notebook": Format(read_text=read_notebook, bulk=10),
     "toml": Format(read_text=read_toml, is_data=True),
@@ -68,8 +70,9 @@ BY_SUFFIX = {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
         "asciidoc": ".adoc .asciidoc .asc .rdoc",
-        "plain": ".txt .text .org .tex .latex .typ .typst .textile .cabal .pod .wiki .mediawiki .creole .t2t"
+        "plain": ".txt .text .org .tex .latex .typ .typst .textile .cabal .wiki .mediawiki .creole .t2t"
         " .texi .texinfo .man .feature .robot",
+        "pod": ".pod",
         "lines": ".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
