@@ -27,19 +27,19 @@ ROWS = 12
 class Life:
     """One engine over two collections, its journal, and what it has answered."""
 
-    def __init__(self, folder: Path, records: int, threads: int, *, has_journal: bool) -> None:
+    def __init__(self, folder: Path, records: int, threads: int, limit: int, *, has_journal: bool) -> None:
         self.collections = open_collections(folder, records, count=2)
         self.journal = Journal(folder / "journal.db") if has_journal else None
         self.engine = ContextEngine(
             [ChromaSource(collection) for collection in self.collections], budget=600, journal=self.journal
         )
-        self.threads = threads
+        self.threads, self.limit = threads, limit
         self.answered = self.failed = self.changed = 0
         self._lock = threading.Lock()
 
     def answer(self, query: Query) -> None:
         """Ask a question, and count it."""
-        context = self.engine.build(query.text, vector=query.vector, limit=20)
+        context = self.engine.build(query.text, vector=query.vector, limit=self.limit)
         with self._lock:
             self.answered += 1
             self.failed += str(context.status) not in ("ok", "doubtful")
@@ -106,10 +106,11 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=70)
     parser.add_argument("--records", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=4)
+    parser.add_argument("--limit", type=int, default=20, help="candidates of each of the two collections")
     parser.add_argument("--no-journal", action="store_true", help="to see what of the memory is its own")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        life = Life(Path(folder), given.records, given.threads, has_journal=not given.no_journal)
+        life = Life(Path(folder), given.records, given.threads, given.limit, has_journal=not given.no_journal)
         life.live(given.seconds, given.rate)
         kept = dropped = 0
         if life.journal is not None:
