@@ -9,6 +9,7 @@ import pytest
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.evaluate import Question, compare, evaluate, evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
+from langchain_context_engine.evaluation.report import _HEADINGS, _cells
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Ranked
 from tests.builders import count_words
@@ -228,7 +229,7 @@ def test_two_settings_are_compared_on_the_questions_they_share():
 def test_the_table_shows_budgets_and_categories():
     text = evaluate(FixedEngine(), QUESTIONS, budgets=[9, 100]).table()
     lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line]
-    assert lines[0][:3] == ["budget", "questions", "recall"]
+    assert lines[0][:3] == ["budget", "asked", "recall"]
     assert lines[2][:5] == ["9", "3", "0.333", "0.333", "1.000"]
     assert lines[3][4] == "–"
     assert [line[:4] for line in lines[-3:]] == [
@@ -236,6 +237,13 @@ def test_the_table_shows_budgets_and_categories():
         ["money", "2", "0.500", "1.000"],
         ["people", "1", "0.000", "1.000"],
     ]
+
+
+def test_the_tables_are_as_wide_as_a_terminal():
+    """C2: with the budgets of the command they had 108 columns."""
+    text = evaluate(FixedEngine(), QUESTIONS, budgets=[250, 500, 1000, 20_000]).table()
+    assert max(map(len, text.splitlines())) <= 80
+    assert _cells(dict.fromkeys(_HEADINGS, 12345.678))[5:7] == ["12346", "12346"]
 
 
 def test_the_data_of_a_report_is_json_without_nan():

@@ -190,27 +190,55 @@ def test_the_writers_lock_is_free_when_its_process_is_gone(tmp_path):
     assert shelf.volume.edition.number > number
 
 
-def test_a_full_disk_costs_a_warning_and_the_answer_stands(tmp_path):
-    a_store(tmp_path, 300)
+@pytest.mark.parametrize(
+    ("records", "room", "is_late", "told"),
+    [
+        (300, 30_000, False, "its index cannot be kept at"),
+        (3000, 100_000, False, "the words of 'notes' cannot be read"),
+        (300, 30_000, True, "the index of 'notes' cannot be written"),
+    ],
+    ids=["opening", "reading", "writing on"],
+)
+def test_a_full_disk_costs_a_warning_that_says_so_and_the_answer_stands(
+    tmp_path, records, room, is_late, told
+):
+    """Whenever it happens: what ends a failed write must not hide why it failed."""
+    a_store(tmp_path, records)
     ended = run(
         """
-        import sys, json, resource, signal, chromadb
+        import sys, json, resource, signal, time, chromadb
         from langchain_context_engine import ChromaSource, ContextEngine
-        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+        folder, room, is_late = sys.argv[1], int(sys.argv[2]), sys.argv[3] == "True"
+        collection = chromadb.PersistentClient(folder).get_collection("notes", embedding_function=None)
         collection.query(query_embeddings=[[1.0, 0.5]], n_results=1)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))
         engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
-        context = engine.build("w7x", vector=[1.0, 0.5], limit=5)
-        print(json.dumps([len(context.candidates), list(context.warnings), str(context.status)]))
+        if is_late:
+            engine.sources[0].prepare()
+            rows = range(1200)  # as many as are written to disk at once
+            collection.upsert(
+                ids=[f"m{row}" for row in rows],
+                documents=[f"more of billing, w{row}y" for row in rows],
+                embeddings=[[1.0, 0.2] for _ in rows],
+            )
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+        found, warnings, until = [], [], time.monotonic() + 30
+        while not any("cannot be" in warning for warning in warnings) and time.monotonic() < until:
+            context = engine.build("w7x", vector=[1.0, 0.5], limit=5)
+            found.append(len(context.candidates))
+            warnings += context.warnings
+        print(json.dumps([sorted(set(found)), [warning for warning in warnings if "cannot be" in warning]]))
         """,
         tmp_path,
+        room,
+        is_late,
     )
     assert ended.returncode == 0, ended.stderr
-    found, warnings, _ = json.loads(ended.stdout.splitlines()[-1])
-    assert found == 5
-    # A slow machine may say beside it that the words are not read yet.
-    assert len([warning for warning in warnings if "cannot be" in warning and "notes" in warning]) == 1
+    found, warnings = json.loads(ended.stdout.splitlines()[-1])
+    assert found == [5]
+    assert len(warnings) == 1
+    assert told in warnings[0]
+    assert "disk" in warnings[0]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

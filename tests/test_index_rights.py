@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -78,6 +79,27 @@ def test_who_may_not_write_beside_a_store_keeps_the_index_in_the_cache_and_is_to
     assert second.endswith(" True []")
     assert [path.name for path in cache.rglob("records.db")] == ["records.db"]
     assert sorted(index.rglob("*")) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes")
+@pytest.mark.parametrize("place", ["beside the store", "elsewhere"])
+def test_the_folder_of_an_index_is_for_nobody_who_may_not_enter_the_store(place, tmp_path, monkeypatch):
+    """Point 11 of the attack: an index holds the words of every record, whatever the process' umask."""
+    store = tmp_path / "store"
+    store.mkdir(mode=0o700)
+    home = store / "context-engine-index"
+    if place == "elsewhere":
+        home = tmp_path / "indexes"
+        monkeypatch.setenv("CONTEXT_ENGINE_INDEX_DIR", str(home))
+    before = os.umask(0)
+    try:
+        a_source(notes(5), client=chromadb.PersistentClient(str(store))).prepare()
+    finally:
+        os.umask(before)
+    (records,) = home.rglob("records.db")
+    assert stat.S_IMODE(records.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(records.parent.parent.stat().st_mode) == 0o700
+    assert [stat.S_IMODE(path.stat().st_mode) for path in records.parent.glob("*lock*")] == [0o600]
 
 
 def test_a_clock_that_was_set_back_hides_no_write(tmp_path):

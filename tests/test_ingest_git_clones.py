@@ -268,3 +268,23 @@ def test_an_object_that_a_crash_cut_off_costs_itself(origin, tmp_path, client, d
     assert commits == ({"Number 3"} if what == "HEAD~1" else {"Number 1", "Number 2", "Number 3"})
     assert report.skipped == ({"corrupt": 1} if what == "HEAD~1" else {})
     assert set(dates(client, prefix)) == {"a.md", "b.md", "src/c.py"}
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [("update-index", "--split-index")],
+        [("sparse-checkout", "init", "--cone", "--sparse-index"), ("sparse-checkout", "set", "docs")],
+    ],
+    ids=["split", "sparse"],
+)
+def test_an_index_that_libgit2_refuses_costs_no_commit_its_line_counts(
+    origin, tmp_path, client, prefix, commands
+):
+    """R3's kind: every commit was without them, and it was said that this clone lacks the contents of files."""
+    folder = clone(origin, tmp_path / "clone")
+    for command in commands:
+        git(folder, *command)
+    report = index(folder, client, prefix)
+    assert [warning for warning in report.warnings if "line counts" in warning] == []
+    assert any("(+" in text for text, *_ in content(client, f"{prefix}commits").values())

@@ -115,7 +115,7 @@ class Report:
         return {"ndcg": _mean(r.ndcg for r in chosen), "recall": _mean(r.recall for r in chosen)}
 
     def table(self) -> str:
-        """Return the figures as two Markdown tables: by budget, and recall by category."""
+        """Return the figures as two Markdown tables, 80 columns wide: by budget, and recall by category."""
         budgets = [str(budget) for budget in self.budgets]
         rows = [[str(b), *_cells(self.figures(b))] for b in self.budgets]
         text = _markdown(["budget", *(_HEADINGS[name] for name in _HEADINGS)], rows)
@@ -126,8 +126,7 @@ class Report:
             ranks = [_decimals(value, 3) for value in self.ranking(category).values()]
             count = sum(o.recall is not None for o in self._of(self.budgets[0], category)) if budgets else 0
             lines.append([title, str(count), *recalls, *ranks])
-        heads = [f"recall at {b}" for b in budgets]
-        second = _markdown(["category", "questions", *heads, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
+        second = _markdown(["recall at", "asked", *budgets, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
         return f"{text}\n\n{second}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,20 +165,29 @@ def compare(first: Report, second: Report, budget: int, *, samples: int = 5000, 
 
 
 _HEADINGS = {
-    "questions": "questions",
+    "questions": "asked",
     "recall": "recall",
     "precision": "precision",
-    "utilisation": "budget used",
+    "utilisation": "used",
     "tokens": "tokens",
-    "milliseconds": "ms (median)",
-    "milliseconds_p95": "ms (95 %)",
-    "violations": "over budget",
+    "milliseconds": "ms",
+    "milliseconds_p95": "ms 95 %",
+    "violations": "over",
 }
-_DECIMALS = {"questions": 0, "tokens": 0, "violations": 0, "milliseconds": 1, "milliseconds_p95": 1}
+_COUNTS = frozenset({"questions", "tokens", "violations"})
+_WHOLE_FROM_MILLISECONDS = 100
 
 
 def _cells(figures: dict[str, float]) -> list[str]:
-    return [_decimals(figures[name], _DECIMALS.get(name, 3)) for name in _HEADINGS]
+    return [_decimals(figures[name], _places(name, figures[name])) for name in _HEADINGS]
+
+
+def _places(name: str, value: float) -> int:
+    if name in _COUNTS:
+        return 0
+    if name.startswith("milliseconds"):
+        return 0 if value >= _WHOLE_FROM_MILLISECONDS else 1
+    return 3
 
 
 def _decimals(value: float, places: int) -> str:

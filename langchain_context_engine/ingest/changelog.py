@@ -59,6 +59,16 @@ def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
     return undated
 
 
+def is_dated_release(title: str) -> bool:
+    """Return whether a heading names a release and its date.
+
+    Example:
+        >>> is_dated_release("[3.14.2](https://x.example/3.14.2) (2022-06-20)"), is_dated_release("3.14.2")
+        (True, False)
+    """
+    return "created_at" in release_of("", [title])
+
+
 def is_unreleased(titles: Sequence[str], text: str) -> bool:
     r"""Return whether a release is told as one to come, in its heading or on a short line of its own below.
 

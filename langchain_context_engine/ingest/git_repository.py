@@ -81,6 +81,21 @@ class GitFolder:
         except GIT_ERRORS:
             return None
 
+    @kept_property
+    def objects(self) -> pygit2.Repository:
+        """The repository to compare trees in, which looks into the index for attributes of files.
+
+        Of a sparse or a split index libgit2 knows nothing, and refuses: then one without an index.
+        """
+        try:
+            if not self.repository.is_bare:
+                _ = self.repository.index
+        except GIT_ERRORS:
+            without_index = pygit2.Repository()
+            without_index.set_odb(self.repository.odb)
+            return without_index
+        return self.repository
+
     def tree(self, tree_id: str) -> pygit2.Tree | None:
         """Return the folder's tree within the tree of a commit; None where it has none.
 
@@ -88,12 +103,12 @@ class GitFolder:
             KeyError: A tree is missing from the repository.
             ValueError: It is no tree.
         """
-        found: object = self.repository[tree_id]
+        found: object = self.objects[tree_id]
         for name in self.prefix.rstrip("/").split("/") if self.prefix else ():
             entry = _entry(found, name)
             if entry is None or entry.type_str != "tree":
                 return None
-            found = self.repository[entry.id]
+            found = self.objects[entry.id]
         if not isinstance(found, pygit2.Tree):
             raise ValueError(f"{tree_id} is no tree")  # noqa: TRY004 (the repository is wrong, not the caller)
         return found

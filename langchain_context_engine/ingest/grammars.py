@@ -129,7 +129,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         factory="language_php",
         functions=_names("function_definition method_declaration"),
         classes=_names("class_declaration interface_declaration trait_declaration enum_declaration"),
-        imports=_names("namespace_use_declaration namespace_definition php_tag"),
+        imports=_names("namespace_use_declaration namespace_definition declare_statement php_tag"),
     ),
     "kotlin": Grammar(
         module="tree_sitter_kotlin",

@@ -8,149 +8,12 @@ from pathlib import PurePosixPath
 
 from langchain_context_engine.ingest.marks import without_mark
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+from langchain_context_engine.ingest.suffixes import (
+    LANGUAGES_BY_INTERPRETER,
+    LANGUAGES_BY_NAME,
+    LANGUAGES_BY_SUFFIX,
+)
 
-_BY_SUFFIX_TEXT: Mapping[str, str] = {
-    "python": ".py .pyi .pyw",
-    "javascript": ".js .jsx .mjs .cjs",
-    "typescript": ".ts .mts .cts",
-    "tsx": ".tsx",
-    "go": ".go",
-    "rust": ".rs",
-    "java": ".java",
-    "c": ".c .h",
-    "cpp": ".cc .cpp .cxx .hpp .hh .hxx .ipp .cu .cuh .ino",
-    "csharp": ".cs",
-    "ruby": ".rb .rake .gemspec .podspec .ru .builder .jbuilder .rabl",
-    "php": ".php .phtml",
-    "shell": ".sh .bash .zsh .ksh .bats",
-    "kotlin": ".kt .kts",
-    "swift": ".swift",
-    "scala": ".scala .sc",
-    "lua": ".lua",
-    # Without a grammar: cut by lines.
-    "haskell": ".hs .lhs .hsc",
-    "elixir": ".ex .exs",
-    "r": ".r",
-    "julia": ".jl",
-    "perl": ".pl .pm .t",
-    "objc": ".m .mm",
-    "dart": ".dart",
-    "clojure": ".clj .cljs .cljc .edn",
-    "erlang": ".erl .hrl",
-    "ocaml": ".ml .mli",
-    "fsharp": ".fs .fsx",
-    "zig": ".zig",
-    "nim": ".nim",
-    "groovy": ".groovy .gradle",
-    "powershell": ".ps1 .psm1",
-    "batch": ".bat .cmd",
-    "fish": ".fish",
-    "sql": ".sql",
-    "protobuf": ".proto",
-    "graphql": ".graphql .gql",
-    "terraform": ".tf .hcl",
-    "nix": ".nix",
-    "cmake": ".cmake",
-    "makefile": ".mk .mak",
-    "dockerfile": ".dockerfile",
-    "jq": ".jq",
-    "awk": ".awk",
-    "lisp": ".lisp .el .scm .rkt",
-    "vim": ".vim",
-    "vue": ".vue",
-    "svelte": ".svelte",
-    "template": ".erb .erubis .hamlit .ejs .hbs .haml .slim .j2 .jinja .jinja2 .tmpl .mustache .pug .twig"
-    " .liquid",
-    "css": ".css .scss .sass .less",
-    "assembly": ".s .asm",
-    "m4": ".m4 .ac",
-    "yacc": ".y .yy",
-    "lex": ".l .ll",
-}
-LANGUAGES_BY_SUFFIX: Mapping[str, str] = {
-    suffix: language for language, suffixes in _BY_SUFFIX_TEXT.items() for suffix in suffixes.split()
-}
-_BY_NAME: Mapping[str, str] = {
-    "makefile": "makefile",
-    "gnumakefile": "makefile",
-    "justfile": "makefile",
-    "dockerfile": "dockerfile",
-    "containerfile": "dockerfile",
-    "cmakelists.txt": "cmake",
-    "rakefile": "ruby",
-    "gemfile": "ruby",
-    "vagrantfile": "ruby",
-    "jenkinsfile": "groovy",
-    **dict.fromkeys(
-        [
-            ".aliases",
-            ".bash_aliases",
-            ".bash_login",
-            ".bash_logout",
-            ".bash_profile",
-            ".bash_prompt",
-            ".bashrc",
-            ".envrc",
-            ".exports",
-            ".functions",
-            ".kshrc",
-            ".login",
-            ".profile",
-            ".xinitrc",
-            ".xprofile",
-            ".zlogin",
-            ".zlogout",
-            ".zprofile",
-            ".zshenv",
-            ".zshrc",
-            "apkbuild",
-            "bashrc",
-            "pkgbuild",
-            "zshrc",
-        ],
-        "shell",
-    ),
-    **dict.fromkeys([".exrc", ".gvimrc", ".ideavimrc", ".vimrc", "vimrc"], "vim"),
-    ".emacs": "lisp",
-    ".irbrc": "ruby",
-    ".pryrc": "ruby",
-    ".rprofile": "r",
-    ".pythonrc": "python",
-    "brewfile": "ruby",
-    "fastfile": "ruby",
-    "guardfile": "ruby",
-    "podfile": "ruby",
-    "sconstruct": "python",
-    "wscript": "python",
-}
-_BY_INTERPRETER: Mapping[str, str] = {
-    "python": "python",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "deno": "typescript",
-    "bun": "typescript",
-    "sh": "shell",
-    "bash": "shell",
-    "dash": "shell",
-    "ksh": "shell",
-    "zsh": "shell",
-    "bats": "shell",
-    "fish": "fish",
-    "ruby": "ruby",
-    "perl": "perl",
-    "php": "php",
-    "lua": "lua",
-    "luajit": "lua",
-    "awk": "awk",
-    "gawk": "awk",
-    "jq": "jq",
-    "make": "makefile",
-    "rscript": "r",
-    "julia": "julia",
-    "elixir": "elixir",
-    "groovy": "groovy",
-    "pwsh": "powershell",
-}
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
 _VERSION = re.compile(r"(?<![\d.])[\d.]++$")
 
@@ -169,10 +32,10 @@ def language_of(path: str, head: bytes = b"") -> str | None:
     """
     name = PurePosixPath(without_mark(path))
     suffix, plain = name.suffix.lower(), name.name.lower()
-    if plain in _BY_NAME:
-        return _BY_NAME[plain]
+    if plain in LANGUAGES_BY_NAME:
+        return LANGUAGES_BY_NAME[plain]
     if plain.startswith(("dockerfile.", "makefile.")) and suffix not in {".md", ".txt", ".rst"}:
-        return _BY_NAME[plain.partition(".")[0]]
+        return LANGUAGES_BY_NAME[plain.partition(".")[0]]
     if suffix in _DECIDED_BY_CONTENT:
         return _DECIDED_BY_CONTENT[suffix](head.decode("latin-1"))
     if suffix in LANGUAGES_BY_SUFFIX:
@@ -188,7 +51,7 @@ def _interpreted(head: bytes) -> str | None:
     program = PurePosixPath(words[0]).name
     if program == "env":
         program = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
-    return _BY_INTERPRETER.get(_VERSION.sub("", PurePosixPath(program).name.lower()))
+    return LANGUAGES_BY_INTERPRETER.get(_VERSION.sub("", PurePosixPath(program).name.lower()))
 
 
 _CPP = re.compile(
@@ -207,6 +70,12 @@ _PERL = re.compile(
     re.MULTILINE,
 )
 _PROLOG = re.compile(r"^(?::-|\w[^\n%]{0,200}:-|%)", re.MULTILINE)
+_COQ = re.compile(r"^[ \t]*(?:Require|Theorem|Lemma|Definition|Inductive|Fixpoint)\s", re.MULTILINE)
+_VERILOG = re.compile(
+    r"^[ \t]*(?:(?:end)?module\b|`(?:timescale|include|define)\b|always\b|assign\b)", re.MULTILINE
+)
+_D = re.compile(r"^[ \t]*(?:(?:public[ \t]+)?import\s+\w[\w.]*\s*[;:=,]|module\s+[\w.]+;)", re.MULTILINE)
+_LATEX_CLASS = re.compile(r"\\(?:ProvidesClass|NeedsTeXFormat|LoadClass)\b")
 _LEGACY_TEST = re.compile(r"^#![^\n]*(?:sh|bash)\b")
 
 
@@ -239,6 +108,23 @@ def _ts_language(text: str) -> str | None:
     return None if is_other else "typescript"
 
 
+def _v_language(text: str) -> str:
+    if _COQ.search(text):
+        return "coq"
+    return "verilog" if _VERILOG.search(text) else "v"
+
+
+def _d_language(text: str) -> str | None:
+    """What a compiler notes of a file's dependencies has this suffix too."""
+    return "d" if _D.search(text) else None
+
+
+def _cls_language(text: str) -> str:
+    if _LATEX_CLASS.search(text):
+        return "tex"
+    return "basic" if text.startswith("VERSION ") else "apex"
+
+
 _QUOTED_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
@@ -258,6 +144,9 @@ _DECIDED_BY_CONTENT: Mapping[str, Callable[[str], str | None]] = {
     ".m": _m_language,
     ".pl": _pl_language,
     ".t": _t_language,
+    ".v": _v_language,
+    ".d": _d_language,
+    ".cls": _cls_language,
     ".ts": _ts_language,
     ".html": _html_language,
     ".htm": _html_language,

@@ -70,7 +70,20 @@ class Unit:
 _LONG_ENOUGH = 400
 _MOST_JOINED = 1000
 _LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
-_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%)")
+_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%|!|'|\"|\\ |dnl\b|rem\b)", re.IGNORECASE)
+_COMMENT_BLOCKS = {
+    "/*": "*/",
+    "(*": "*)",
+    "{-": "-}",
+    "--[[": "]]",
+    "<!--": "-->",
+    "#|": "|#",
+    "#=": "=#",
+    "<#": "#>",
+    "{{!": "}}",
+    "=begin": "=end",
+}
+"""How a comment of several lines begins, and how it ends."""
 # Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
 _FRAME_LINE = re.compile(
     r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
@@ -191,8 +204,10 @@ def _comment_end(run: list[tuple[int, str]]) -> int:
     end = 0
     while end < len(run) and not run[end][1].strip():
         end += 1
-    if end < len(run) and run[end][1].lstrip().startswith("/*"):
-        while end < len(run) and "*/" not in run[end][1]:
+    first = run[end][1].lstrip() if end < len(run) else ""
+    close = next((closes for opens, closes in _COMMENT_BLOCKS.items() if first.startswith(opens)), None)
+    if close is not None:
+        while end < len(run) and close not in run[end][1]:
             end += 1
         return end + 1
     while end < len(run) and run[end][1].strip() and _COMMENT_LINE.match(run[end][1]):

@@ -28,11 +28,13 @@ from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 5
+EXTRACTION_VERSION = 6
 
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
+_MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
+_ROFF = re.compile(rb"\s*(?:\.\\\"[^\n]{0,500}\n\s*|'\\\"[^\n]{0,500}\n\s*){0,60}\.\s?(?:TH|Dd|SH|so)\b")
 _NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
@@ -71,9 +73,15 @@ def kind_of(path: str, head: bytes) -> str | None:
 def _format(path: str, head: bytes) -> str | None:
     """Return a file's format: by its name, or as plain text where it has no suffix and says something."""
     name = PurePosixPath(path).name
-    if (known := format_of(path)) or "." in name or is_binary(head):
+    if (known := format_of(path)) or is_binary(head):
         return known
-    return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
+    if "." in name:
+        return "lines" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
+    return "plain" if _says_something(head) else None
+
+
+def _says_something(text: bytes) -> bool:
+    return len(_WORDS.findall(text)) >= _LEAST_WORDS
 
 
 def read_records(
@@ -152,6 +160,10 @@ def _read_document(
     if blobs := sum(1 for _ in BLOB.finditer(document.text)):
         detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
         skipped += (Skipped(where=path, reason="minified", detail=detail),)
+        if file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
+            records = [
+                record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS
+            ]
     return FileRead(kind="docs", records=tuple(records), skipped=skipped)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.ingest.blobs import WORDLESS
-from langchain_context_engine.ingest.changelog import date_below, is_unreleased, release_of
+from langchain_context_engine.ingest.changelog import date_below, is_dated_release, is_unreleased, release_of
 from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
@@ -79,7 +79,8 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
     """Return the sections under headings, in order; together they cover the whole text.
 
     A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
-    it at all is a section of its own.
+    it at all is a section of its own. No release is part of another, whatever their headings' levels: tools
+    write `## 3.15.0 (date)` and, for a smaller one, `### 3.14.2 (date)` with `### Bug Fixes` below it.
 
     Args:
         text: The document.
@@ -90,7 +91,7 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
     trail: list[Heading] = []
     start, body_start = 0, 0
     titles: tuple[str, ...] = ()
-    for heading in headings:
+    for heading in _beside_each_other(list(headings)):
         is_alone = bool(trail) and heading.level <= trail[-1].level
         if is_alone or text[body_start : heading.start].strip():
             found.append(Section(start=start, end=heading.start, titles=titles, **common))
@@ -100,6 +101,14 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
         body_start = heading.end
     found.append(Section(start=start, end=len(text), titles=titles, **common))
     return tuple(found)
+
+
+def _beside_each_other(headings: list[Heading]) -> list[Heading]:
+    """Return headings with those of dated releases all at the outermost level that any of them has."""
+    levels = [heading.level for heading in headings if is_dated_release(heading.title)]
+    if len(set(levels)) <= 1:
+        return headings
+    return [replace(h, level=min(levels)) if is_dated_release(h.title) else h for h in headings]
 
 
 def document_records(

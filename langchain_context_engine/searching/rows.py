@@ -5,6 +5,7 @@ A row's number is never given twice, so what was read of it stays true. A record
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -196,45 +197,48 @@ class Rows:
     ) -> None:
         """Write records (id, record or None where it is gone, vector) and facts in one transaction."""
         sequencings = list(keys)
+        with self._transaction():
+            written = list(changes)
+            known = self.rows_of([id_ for id_, _, _ in written])
+            names: dict[int, set[str]] = {}
+            for id_, record, vector in written:
+                if id_ in known:
+                    names.pop(known[id_], None)
+                    self._remove(known.pop(id_))
+                if record is not None:
+                    known[id_] = row = self._insert(record, vector, sequencings)
+                    names[row] = name_starts(record.metadata)
+            self._database.executemany(
+                "INSERT INTO names VALUES (?, ?)",
+                ((start, row) for row, starts in names.items() for start in starts),
+            )
+            self._note(facts)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Write all of a block or nothing; an error leaves no transaction behind that keeps others out."""
         with self.lock:
-            run = self._database.execute
-            run("BEGIN IMMEDIATE")
+            self._database.execute("BEGIN IMMEDIATE")
             try:
-                written = list(changes)
-                known = self.rows_of([id_ for id_, _, _ in written])
-                names: dict[int, set[str]] = {}
-                for id_, record, vector in written:
-                    if id_ in known:
-                        names.pop(known[id_], None)
-                        self._remove(known.pop(id_))
-                    if record is not None:
-                        known[id_] = row = self._insert(record, vector, sequencings)
-                        names[row] = name_starts(record.metadata)
-                self._database.executemany(
-                    "INSERT INTO names VALUES (?, ?)",
-                    ((start, row) for row, starts in names.items() for start in starts),
-                )
-                self._note(facts)
-                run("COMMIT")
+                yield
+                self._database.execute("COMMIT")
             except BaseException:
-                run("ROLLBACK")
+                # One that met a full disk SQLite has ended itself, and to end it again would hide why.
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
                 raise
 
     def settle(self, facts: Mapping[str, object]) -> None:
         """Note that the words are written: what is gone is forgotten."""
-        with self.lock:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self._transaction():
             self._database.execute("DELETE FROM gone")
             self._note(facts)
-            self._database.execute("COMMIT")
 
     def arrange(self, keys: Sequencing) -> None:
         """Note the places of all records by a pair of keys that was not asked for before."""
-        with self.lock:
-            self._database.execute("BEGIN IMMEDIATE")
+        with self._transaction():
             for record in list(self.every()):
                 self._place(record, record.row, keys)
-            self._database.execute("COMMIT")
 
     def outstanding(self, after: int) -> list[tuple[int, str]]:
         """Return the row and id of the records after a row, in order."""

@@ -58,7 +58,7 @@ _ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})
 _ROLE = r"\{[\w:.-]{1,40}\}(?=`)|(?<!\w):[\w:.-]{1,40}:(?=`)"
 _WITHOUT_WORDS = re.compile(rf"{_BADGE}|{_ROLE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
 _CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
-_HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|\d+[.)]")
+_HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|(?<!\d)\d++[.)]")
 _OPENING = re.compile(
     r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--.*-->|<[A-Za-z][^<>\n]*(?<!/)>|%[^\n]*"
     r"|:{3,}[ \t]*\{?[\w-]+[^\n]*",

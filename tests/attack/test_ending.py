@@ -12,7 +12,8 @@ import time
 import chromadb
 import pytest
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
+from langchain_context_engine.sources import chroma
 from langchain_context_engine.stages import threads
 from tests.builders import ListSource, a_candidate
 
@@ -135,6 +136,19 @@ async def test_a_source_that_hangs_gets_no_second_call_meanwhile(is_async):
         await asyncio.sleep(0.05)
         context = await engine.abuild("q") if is_async else engine.build("q")
     assert hanging.calls == 2
+
+
+def test_the_first_question_to_a_large_store_waits_until_it_is_open(store, monkeypatch):
+    """Point 12: every source was late, for its collection was being opened; a small one keeps its deadline."""
+
+    def an_engine(name):
+        collection = chromadb.PersistentClient(str(store)).get_collection(name, embedding_function=None)
+        return ContextEngine([ChromaSource(collection, hybrid=False)], timeout_seconds=1e-6)
+
+    with pytest.raises(AllSourcesFailedError):
+        an_engine("first").build("billing", vector=[1.0, 0.0])
+    monkeypatch.setattr(chroma, "_COLD_FROM", 1000)
+    assert an_engine("second").build("billing", vector=[1.0, 0.0]).passages
 
 
 def test_where_no_thread_can_be_had_the_answer_says_so(monkeypatch):

@@ -57,8 +57,8 @@ def growth_of(answer: Callable[[Any], object], questions: Sequence[Any], *, time
     for number in range(times):
         answer(questions[number % len(questions)])
         if number == times // 5:
-            before = _resident()
-    return _resident() - before
+            before = resident_megabytes()
+    return resident_megabytes() - before
 
 
 def threads(
@@ -132,6 +132,7 @@ class Stopwatch:
             setattr(owner, name, method)
 
 
-def _resident() -> float:
+def resident_megabytes() -> float:
+    """Return how much memory the process has, in MB."""
     status = Path("/proc/self/status").read_text(encoding="utf-8")
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024

@@ -14,6 +14,7 @@ from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.notebook import read_notebook
 from langchain_context_engine.ingest.readers.pdf import read_pdf
 from langchain_context_engine.ingest.readers.plain import read_lines, read_plain
+from langchain_context_engine.ingest.readers.pod import read_pod
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.readers.rows import read_rows
 from langchain_context_engine.ingest.readers.settings import read_ini, read_json, read_toml, read_yaml
@@ -46,6 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "restructured": Format(read_text=read_restructured),
     "asciidoc": Format(read_text=read_asciidoc),
     "plain": Format(read_text=read_plain),
+    "pod": Format(read_text=read_pod),
     "html": Format(read_text=read_html, is_data=True),
     "notebook": Format(read_text=read_notebook, bulk=10),
     "toml": Format(read_text=read_toml, is_data=True),
@@ -53,6 +55,7 @@ FORMATS: Mapping[str, Format] = {
     "json": Format(read_text=read_json, is_data=True),
     "ini": Format(read_text=read_ini, is_data=True),
     "xml": Format(read_text=read_lines, is_data=True),
+    "lines": Format(read_text=read_lines, is_data=True),
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
     "mail": Format(read_bytes=read_mail),
@@ -66,16 +69,20 @@ BY_SUFFIX = {
     for name, suffixes in {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
-        "asciidoc": ".adoc .asciidoc .asc",
-        "plain": ".txt .text .org .tex .textile .cabal",
+        "asciidoc": ".adoc .asciidoc .asc .rdoc",
+        "plain": ".txt .text .org .tex .latex .typ .typst .textile .cabal .wiki .mediawiki .creole .t2t"
+        " .texi .texinfo .man .feature .robot",
+        "pod": ".pod",
+        "lines": ".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",
         "toml": ".toml",
         "yaml": ".yaml .yml .neon .cff",
         "json": ".json .jsonc .json5 .webmanifest .sublime-settings .sublime-project .sublime-keymap"
-        " .code-workspace .geojson .jsonld",
-        "ini": ".ini .cfg .conf .properties .desktop .service .editorconfig",
-        "xml": ".xml .csproj .vbproj .fsproj .props .targets .plist",
+        " .code-workspace .geojson .jsonld .avsc .hjson",
+        "ini": ".ini .cfg .conf .properties .desktop .service .socket .timer .mount .editorconfig",
+        "xml": ".xml .xsd .xsl .xslt .wsdl .dtd .nuspec .resx .slnx .wixproj .csproj .vbproj .fsproj .props"
+        " .targets .plist",
         "table": ".csv .tsv .tab",
         "rows": ".jsonl .ndjson",
         "mail": ".mbox .eml",
@@ -138,6 +145,8 @@ _BY_NAME = {
     "go.work": "plain",
     ".inputrc": "plain",
     ".curlrc": "plain",
+    ".ocamlformat": "ini",
+    ".htaccess": "lines",
     ".wgetrc": "plain",
     ".screenrc": "plain",
     ".gdbinit": "plain",
@@ -165,6 +174,8 @@ def format_of(path: str) -> str | None:
         return BY_SUFFIX[name.suffix.lower()]
     if plain.startswith("changelog.") and name.suffix[1:].isdigit():
         return "plain"  # of former years, as GNU keeps them
+    if plain.startswith("readme."):
+        return "plain"  # README.SETUP
     is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
     return "plain" if is_named and not name.suffix else None
 

@@ -1,4 +1,4 @@
-"""Changelogs as GNU and Debian keep them: an entry is an author's day, or a release, each with its date."""
+"""Changelogs as GNU, Debian and CPAN keep them: an entry is an author's day, or a release, with its date."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+from langchain_context_engine.ingest.changelog import is_dated_release, is_unreleased
 from langchain_context_engine.ingest.sections import Document, Section
 
 _MAIL = r"[ \t]*[<(][^<>()\n]{0,200}[>)][ \t\r]*$"
@@ -23,6 +24,14 @@ _HEAD = re.compile(
 _SIGNED = re.compile(
     r"^ -- (?P<author>[^<\n]{1,200}?)[ \t]*<[^>\n]{0,200}>[ \t]+(?P<at>[^\n]{10,60}?)[ \t\r]*$", re.MULTILINE
 )
+
+
+# A release and its date on a line that is not indented, what changed below it: as CPAN says, and Ruby.
+_RELEASE = re.compile(
+    r"^(?:[=*#]{1,4} )?(?:v|version |release )?\d[^\n]{0,120}$", re.MULTILINE | re.IGNORECASE
+)
+_UNDERLINE = re.compile(r"\r?\n([=~^*+#-])\1\1")
+_NAMED = re.compile(r"change|history|news|release", re.IGNORECASE)
 
 
 def is_changelog_of_entries(path: str, text: str) -> bool:
@@ -46,6 +55,40 @@ def read_changelog(path: str, text: str, chunk_size: int) -> Document:
         for head, end in zip(heads, ends, strict=True)
     ]
     return Document(text=text, sections=tuple(sections))
+
+
+def is_changelog_of_releases(path: str, text: str) -> bool:
+    r"""Return whether a plain text is named as changelogs are, and tells of releases line by line.
+
+    Example:
+        >>> is_changelog_of_releases("Changes", "9.32  2023-05-09\n  - Fixed it.\n")
+        True
+        >>> is_changelog_of_releases("Changes", "9.32 (2023-05-09)\n-----------------\n\nFixed it.\n")
+        False
+    """
+    return _NAMED.match(PurePosixPath(path).name) is not None and any(_releases(text))
+
+
+def read_releases(path: str, text: str, chunk_size: int) -> Document:
+    """Return the releases of a changelog, and what stands above the first; the headings tell their dates."""
+    del path, chunk_size
+    heads = list(_releases(text))
+    starts = [(0, ()), *((head.start(), (" ".join(head[0].strip("=*# \t\r").split()),)) for head in heads)]
+    ends = [*(start for start, _ in starts[1:]), len(text)]
+    sections = [
+        Section(start=start, end=end, titles=titles)
+        for (start, titles), end in zip(starts, ends, strict=True)
+        if text[start:end].strip()
+    ]
+    return Document(text=text, sections=tuple(sections))
+
+
+def _releases(text: str) -> Iterator[re.Match[str]]:
+    """Yield the lines that name a release and its date; underlined ones are headings, which others read."""
+    for line in _RELEASE.finditer(text):
+        is_told = is_dated_release(line[0]) or is_unreleased([line[0]], "")
+        if is_told and not _UNDERLINE.match(text, line.end()):
+            yield line
 
 
 def _title(head: re.Match[str]) -> str:

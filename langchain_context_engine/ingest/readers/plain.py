@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-from langchain_context_engine.ingest.readers.changelogs import is_changelog_of_entries, read_changelog
+from langchain_context_engine.ingest.readers.changelogs import (
+    is_changelog_of_entries,
+    is_changelog_of_releases,
+    read_changelog,
+    read_releases,
+)
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.sections import Document, Section
@@ -22,6 +27,8 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
     """
     if is_changelog_of_entries(path, text):
         return read_changelog(path, text, chunk_size)
+    if is_changelog_of_releases(path, text):
+        return read_releases(path, text, chunk_size)
     begins = text.lstrip()[:8]
     is_markdown = begins.startswith("#") and begins.lstrip("#")[:1] == " "
     if is_markdown and _COMMENT.search(text):
