@@ -4,7 +4,8 @@
 2. What checks a project is told from what documents it, and what people wrote down has an order of time.
 3. Of one change told twice the newer telling stays where the newest is asked for.
 4. A whole record of its own (a memory, a message) stands beside one that says it and more.
-5. How a class is printed or compared, and what robots commit, comes after what is asked for.
+5. How a class is printed or compared, and what robots commit, comes after what is asked for;
+   words that only make a question one ("how many") raise no doubt.
 """
 
 from __future__ import annotations
