@@ -5,7 +5,8 @@
 3. Of one change told twice the newer telling stays where the newest is asked for.
 4. A whole record of its own (a memory, a message) stands beside one that says it and more.
 5. How a class is printed or compared, and what robots commit, comes after what is asked for;
-   words that only make a question one ("how many") raise no doubt.
+   words that only make a question one ("how many") raise no doubt; of the newest so many come as are
+   asked for; of what is indexed the first few are read, and a subject alone tells no why.
 """
 
 from __future__ import annotations
