@@ -201,12 +201,12 @@ def test_a_subject_alone_tells_no_why():
 
 def test_of_what_is_indexed_the_first_few_are_read_and_more_of_a_larger_budget():
     found = commits_and_code()
-    few = ContextEngine(sources=[ListSource(found)], budget=2000).build("winter prices")
+    few = ContextEngine(sources=[ListSource(found)], budget=1200).build("winter prices")
     assert len(few.passages) == 12
     late = next(d for d in few.decisions if d.key[1] == "f29")
     assert (late.reason, late.details) == (Reason.NOT_WORTH_READING, {"rank": 33, "most": 12})
     assert "the 33rd best, of files and histories the best 12" in few.explain(late.key)
-    more = ContextEngine(sources=[ListSource(found)], budget=4000).build("winter prices")
+    more = ContextEngine(sources=[ListSource(found)], budget=2500).build("winter prices")
     assert len(more.passages) == 25
     assert len(replay(few, fusion={"edition": 4}).passages) == 33, "promise 9: as the rules before did"
     (change,) = [c for c in what_would_it_take(few, late.key) if c.setting == "budget.least_worth"]

@@ -44,7 +44,7 @@ READ_UP_TO = 12
 """Of what is indexed so many of the best are read; a larger budget reads one more for each further of
 `TOKENS_EACH`. What comes later shares words with the question, and hardly ever answers it."""
 
-TOKENS_EACH = 160
+TOKENS_EACH = 100
 
 THIN = 10
 """A commit with fewer telling words says what was done, not why."""
