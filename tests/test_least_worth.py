@@ -157,3 +157,66 @@ def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
     context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
     assert [p.key[1] for p in context.passages] == ["commit"]
     assert reasons(context)["merge"] is Reason.DUPLICATE
+
+
+def commits_and_code(number=30):
+    """Return a code record that answers, commits with and without a reason, and weaker code."""
+    reason = (
+        "Drop winter prices\n\nNobody paid them since the jetty closed, and the harbour office asked us to stop"
+        " printing bills that come back."
+    )
+    told = [("thin", "Forget bills of winter prices at piers"), ("told", reason)]
+    found = [
+        a_candidate(id=id_, text=text, kind="commit", relevance=0.6, metadata={"sha": id_ * 10})
+        for id_, text in told
+    ]
+    found.append(
+        a_candidate(
+            id="best", text="Winter prices fell in May.", relevance=1.0, metadata={"path": "CHANGES.md"}
+        )
+    )
+    return found + [
+        a_candidate(
+            id=f"f{i}",
+            text=f"Berth {i} has its own {word} and a lamp at pier {i}.",
+            relevance=0.58 - i / 1000,
+            metadata={"path": f"{i}.md"},
+        )
+        for i, word in zip(range(number), [o.text for o in OTHERS] * 2, strict=False)
+    ]
+
+
+def test_a_subject_alone_tells_no_why():
+    """Seen 6: the commit that explains loses its room to subjects of many others."""
+    engine = ContextEngine(sources=[ListSource(commits_and_code())], budget=4000)
+    why = engine.build("why were winter prices dropped?")
+    assert {"told", "best"} <= shown(why)
+    assert "thin" not in shown(why)
+    dropped = next(d for d in why.decisions if d.key[1] == "thin")
+    assert (dropped.reason, dropped.details["least"]) == (Reason.NOT_WORTH_READING, pytest.approx(0.7))
+    assert "thin" in shown(engine.build("winter prices"))
+    (change,) = [c for c in what_would_it_take(why, dropped.key) if c.setting == "budget.least_worth"]
+    assert "thin" in shown(replay(why, budget=Budget(tokens=4000, least_worth=float(change.after))))
+
+
+def test_of_what_is_indexed_the_first_few_are_read_and_more_of_a_larger_budget():
+    found = commits_and_code()
+    few = ContextEngine(sources=[ListSource(found)], budget=1200).build("winter prices")
+    assert len(few.passages) == 12
+    late = next(d for d in few.decisions if d.key[1] == "f29")
+    assert (late.reason, late.details) == (Reason.NOT_WORTH_READING, {"rank": 33, "most": 12})
+    assert "the 33rd best, of files and histories the best 12" in few.explain(late.key)
+    more = ContextEngine(sources=[ListSource(found)], budget=2500).build("winter prices")
+    assert len(more.passages) == 25
+    assert len(replay(few, fusion={"edition": 4}).passages) == 33, "promise 9: as the rules before did"
+    (change,) = [c for c in what_would_it_take(few, late.key) if c.setting == "budget.least_worth"]
+    assert change.after == 0
+
+
+def test_what_stands_for_itself_has_no_bound_of_rank():
+    memories = [
+        a_candidate(id=f"other-{i}", text=f"{o.text} is planted at pier {i}", kind="memory", relevance=0.9)
+        for i, o in enumerate(OTHERS * 2)
+    ]
+    context = ContextEngine(sources=[ListSource(memories)], budget=4000).build("what is planted?")
+    assert len(context.passages) == len(memories)

@@ -172,3 +172,49 @@ def test_of_one_change_told_twice_the_newest_telling_answers_what_came_last():
     assert [p.key[1] for p in context.passages][:2] == ["merged", "3"]
     before = replay(context, fusion={"edition": 2})
     assert [p.key[1] for p in before.passages][:2] == ["work", "3"]
+
+
+WOODS = "ash birch cedar elm fir hazel ivy juniper larch maple oak pine rowan spruce thorn willow yew".split()  # noqa: SIM905
+
+
+def history(number: int = 60) -> list[dict]:
+    """Return commits as they are indexed, each of other matter."""
+    return [
+        {
+            **commit,
+            "text": f"Plant {WOODS[i % 17]} and {WOODS[i // 17]} beside jetty {i}",
+            "sha": commit["id"] * 10,
+        }
+        for i, commit in enumerate(commits(number))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("latest commit?", 3),
+        ("What was committed last?", 3),
+        ("What changed most recently?", 5),
+        ("show the latest commits", 10),
+        ("the last 7 commits", 7),
+        ("what were the 2 most recent changes", 2),
+    ],
+)
+def test_of_the_newest_so_many_come_as_are_asked_for(query, shown):
+    """Seen 3: a longer list of newest than asked."""
+    context = an_engine(history()).build(query, budget=2000)
+    newest = [f"{59 - i:04}" for i in range(shown)]
+    assert [p.key[1] for p in context.passages] == newest
+    before = replay(context, fusion={"edition": 4})
+    assert len(before.passages) != shown, "promise 9: as the rules before did"
+
+
+def test_of_the_newest_release_all_sections_come_and_no_other_release():
+    sections = [
+        {"id": f"{v}-{part}", "text": f"### {part}\n\n- {part} of many berths and jetties in {v}.0", "headings": f"{v}.0.0 › {part}",
+         "version": f"{v}.0.0", "start": (40 - v) * 100 + place, "kind": "doc", "path": "CHANGELOG.md",
+         "created_at": 1_600_000_000 + v}
+        for v in range(30) for place, part in enumerate(("Added", "Fixed", "Removed"))
+    ]  # fmt: skip
+    context = an_engine([*sections, *history()]).build("What is in the latest release?", budget=2000)
+    assert [p.key[1] for p in context.passages] == ["29-Added", "29-Fixed", "29-Removed"]

@@ -25,16 +25,28 @@ def below(details: Mapping[str, Any]) -> str:
 
 
 def says_little(details: Mapping[str, Any]) -> str:
-    """Return what is too little: its worth beside the best, or its telling words.
+    """Return what is too little: its worth beside the best, its rank, or its telling words.
 
     Example:
         >>> says_little({"worth": 0.3956, "least": 0.4})
         'dropped: worth 0.39 of the best, 0.4 is the least'
+        >>> says_little({"rank": 14, "most": 12})
+        'dropped: the 14th best, of files and histories the best 12 are read at this budget'
     """
+    if "rank" in details:
+        return (
+            f"dropped: the {_ordinal(details['rank'])} best,"
+            f" of files and histories the best {details['most']} are read at this budget"
+        )
     if "worth" in details:
         return f"dropped: worth {_down(details['worth'], 2)} of the best, {details['least']:g} is the least"
     words = f"{details['words']} telling words, {details['least']} are the least"
     return f"dropped: says too little by itself: {words}"
+
+
+def _ordinal(number: int) -> str:
+    teens = number % 100 in {11, 12, 13}
+    return f"{number:,}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _down(value: float, decimals: int) -> str:

@@ -216,9 +216,15 @@ class _Search:
         worth = self.decision.details.get("worth")
         if isinstance(worth, (int, float)):
             budget: Budget = replace(self.config.budget, tokens=self.context.budget)
-            after = math.floor(100 * worth) / 100
+            # Some need more than the least, as commits without a reason where reasons are asked for.
+            more = self.decision.details["least"] / budget.least_worth if budget.least_worth else 1.0
+            after = math.floor(100 * worth / max(1.0, more)) / 100
             lowered = {"budget": replace(budget, least_worth=after)}
             yield from self._change("budget.least_worth", budget.least_worth, after, lowered)
+        if "rank" in self.decision.details:
+            budget = replace(self.config.budget, tokens=self.context.budget)
+            lowered = {"budget": replace(budget, least_worth=0.0)}
+            yield from self._change("budget.least_worth", budget.least_worth, 0.0, lowered)
 
     def _weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""

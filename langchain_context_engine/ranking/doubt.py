@@ -15,7 +15,8 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
-from langchain_context_engine.ranking.editions import EDITION
+from langchain_context_engine.ranking.asked import asked_terms
+from langchain_context_engine.ranking.editions import ASIDES, EDITION
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms, words
@@ -114,7 +115,8 @@ def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -
     newest = newest_of(query, edition)
     if newest is not None and (newest.is_release or not newest.about) and candidates:
         return Holds(confidence=1.0, parts={"newest": 1.0})
-    asked = newest.about if newest is not None else tuple(query_terms(query))
+    every = asked_terms(query) if edition >= ASIDES else tuple(query_terms(query))
+    asked = newest.about if newest is not None else every
     if not asked:
         return Holds()
     if not candidates:

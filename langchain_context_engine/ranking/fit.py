@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from langchain_context_engine.ranking.aims import Aims, aims_of
-from langchain_context_engine.ranking.editions import CHECKS, EDITION
+from langchain_context_engine.ranking.asides import asides
+from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION
 from langchain_context_engine.ranking.roles import Role, role_of
 from langchain_context_engine.values.types import Candidate
 
@@ -46,5 +47,8 @@ def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: 
         return [1.0] * len(candidates)
     suits = suitability(aims_of(query), edition)
     found = [suits[role_of(candidate, edition)] for candidate in candidates]
+    if edition >= ASIDES:
+        aside = asides(candidates, query)
+        found = [suit * less for suit, less in zip(found, aside, strict=True)]
     best = max(found)
     return [float((suit / best) ** strength) for suit in found]

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from langchain_context_engine.ranking.editions import CHECKS, EDITION
+from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION
 from langchain_context_engine.ranking.roles import Role, is_changelog, role_of
 from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms
@@ -63,6 +63,28 @@ ABOUT = 0.75
 MOST = 20
 """So many of the newest are candidates of each collection, and stand in order of time."""
 
+_ONE = re.compile(
+    r"\b(?:last|latest|newest|most\s+recent)\s+(?:[\w-]+\s+){0,2}?(?:change|commit|update|edit|version|fix|release"
+    r"|tag|merge|modification|addition|feature|entry|pull\s+request|pr|improvement)\b"
+    r"|\b(?:changed|committed|merged|happened|touched|edited|updated)\s+last\b"
+    r"|\blast\s+(?:changed|updated|edited|modified|touched|released|committed|merged)\b",
+    re.IGNORECASE,
+)
+_MANY = re.compile(
+    r"\b(?:last|latest|newest|recent)\s+(\d{1,3})\b|\b(\d{1,3})\s+(?:last|latest|newest|most\s+recent)\b",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(
+    r"\b(?:changes|commits|updates|edits|fixes|merges|releases|versions|tags|features|entries|additions|prs"
+    r"|pull\s+requests|improvements|modifications)\b",
+    re.IGNORECASE,
+)
+FOR_ONE, FOR_SOME, FOR_SEVERAL = 3, 5, 10
+"""So many are shown to whom asks for one, for neither one nor several, and for several."""
+
+LATER = 0.4
+"""What those after them count for: too little to be read beside them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Newest:
@@ -72,11 +94,13 @@ class Newest:
         is_release: Releases, rather than changes or whatever there is.
         about: Terms of what else the question names, each once; () names nothing.
         is_record: What people decided or said, besides what they changed.
+        wanted: So many of them; of releases, of which a section may be a part.
     """
 
     is_release: bool
     about: tuple[str, ...]
     is_record: bool = False
+    wanted: int = MOST
 
 
 @lru_cache(maxsize=1024)
@@ -89,7 +113,7 @@ def newest_of(query: str, edition: int = EDITION) -> Newest | None:
 
     Example:
         >>> newest_of("What changed most recently?")
-        Newest(is_release=False, about=(), is_record=False)
+        Newest(is_release=False, about=(), is_record=False, wanted=5)
         >>> newest_of("the last performance related change to glob matching").about
         ('perform', 'glob', 'match')
         >>> newest_of("how long does a session last?") is None
@@ -99,8 +123,21 @@ def newest_of(query: str, edition: int = EDITION) -> Newest | None:
         return None
     is_record = edition >= CHECKS and _RECORD.search(query) is not None
     named = _RECORD.sub(" ", query) if is_record else query
+    if edition >= ASIDES:
+        named = _MANY.sub(" ", named)
     about = tuple(term for term in query_terms(named) if term not in _SAID_ANYWAY)
-    return Newest(_RELEASE.search(query) is not None, about, is_record)
+    is_release = _RELEASE.search(query) is not None
+    wanted = _wanted(query, is_release=is_release) if edition >= ASIDES and not about else MOST
+    return Newest(is_release, about, is_record, wanted)
+
+
+def _wanted(query: str, *, is_release: bool) -> int:
+    """Return how many of the newest are asked for."""
+    if told := _MANY.search(query):
+        return max(1, int(told[1] or told[2]))
+    if _ONE.search(query):
+        return 1 if is_release else FOR_ONE
+    return FOR_SEVERAL if _SEVERAL.search(query) else FOR_SOME
 
 
 def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int = EDITION) -> list[float]:
@@ -114,8 +151,12 @@ def in_time_order(candidates: Sequence[Candidate], newest: Newest, edition: int 
     values = [0.0] * len(candidates)
     # Of two the older one is far behind, or it would come first for resembling the question more.
     steps = (len(order) if edition >= CHECKS else MOST) + 1
+    things: dict[Any, int] = {}
     for place, i in enumerate(order):
-        values[i] = 1 - place / steps
+        # The sections of one release are one thing.
+        version = candidates[i].metadata.get("version") if newest.is_release else None
+        thing = things.setdefault(i if version is None else str(version), len(things))
+        values[i] = (1 - place / steps) * (1.0 if thing < newest.wanted else LATER)
     return values
 
 

@@ -45,7 +45,9 @@ class Filler:
             items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
         )
         self.turns = Turns()
-        self.little = reading.not_worth_reading(items, query, packing.budget.least_worth)
+        self.little = reading.not_worth_reading(
+            items, query, packing.budget.least_worth, limit=self.limit, edition=packing.edition
+        )
         cut_from = packing.budget.cut_from if self.is_by_units else 1.0
         self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
         self._least_left = reading.least_left(self.units, cut_from)

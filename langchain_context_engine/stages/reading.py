@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half
+from langchain_context_engine.ranking.aims import aims_of
+from langchain_context_engine.ranking.editions import ASIDES, EDITION
+from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half, message_of
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
     LEAST_ASIDE,
@@ -38,15 +40,81 @@ def is_part(candidate: Candidate) -> bool:
     return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
 
 
-def not_worth_reading(items: Sequence[Ranked], query: str, least: float) -> dict[int, dict[str, float]]:
+READ_UP_TO = 12
+"""Of what is indexed so many of the best are read; a larger budget reads one more for each further of
+`TOKENS_EACH`. What comes later shares words with the question, and hardly ever answers it."""
+
+TOKENS_EACH = 100
+
+THIN = 10
+"""A commit with fewer telling words says what was done, not why."""
+
+MORE_OF_THIN = 1.4
+"""So much more than others it must be worth to whom asks for reasons."""
+
+
+def not_worth_reading(
+    items: Sequence[Ranked], query: str, least: float, *, limit: int = 0, edition: int = EDITION
+) -> dict[int, dict[str, float]]:
     """Return item → what it lacks and the least of it, of those that are not packed though there be room.
 
     Args:
         items: Ranked, best first.
         query: The question.
-        least: The least worth, 0–1.
+        least: The least worth, 0–1; at 0 nothing is left out for being worth little, or coming late.
+        limit: Tokens that the text may have.
+        edition: Of the rules, see `ranking/editions.py`.
     """
-    return {**of_little_worth(items, least), **saying_little(items, query)}
+    late = (
+        {} if edition < ASIDES else {**coming_late(items, least, limit), **thin_commits(items, query, least)}
+    )
+    return {**late, **of_little_worth(items, least), **saying_little(items, query)}
+
+
+def coming_late(items: Sequence[Ranked], least: float, limit: int) -> dict[int, dict[str, float]]:
+    """Return item → its rank among what is indexed, and the last that is read; the newest have another bound.
+
+    Args:
+        items: Ranked, best first.
+        least: The least worth; at 0 all are read.
+        limit: Tokens that the text may have.
+    """
+    most = max(READ_UP_TO, limit // TOKENS_EACH)
+    if not least or len(items) < MANY:
+        return {}
+    indexed = [i for i, item in enumerate(items) if _is_bounded(item)]
+    return {
+        i: {"rank": rank, "most": most}
+        for rank, i in enumerate(indexed, 1)
+        if rank > most and not items[i].contributions.get("latest")
+    }
+
+
+def thin_commits(items: Sequence[Ranked], query: str, least: float) -> dict[int, dict[str, float]]:
+    """Return item → its worth and the least of commits without a reason, where reasons are asked for.
+
+    Args:
+        items: Ranked, best first.
+        query: The question.
+        least: The least worth of others, 0–1.
+    """
+    best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
+    if not least or best <= 0 or len(items) < MANY or not aims_of(query).history:
+        return {}
+    bound = min(1.0, MORE_OF_THIN * least)
+    return {
+        i: {"worth": item.score / best, "least": bound}
+        for i, item in enumerate(items)
+        if item.candidate.kind == "commit"
+        and item.score < bound * best
+        and _is_bounded(item)
+        and not item.contributions.get("latest")
+        and telling_words(message_of(item.candidate.text)) < THIN
+    }
+
+
+def _is_bounded(item: Ranked) -> bool:
+    return not item.candidate.is_pinned and is_indexed(item.candidate)
 
 
 def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str, float]]:
@@ -67,7 +135,7 @@ def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str
     return {
         i: {"worth": item.score / best, "least": least}
         for i, item in enumerate(items)
-        if item.score < least * best and not item.candidate.is_pinned and is_indexed(item.candidate)
+        if item.score < least * best and _is_bounded(item)
     }
 
 

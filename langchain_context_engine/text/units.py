@@ -115,6 +115,17 @@ def split_units(
     ]
 
 
+def message_of(text: str) -> str:
+    r"""Return a commit's message, without the files that it changed and trailers.
+
+    Example:
+        >>> message_of("Mend it\n\na.py (+1 −0)")
+        'Mend it\n\n'
+    """
+    after = _AFTER_MESSAGE.search(text)
+    return text if after is None else text[: after.start()]
+
+
 def numbers_of(query: str) -> tuple[int, ...]:
     """Return the numbers of a question's terms, each once, in order."""
     return tuple(map(term_number, query_terms(query)))
@@ -138,8 +149,7 @@ def _shared_out(
     shares = shares_of(text, found, idf)
     if candidate.kind != "commit":
         return spans, sizes, shares
-    after = _AFTER_MESSAGE.search(text)
-    edge = len(text) if after is None else after.start()
+    edge = len(message_of(text))
     within = sum(1 for start, _ in spans if start < edge)
     groups = [(0, within), (within, len(spans))]
     if not 0 < measure(text[:edge], count) <= MESSAGE_UP_TO:
