@@ -1,19 +1,21 @@
-"""What is tried where one asks what it would take: budgets as round numbers, signals that could matter."""
+"""What is tried where one asks what it would take, and how a change that was found is told."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from langchain_context_engine.answering.assemble import Parts
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.explain import name
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.rank import rank
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Key
 
-__all__ = ["budgets_tried", "parts_to_try", "round_down", "signals_that_differ"]
+__all__ = ["budgets_tried", "parts_to_try", "round_down", "signals_that_differ", "told_leaving", "told_value"]
 
 _DIFFERS = 1e-9
 _ROUND = (1, 2, 5, 10, 20, 25, 50)
@@ -97,3 +99,22 @@ def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, f
             orders.add(order_of)
             found[signal] = values
     return found
+
+
+def told_value(value: Any) -> str:
+    """Return a setting's value in words."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {share:g}" for name, share in value.items())
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def told_leaving(leaves: Sequence[Key], context: Context) -> str:
+    """Return who would leave in the candidate's place, as the end of a sentence."""
+    if not leaves:
+        return ""
+    others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+    return f"; {name(leaves[0], context)}{others} would leave"

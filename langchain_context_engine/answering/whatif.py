@@ -8,7 +8,7 @@ nothing is bisected; where not every value in between was tried, a change does n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -16,13 +16,15 @@ from typing import Any
 from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import final_decisions, name
+from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.answering.traces import diff, replay
 from langchain_context_engine.answering.trying import (
     budgets_tried,
     parts_to_try,
     round_down,
     signals_that_differ,
+    told_leaving,
+    told_value,
 )
 from langchain_context_engine.stages.rank import scale_weights
 from langchain_context_engine.stages.thresholds import Threshold
@@ -104,6 +106,7 @@ class _Search:
         self.decision = final_decisions(context)[key]
         self.config = EngineConfig.read(context.settings, None if engine is None else engine.config)
         self.parts = parts_to_try(self.config.parts())
+        self.budget: Budget = replace(self.config.budget, tokens=context.budget)
         # The order is the same for every budget and every k.
         self.ordered = order(context.candidates, context.request, self.parts)
 
@@ -129,7 +132,8 @@ class _Search:
         again = replay(self.context, self.engine, **settings)
         if self._has(again):
             leaves = diff(self.context, again).left
-            told = f"{setting} from {_told(before)} to {_told(after)}{_told_leaving(leaves, self.context)}"
+            others = told_leaving(leaves, self.context)
+            told = f"{setting} from {told_value(before)} to {told_value(after)}{others}"
             yield Change(
                 setting=setting, before=before, after=after, settings=settings, context=again, leaves=leaves,
                 is_smallest=is_smallest, sentence=told,
@@ -169,13 +173,12 @@ class _Search:
 
     def _caps(self) -> Iterator[Change]:
         """Lift one cap, or the shares."""
-        budget: Budget = replace(self.config.budget, tokens=self.context.budget)
         for field, lifted in (
-            ("item_cap", replace(budget, item_cap=None)),
-            ("source_cap", replace(budget, source_cap=None)),
-            ("shares", replace(budget, shares={})),
+            ("item_cap", replace(self.budget, item_cap=None)),
+            ("source_cap", replace(self.budget, source_cap=None)),
+            ("shares", replace(self.budget, shares={})),
         ):
-            if before := getattr(budget, field):
+            if before := getattr(self.budget, field):
                 yield from self._change(f"budget.{field}", before, None, {"budget": lifted})
 
     def _diversity(self) -> Iterator[Change]:
@@ -213,18 +216,18 @@ class _Search:
             yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
 
     def _worth(self) -> Iterator[Change]:
-        worth = self.decision.details.get("worth")
+        """Lower the floor of worth, or lift it where a rank is what was too low."""
+        now, worth = self.budget.least_worth, self.decision.details.get("worth")
         if isinstance(worth, (int, float)):
-            budget: Budget = replace(self.config.budget, tokens=self.context.budget)
             # Some need more than the least, as commits without a reason where reasons are asked for.
-            more = self.decision.details["least"] / budget.least_worth if budget.least_worth else 1.0
-            after = math.floor(100 * worth / max(1.0, more)) / 100
-            lowered = {"budget": replace(budget, least_worth=after)}
-            yield from self._change("budget.least_worth", budget.least_worth, after, lowered)
+            more = self.decision.details["least"] / now if now else 1.0
+            yield from self._floor(now, math.floor(100 * worth / max(1.0, more)) / 100)
         if "rank" in self.decision.details:
-            budget = replace(self.config.budget, tokens=self.context.budget)
-            lowered = {"budget": replace(budget, least_worth=0.0)}
-            yield from self._change("budget.least_worth", budget.least_worth, 0.0, lowered)
+            yield from self._floor(now, 0.0)
+
+    def _floor(self, now: float, after: float) -> Iterator[Change]:
+        lowered = {"budget": replace(self.budget, least_worth=after)}
+        yield from self._change("budget.least_worth", now, after, lowered)
 
     def _weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""
@@ -277,26 +280,6 @@ class _Search:
         found = next((weight for weight in tried if admits(weight)), None)
         if found is None:
             return None
-        nearer = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
-        return next((weight for weight in _distinct(nearer, before, found) if admits(weight)), found)
-
-
-def _distinct(weights: Iterable[float], *known: float) -> Sequence[float]:
-    return [weight for weight in dict.fromkeys(weights) if weight not in known]
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {share:g}" for name, share in value.items())
-    if value is None:
-        return "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _told_leaving(leaves: Sequence[Key], context: Context) -> str:
-    if not leaves:
-        return ""
-    others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
-    return f"; {name(leaves[0], context)}{others} would leave"
+        steps = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
+        nearer = (weight for weight in dict.fromkeys(steps) if weight not in {before, found})
+        return next((weight for weight in nearer if admits(weight)), found)
