@@ -7,7 +7,7 @@ import shutil
 import chromadb
 import pytest
 
-from langchain_context_engine.ingest import index_repository
+from langchain_context_engine.ingest import delete_collection, index_repository
 from langchain_context_engine.ingest.git_commit import parse_commit
 from tests.embedding_builders import WordEmbeddings
 from tests.ingest_builders import git, stored, write_files
@@ -26,7 +26,7 @@ def origin(tmp_path_factory):
 def index(folder):
     client = chromadb.EphemeralClient()
     for collection in client.list_collections():
-        client.delete_collection(collection.name)
+        delete_collection(client, collection.name)
     return client, index_repository(folder, client, WordEmbeddings())
 
 

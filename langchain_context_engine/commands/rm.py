@@ -11,6 +11,7 @@ from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.ingest import delete_collection
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 
 
@@ -38,7 +39,7 @@ def rm(
     if counts and not is_sure and not _agrees(f"delete {told} from {home.folder}?"):
         raise CommandFailedError("nothing was deleted")
     for name in counts:
-        client.delete_collection(name)
+        delete_collection(client, name)
     output.write_text(f"deleted {told} from {home.folder}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from langchain_context_engine.demo.repository import create_demo_repository
-from langchain_context_engine.ingest import IndexReport, index_jsonl, index_repository
+from langchain_context_engine.ingest import IndexReport, delete_collection, index_jsonl, index_repository
 from langchain_context_engine.ingest.report import OnProgress
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _forget_other_repository(client: ClientAPI, root: Path) -> None:
     for collection in client.list_collections():
         indexed = (collection.metadata or {}).get("indexed_folder")
         if collection.name in _REPOSITORY_COLLECTIONS and indexed != str(root):
-            client.delete_collection(collection.name)
+            delete_collection(client, collection.name)
 
 
 def _joined(reports: list[IndexReport]) -> IndexReport:

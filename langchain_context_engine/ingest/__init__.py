@@ -7,6 +7,7 @@ its changed pieces, a killed run is completed by the next. Nothing here asks a q
 
 from __future__ import annotations
 
+from langchain_context_engine.ingest.deleting import delete_collection
 from langchain_context_engine.ingest.index import index_folder, index_repository
 from langchain_context_engine.ingest.index_file import index_file, index_jsonl
 from langchain_context_engine.ingest.report import CollectionReport, IndexReport
@@ -18,6 +19,7 @@ __all__ = [
     "IndexReport",
     "Skipped",
     "Splitter",
+    "delete_collection",
     "git_files",
     "git_repository",
     "index_file",

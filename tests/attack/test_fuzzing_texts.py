@@ -20,7 +20,7 @@ from langchain_context_engine import (
 )
 from langchain_context_engine.filtering.filters import to_chroma
 from langchain_context_engine.filtering.where import matches, read_where
-from langchain_context_engine.ingest import index_jsonl
+from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.values.errors import TemplateError
 from tests.attack.test_fuzzing import FUZZED, LONG, SCALARS, TEXTS, VALUES, quick
 from tests.builders import ListSource, WordEmbeddings, a_candidate
@@ -55,7 +55,7 @@ def index_lines(client, folder, lines, mapping):
     }
     path.write_bytes(b"\n".join([*lines, json.dumps(sound).encode()]) + b"\n")
     if "fuzzed-lines" in [each.name for each in client.list_collections()]:
-        client.delete_collection("fuzzed-lines")
+        delete_collection(client, "fuzzed-lines")
     start = time.thread_time()
     report = index_jsonl(path, "fuzzed-lines", client, WordEmbeddings(16), mapping)
     assert time.thread_time() - start < 1
