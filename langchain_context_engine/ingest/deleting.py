@@ -12,9 +12,10 @@ _PAGE = 2000
 def delete_collection(client: Any, name: str) -> None:
     """Delete a collection of a Chroma client.
 
-    Chroma (seen in 1.5.9) leaves behind the lists that stand in the metadata of a collection's records, and
-    gives them to the next records that take the same rows, in any collection: those of one tenant had another's
-    files and links. With a record that is deleted itself its lists go, so those that have any are deleted first.
+    Chroma (seen in 1.5.9) leaves behind the lists that stand in the metadata of a collection's records,
+    and gives them to the next records that take the same rows, in any collection: those of one tenant had
+    another's files and links. With a record that is deleted itself its lists go, so those that have any
+    are deleted first.
 
     Raises:
         chromadb.errors.NotFoundError: There is none of this name.
