@@ -46,7 +46,7 @@ class Filler:
         )
         self.turns = Turns()
         self.little = reading.not_worth_reading(
-            items, query, packing.budget.least_worth, limit=self.limit, edition=packing.edition
+            items, query, packing.budget.least_worth, self.limit, self.units, edition=packing.edition
         )
         cut_from = packing.budget.cut_from if self.is_by_units else 1.0
         self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)

@@ -54,7 +54,13 @@ MORE_OF_THIN = 1.4
 
 
 def not_worth_reading(
-    items: Sequence[Ranked], query: str, least: float, *, limit: int = 0, edition: int = EDITION
+    items: Sequence[Ranked],
+    query: str,
+    least: float,
+    limit: int,
+    units: Sequence[Sequence[Unit]],
+    *,
+    edition: int = EDITION,
 ) -> dict[int, dict[str, float]]:
     """Return item → what it lacks and the least of it, of those that are not packed though there be room.
 
@@ -63,31 +69,38 @@ def not_worth_reading(
         query: The question.
         least: The least worth, 0–1; at 0 nothing is left out for being worth little, or coming late.
         limit: Tokens that the text may have.
+        units: The units of each item.
         edition: Of the rules, see `ranking/editions.py`.
     """
-    late = (
-        {} if edition < ASIDES else {**coming_late(items, least, limit), **thin_commits(items, query, least)}
-    )
-    return {**late, **of_little_worth(items, least), **saying_little(items, query)}
+    little = {**of_little_worth(items, least), **saying_little(items, query)}
+    if edition < ASIDES or not least or len(items) < MANY:
+        return little
+    little = {**thin_commits(items, query, least), **little}
+    sizes = [0 if i in little else sum(unit.size for unit in own) for i, own in enumerate(units)]
+    return {**coming_late(items, limit, sizes), **little}
 
 
-def coming_late(items: Sequence[Ranked], least: float, limit: int) -> dict[int, dict[str, float]]:
+def coming_late(items: Sequence[Ranked], limit: int, sizes: Sequence[int]) -> dict[int, dict[str, float]]:
     """Return item → its rank among what is indexed, and the last that is read; the newest have another bound.
+
+    What fills the budget whole is read however small its records are.
 
     Args:
         items: Ranked, best first.
-        least: The least worth; at 0 all are read.
         limit: Tokens that the text may have.
+        sizes: Tokens of each item that is worth reading, else 0.
     """
     most = max(READ_UP_TO, limit // TOKENS_EACH)
-    if not least or len(items) < MANY:
-        return {}
-    indexed = [i for i, item in enumerate(items) if _is_bounded(item)]
-    return {
-        i: {"rank": rank, "most": most}
-        for rank, i in enumerate(indexed, 1)
-        if rank > most and not items[i].contributions.get("latest")
-    }
+    late: dict[int, dict[str, float]] = {}
+    rank = filled = 0
+    for i, (item, size) in enumerate(zip(items, sizes, strict=True)):
+        if not _is_bounded(item):
+            continue
+        rank += 1
+        if rank > most and filled >= limit and not item.contributions.get("latest"):
+            late[i] = {"rank": rank, "most": most}
+        filled += size
+    return late
 
 
 def thin_commits(items: Sequence[Ranked], query: str, least: float) -> dict[int, dict[str, float]]:
@@ -99,7 +112,7 @@ def thin_commits(items: Sequence[Ranked], query: str, least: float) -> dict[int,
         least: The least worth of others, 0–1.
     """
     best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
-    if not least or best <= 0 or len(items) < MANY or not aims_of(query).history:
+    if best <= 0 or not aims_of(query).history:
         return {}
     bound = min(1.0, MORE_OF_THIN * least)
     return {
