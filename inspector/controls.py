@@ -58,8 +58,12 @@ def turn_to(knobs: Knobs) -> None:
 
 
 def note(name: str) -> None:
-    """Keep what a knob was turned to, at once: who is on another page by then has turned it all the same."""
-    state.put(name, st.session_state[name])
+    """Keep what a knob was turned to, at once: who is on another page by then has turned it all the same.
+
+    The widget's own value is left alone. Written here, Streamlit sends it back to the browser, where it would
+    take the place of a key that was pressed meanwhile.
+    """
+    state.keep(name)
 
 
 def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:

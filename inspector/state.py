@@ -28,6 +28,7 @@ __all__ = [
     "client",
     "current",
     "forget",
+    "keep",
     "known_names",
     "open_named",
     "publish",
@@ -119,6 +120,11 @@ def publish(key: str, value: Any, default: Any = None) -> None:
     """Write a widget's value into the address, and keep it for the page's return; a default is left out."""
     st.session_state[f"kept-{key}"] = value
     write_to_address(key, [] if value is None or value == default else [str(value)])
+
+
+def keep(key: str) -> None:
+    """Keep a widget's value for when the page is drawn again."""
+    st.session_state[f"kept-{key}"] = st.session_state[key]
 
 
 def put(key: str, value: Any) -> None:

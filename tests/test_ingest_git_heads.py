@@ -7,7 +7,7 @@ import shutil
 import chromadb
 import pytest
 
-from langchain_context_engine.ingest import delete_collection, index_repository
+from langchain_context_engine.ingest import index_repository
 from langchain_context_engine.ingest.git_commit import parse_commit
 from tests.embedding_builders import WordEmbeddings
 from tests.ingest_builders import git, stored, write_files
@@ -23,10 +23,9 @@ def origin(tmp_path_factory):
     return folder
 
 
-def index(folder):
-    client = chromadb.EphemeralClient()
-    for collection in client.list_collections():
-        delete_collection(client, collection.name)
+def index(folder, store):
+    # Not in memory: all clients there share one store, and other tests have collections in it.
+    client = chromadb.PersistentClient(str(store))
     return client, index_repository(folder, client, WordEmbeddings())
 
 
@@ -43,7 +42,7 @@ def test_a_head_that_leads_nowhere_is_told_and_the_files_are_read(origin, tmp_pa
     """R1."""
     git(tmp_path, "clone", "-q", str(origin), str(tmp_path / "clone"))
     (tmp_path / "clone" / ".git" / "HEAD").write_text(head)
-    client, report = index(tmp_path / "clone")
+    client, report = index(tmp_path / "clone", tmp_path / "store")
     assert [text for text, _ in stored(client, "docs").values()] == ["# Guide\n\nHow to steer."]
     assert report["commits"].added == 0
     assert [w for w in report.warnings if "HEAD" in w and w.startswith(told)] or not told
@@ -54,7 +53,7 @@ def test_a_folder_that_holds_only_a_git_file_is_the_bare_repository_that_it_name
     """R1."""
     git(tmp_path, "clone", "-q", "--bare", str(origin), str(tmp_path / ".bare"))
     (tmp_path / ".git").write_text("gitdir: ./.bare\n")
-    client, report = index(tmp_path)
+    client, report = index(tmp_path, tmp_path / "store")
     assert report["commits"].added == 1
     assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md:1-3"]
 
@@ -65,7 +64,7 @@ def test_a_bare_repository_that_lacks_what_git_can_do_without_is_one(origin, tmp
     bare = tmp_path / "mirror"
     git(tmp_path, "clone", "-q", "--bare", str(origin), str(bare))
     shutil.rmtree(bare / lost) if (bare / lost).is_dir() else (bare / lost).unlink()
-    client, report = index(bare)
+    client, report = index(bare, tmp_path / "store")
     assert report["commits"].added == 1
     assert [m["place"] for _, m in stored(client, "docs").values()] == ["guide.md:1-3"]
     assert not report.warnings

@@ -103,8 +103,8 @@ def killed_at_each_write(index_until):
 
 
 @pytest.mark.unmeasured
-def test_a_run_that_is_killed_before_any_of_its_writes_is_completed_by_the_next(states):
-    client = chromadb.EphemeralClient()
+def test_a_run_that_is_killed_before_any_of_its_writes_is_completed_by_the_next(states, tmp_path):
+    client = chromadb.PersistentClient(str(tmp_path))
     folder, change = states
     prefixes = [f"k{uuid.uuid4().hex[:12]}-" for _ in range(40)]
     killed = killed_at_each_write(lambda writes: index(folder, client, prefixes[writes], writes))

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.searching import background
 from langchain_context_engine.searching.changes import Page, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
+from langchain_context_engine.searching.folders import is_local
 from langchain_context_engine.searching.kept import ending_soon, packed, to_records
 from langchain_context_engine.searching.volume_writer import Change, Writer
+from langchain_context_engine.values.locks import ForkSafeLock
 
 if TYPE_CHECKING:
     from langchain_context_engine.searching.shelf import Shelf
 
 _PAGE = 2000
 _PATIENCE_SECONDS = 0.2
+
+_READ_ONE_PAGE, _TAKE_ONE_IN = ForkSafeLock(), ForkSafeLock()
+"""Held for a page of a collection: where five are read at once, a question would wait for a turn behind ten
+threads at each step, longer than its deadline. A store elsewhere may hang, and holds up no other."""
 
 _Found = Mapping[str, Mapping[str, Any]]
 """Id → what the store says of a record."""
@@ -66,12 +73,16 @@ def _read_pages(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer: W
         begun = watch_.begin()
     done = int(facts["count"])
 
+    turn = _READ_ONE_PAGE if is_local(handle) else nullcontext()
+
     def read(page: Page) -> _Found:
-        return handle.read(page.ids, _fields(shelf))
+        with turn:
+            return handle.read(page.ids, _fields(shelf))
 
     for page, records in _ahead(watch_.pages(read_to, _PAGE), read):
-        changes = _changes(shelf, page.ids, records, {}, total)
-        writer.commit(changes, {"read_to": page.read_to, "begun": begun})
+        with _TAKE_ONE_IN:
+            changes = _changes(shelf, page.ids, records, {}, total)
+            writer.commit(changes, {"read_to": page.read_to, "begun": begun})
         done += len(changes)
         shelf.progress = (done, max(done, total))
         told(*shelf.progress)

@@ -40,7 +40,7 @@ _FIRST_READING_SECONDS = 1.0
 """How long a question waits for the first reading of a large collection before it does without words."""
 
 
-_COLD_FROM = 20_000
+_COLD_FROM = 5_000
 """Records from which on opening a collection may take longer than a question's deadline."""
 
 
