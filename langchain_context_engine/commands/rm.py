@@ -11,7 +11,6 @@ from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
-from langchain_context_engine.ingest import delete_collection
 from langchain_context_engine.values.errors import ConfigError, UnknownNameError
 
 
@@ -25,6 +24,8 @@ def rm(
     is_sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete collections; recorded answers stay, and what was indexed can be indexed again."""
+    from langchain_context_engine.ingest import delete_collection
+
     if bool(names) == is_all:
         raise ConfigError("give the collections to delete, or --all; context-engine ls lists them")
     home = Store(store)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.failure import CommandFailedError
@@ -82,7 +83,10 @@ class Store:
             return self._client()
         import chromadb
 
-        return chromadb.EphemeralClient()
+        # All clients in memory are one store: a database of its own has nothing of others in this process.
+        name = f"dry-run-{uuid4()}"
+        chromadb.AdminClient(chromadb.EphemeralClient().get_settings()).create_database(name)
+        return chromadb.EphemeralClient(database=name)
 
     def open(self) -> ClientAPI:
         """Return a client of a store that exists.
