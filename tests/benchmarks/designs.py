@@ -147,9 +147,12 @@ def estimates(build: Callable[[str], Any], questions: Sequence[str]) -> list[str
     ]
 
 
+_READING = {"lexical-index", "context-engine-source"}
+
+
 def wait_for_reading() -> None:
-    """Wait until the collections are read whose reading the first question began."""
-    while any(thread.name == "lexical-index" for thread in threading.enumerate()):
+    """Wait until what the first question began is read, words and links: a source may be late with that."""
+    while any(thread.name in _READING for thread in threading.enumerate()):
         time.sleep(0.1)
 
 
