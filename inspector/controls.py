@@ -57,15 +57,6 @@ def turn_to(knobs: Knobs) -> None:
         state.put(name, value)
 
 
-def note(name: str) -> None:
-    """Keep what a knob was turned to, at once: who is on another page by then has turned it all the same.
-
-    The widget's own value is left alone. Written here, Streamlit sends it back to the browser, where it would
-    take the place of a key that was pressed meanwhile.
-    """
-    state.keep(name)
-
-
 def open_in_tune(name: str, context: Context, settings: Mapping[str, Any]) -> None:
     """Go to the Tune page of a trace with the knobs turned to some settings of a replay."""
     before = recorded_knobs(context)
@@ -188,7 +179,7 @@ def forms(recorded: Knobs) -> None:
         ("truncator", "Cutting"),
         ("template", "Template"),
     ):
-        st.selectbox(label, choices(name, recorded[name]), key=name, on_change=note, args=(name,))
+        st.selectbox(label, choices(name, recorded[name]), key=name, on_change=state.keep, args=(name,))
 
 
 def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits]) -> None:
@@ -201,7 +192,7 @@ def slider(name: str, label: str, recorded: Knobs, bounds: Mapping[str, Limits])
 
     # Beside each other on a phone too, where columns would stand below each other.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.slider(plain(label), least, most, step=step, key=name, on_change=note, args=(name,))
+        st.slider(plain(label), least, most, step=step, key=name, on_change=state.keep, args=(name,))
         number_box(
             f"{name}-exact", f"{label}, exactly", st.session_state[name],
             least=least, most=most, step=step, on_type=take,

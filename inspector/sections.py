@@ -127,13 +127,14 @@ def look_at(name: str) -> None:
 def export(opened: Opened, rows: list[Row]) -> None:
     """Draw what can be taken away."""
     context = opened.context
-    table = exports.rows_for_export(rows, places(context.candidates))
+    where = places(context.candidates)
+    table = exports.rows_for_export(rows, where)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):
         controls.download("Candidates as CSV", exports.as_csv(table), "candidates.csv", "text/csv")
         trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
         controls.download("Trace as JSON", trace, "trace.json", "application/json")
-        account = exports.as_markdown(context, rows, places(context.candidates)).encode()
+        account = exports.as_markdown(context, rows, where).encode()
         controls.download("Account as Markdown", account, "context.md", "text/markdown")
         controls.download("Text alone", context.text.encode(), "context.txt", "text/plain")
     st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")

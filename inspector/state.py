@@ -123,7 +123,11 @@ def publish(key: str, value: Any, default: Any = None) -> None:
 
 
 def keep(key: str) -> None:
-    """Keep a widget's value for when the page is drawn again."""
+    """Keep what a widget was turned to, at once: who is on another page by then has turned it all the same.
+
+    The widget's own value is left alone. Written here, Streamlit sends it back to the browser, where it would
+    take the place of a key that was pressed meanwhile.
+    """
     st.session_state[f"kept-{key}"] = st.session_state[key]
 
 

@@ -25,7 +25,7 @@ from langchain_context_engine.filtering.filters import (
 )
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.searching.records import Rows, to_candidate
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
@@ -40,6 +40,7 @@ _FEW = 256
 """Records that are read before the scope is checked: in one request with a condition that most records
 fulfil, as a scope is, Chroma looks at all of them, which takes ten times as long as reading a few."""
 _FIELDS = ("documents", "metadatas")
+_METADATA = ("metadatas",)
 _NAME = "\0name"
 _LONGEST_NAME = 60
 
@@ -110,15 +111,10 @@ class Blocks:
 
     def find(self, condition: Filter, request: ContextRequest) -> dict[str, dict[str, Any]]:
         """Return id → metadata of all that fulfil a condition and may be known; a second call for many."""
-        pushed = all_of(condition, _pushed(request))
-        if pushed == NOTHING:
-            return {}
         is_wanted = matcher(all_of(condition, _allowed(request)))
-        few = self.handle.few(to_chroma(condition), ("metadatas",), _FEW)
-        if few is None:
-            found = self.handle.metadata(to_chroma(pushed))
-        else:
-            found = {id_: fields["metadatas"] or {} for id_, fields in few.items()}
+        found = {
+            id_: row["metadatas"] or {} for id_, row in self._asked(condition, request, _METADATA).items()
+        }
         return {id_: metadata for id_, metadata in found.items() if is_wanted(metadata)}
 
     def ids(
@@ -131,14 +127,24 @@ class Blocks:
             request: Its scope goes into a second call where many fulfil it.
             where: What only Chroma can check, for example of lists.
         """
+        return list(self._asked(condition, request, (), where))
+
+    def _asked(
+        self,
+        condition: Filter,
+        request: ContextRequest,
+        include: Sequence[str],
+        where: dict[str, Any] | None = None,
+    ) -> Rows:
+        """Return what the store finds; only where that is much is it asked for what is in the scope."""
         pushed = all_of(condition, _pushed(request))
         if pushed == NOTHING:
-            return []
-        few = self.handle.few(_both(where, to_chroma(condition)), (), _FEW)
-        return self.handle.find(_both(where, to_chroma(pushed))) if few is None else list(few)
+            return {}
+        few = self.handle.few(_both(where, to_chroma(condition)), include, _FEW)
+        return self.handle.rows(_both(where, to_chroma(pushed)), include) if few is None else few
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
-        """Return parent → ids of its children in reading order (`position`, then id); one call."""
+        """Return parent → ids of its children in reading order (`position`, then id)."""
         found = self.find(Condition("parent_id", "$in", tuple(parents)), request) if parents else {}
         children: dict[str, list[str]] = {parent: [] for parent in parents}
         for id_ in sorted(found, key=lambda id_: (_position(found[id_]), id_)):

@@ -159,7 +159,7 @@ class CollectionHandle:
 
     def find(self, where: dict[str, Any] | None = None) -> list[str]:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
-        return list(self._everything(where, ()))
+        return list(self.rows(where, ()))
 
     def ids_from(self, place: int, most: int) -> list[str]:
         """Return up to `most` ids from a place on, in the collection's order."""
@@ -170,7 +170,7 @@ class CollectionHandle:
 
     def metadata(self, where: dict[str, Any] | None) -> Rows:
         """Return id → metadata of all records that a `where` lets through, in the collection's order."""
-        found = self._everything(where, ("metadatas",))
+        found = self.rows(where, ("metadatas",))
         return {id_: fields["metadatas"] or {} for id_, fields in found.items()}
 
     def few(self, where: dict[str, Any] | None, include: Sequence[str], most: int) -> Rows | None:
@@ -180,8 +180,8 @@ class CollectionHandle:
         found = rows_of(answer, include)
         return found if len(found) < min(most + 1, self.most) else None
 
-    def _everything(self, where: dict[str, Any] | None, include: Sequence[str]) -> Rows:
-        """Return all records that a `where` lets through, at once or as many at a time as may be."""
+    def rows(self, where: dict[str, Any] | None, include: Sequence[str]) -> Rows:
+        """Return id → fields of all that a `where` lets through, at once or as many at a time as may be."""
         if self.most == _UNLIMITED:
             try:
                 return rows_of(self._call("get", where=where, include=list(include)), include)

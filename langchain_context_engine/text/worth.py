@@ -101,7 +101,7 @@ def figures(text: str) -> int:
 
 
 def _is_number(word: str) -> bool:
-    return not word.isalpha() and not any(map(str.isalpha, word))
+    return not any(character.isalpha() for character in word)
 
 
 def has_word(text: str) -> bool:

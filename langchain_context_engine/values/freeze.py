@@ -24,7 +24,6 @@ UNREADABLE = "…"
 
 _LARGEST = 2**1023
 _PLAIN = {float, bool, type(None)}
-_BUILT_IN = {str, int, list, tuple, dict}
 
 
 def clean_text(text: str) -> str:
@@ -124,8 +123,7 @@ class _Copier:
         self._left -= 1
         if type(value) in _PLAIN:
             return value
-        if type(value) not in _BUILT_IN:
-            value = as_data(value)
+        value = as_data(value)
         if isinstance(value, str):
             return clean_text(str.__str__(value))
         if isinstance(value, int):
