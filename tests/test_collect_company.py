@@ -8,6 +8,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
+from langchain_context_engine.sources import chroma
 from langchain_context_engine.values.errors import SourceError
 from langchain_context_engine.values.types import Status
 from tests.builders import ListSource, a_candidate, a_collection
@@ -104,3 +105,17 @@ def test_asked_together_one_that_cannot_be_read_costs_only_itself(tmp_path):
     whole, broken = together(sources, request)
     assert [candidate.source for candidate in whole] == ["notes0"] * 5
     assert isinstance(broken, SourceError)
+
+
+def test_a_large_store_that_was_asked_in_company_has_its_usual_deadline_from_then_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(chroma, "_COLD_FROM", 1)
+    client = chromadb.PersistentClient(str(tmp_path))
+    kept = [a_collection(notes(5), name=f"notes{i}", embeddings=EMBEDDINGS, client=client) for i in range(2)]
+    engine = ContextEngine(sources=[ChromaSource(c, embeddings=EMBEDDINGS) for c in kept])
+    for source in engine.sources:
+        source.prepare()
+    request = ContextRequest(query="billing", vector=EMBEDDINGS.embed_query("billing"))
+    assert engine.sources[0].company(request)
+    assert all(source.is_cold for source in engine.sources)
+    engine.build(request)
+    assert not any(source.is_cold for source in engine.sources)

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate, Key
 
 _WORD = re.compile(r"\w+")
+_NAMES_BYTES = 2**22
 
 
 def links_of(candidate: Candidate) -> tuple[str, ...]:
@@ -78,16 +80,21 @@ class Name:
         return self.words[:2]
 
 
-def names_of(metadata: Mapping[str, Any]) -> list[Name]:
+def names_of(metadata: Mapping[str, Any]) -> tuple[Name, ...]:
     """Return the names by which a text may refer to a record: its title, or its symbol beside its path.
 
     Example:
         >>> names_of({"path": "a/b.py", "symbol": "C.run"})
-        [Name(words=('C', 'run'), beside=('a', 'b', 'py'))]
+        (Name(words=('C', 'run'), beside=('a', 'b', 'py')),)
     """
-    title, path, symbol = (words_in(str(metadata.get(key) or "")) for key in ("title", "path", "symbol"))
-    names = [Name(title)] if title else []
-    return [*names, Name(symbol, path)] if path and symbol else names
+    return _names(*(str(metadata.get(key) or "") for key in ("title", "path", "symbol")))
+
+
+@remember(_NAMES_BYTES)
+def _names(title: str, path: str, symbol: str) -> tuple[Name, ...]:
+    titles, paths, symbols = map(words_in, (title, path, symbol))
+    names = (Name(titles),) if titles else ()
+    return (*names, Name(symbols, paths)) if paths and symbols else names
 
 
 def words_in(text: str) -> Words:
@@ -111,8 +118,10 @@ def telling_of(candidates: Sequence[Candidate]) -> Callable[[Name], float]:
 
     @cache
     def tells(name: Name) -> float:
-        having = sum(all(word in text for word in name.words) for text in texts)
-        rarity = 1 - math.log(max(1, having)) / math.log(max(2, len(texts)))
+        having = texts
+        for word in name.words:
+            having = [text for text in having if word in text]
+        rarity = 1 - math.log(max(1, len(having))) / math.log(max(2, len(texts)))
         return rarity / max(1, bearers[name])
 
     return tells

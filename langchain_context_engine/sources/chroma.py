@@ -122,7 +122,7 @@ class ChromaSource:
         begun = self.begin(request)
         if begun is None:
             return Offer()
-        found, self._answered["is"] = begun[0].candidates(begun[1]), True
+        found = begun[0].candidates(begun[1])
         return Offer(found, warnings=self._warnings(request, begun[0]), searched=begun[0].searched)
 
     def begin(self, request: ContextRequest) -> tuple[Search, list[str]] | None:
@@ -139,7 +139,10 @@ class ChromaSource:
             for item in request.excluded
             if isinstance(item, str) or item[0] == self.collection_name
         }
-        return search, search.find(request.offset + limit)[request.offset :]
+        found = search.find(request.offset + limit)[request.offset :]
+        # Here and not in `fetch`, which is not called where several are asked together.
+        self._answered["is"] = True
+        return search, found
 
     def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""

@@ -206,7 +206,7 @@ def least_left(units: Sequence[Sequence[Unit]], share: float) -> dict[int, float
 
 def is_indexed(candidate: Candidate) -> bool:
     """Return whether a record was read from a file or a history: it has a place."""
-    return bool(candidate.place or candidate.metadata.get("sha"))
+    return bool(candidate.metadata.get("sha") or candidate.place)
 
 
 def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, float]]:

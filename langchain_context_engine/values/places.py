@@ -76,7 +76,9 @@ def _line(value: object) -> str:
     """Return a text on one line, without what does not print; "" for what is no text."""
     if not isinstance(value, str) or _NO_DATA.fullmatch(value):
         return ""
-    return " ".join("".join(c if c.isprintable() else " " for c in value).split())
+    if not value.isprintable():
+        value = "".join(c if c.isprintable() else " " for c in value)
+    return " ".join(value.split())
 
 
 def _clipped(place: str) -> str:
