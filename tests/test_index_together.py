@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -24,8 +25,8 @@ WRITER = """
         print(turn, flush=True)
         time.sleep(max(0.0, 0.01 - (time.monotonic() - began)))
 """
-QUESTIONS = 15
-"""Of each reader: some hundred turns of the writer go by meanwhile."""
+QUESTIONS = int(os.environ.get("QUESTIONS_BESIDE_A_WRITER", "15"))
+"""Of each reader: at 15 some hundred turns of the writer go by meanwhile, 2500 make ten thousand in all."""
 READER = """
     import sys, time, chromadb
     from pathlib import Path
@@ -62,7 +63,7 @@ def test_while_one_process_writes_four_others_ask_and_none_answers_wrongly(tmp_p
             subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             for _ in range(4)
         ]
-        told = [reader.communicate(timeout=110) for reader in readers]
+        told = [reader.communicate(timeout=110 + QUESTIONS) for reader in readers]
         is_written_to_the_end = writer.poll() is None
         writer.kill()
         writer.wait(60)
