@@ -32,7 +32,8 @@ READER = """
     from pathlib import Path
     from langchain_context_engine import ChromaSource, ContextEngine
     collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    # Without doubt: of what was written over meanwhile it is right to doubt.
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60, doubtful_below=0)
     log, wrong = Path(sys.argv[3]), 0
     while not log.read_text().strip():
         time.sleep(0.05)
