@@ -10,6 +10,8 @@ from unicodedata import bidirectional
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 __all__ = [
+    "NOT_REPLAYED",
+    "WITHOUT_TRACE",
     "counted",
     "day",
     "isolated",
@@ -23,6 +25,10 @@ __all__ = [
 ]
 
 UNKNOWN = "–"
+WITHOUT_TRACE = "Without a trace that can be read here"
+NOT_REPLAYED = "Not replayed, since a part of the engine was a function or the trace is damaged"
+"""What is said of questions that the figures leave out."""
+
 _TURNING = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"})
 
 
