@@ -148,12 +148,8 @@ def metadata(context: Context, row: Row) -> None:
         "created": record.created_at,
         "offered by": ", ".join(record.provenance),
     }
-    cells = "".join(
-        f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>"
-        for name, value in {**facts, **record.metadata}.items()
-    )
     with st.expander("Metadata"):
-        st.html(f'<table class="ce-groups">{cells}</table>')
+        st.html(marking.pairs({**facts, **record.metadata}))
 
 
 def wanted(opened: Opened, row: Row) -> None:
@@ -191,7 +187,4 @@ def not_offered(context: Context) -> None:
         st.caption("Nothing narrowed the question: no scope, filter, date or threshold.")
         return
     st.caption("What narrowed the question. Widening one of these needs a new question.")
-    cells = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
-    )
-    st.html(f'<table class="ce-groups">{cells}</table>')
+    st.html(marking.pairs(told))

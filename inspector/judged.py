@@ -94,7 +94,7 @@ def over_all() -> None:
 def replayed_with(
     tried: dict[str, Any], traces: dict[str, Opened], judgments: dict[str, dict[Key, int]]
 ) -> list[tuple[str, Quality, Quality]]:
-    """Return each question with its figures as recorded and as tried; one that cannot be replayed is left out.
+    """Return each question with its figures as recorded and as tried, if it can be replayed.
 
     Raises:
         ConfigError: None could be.

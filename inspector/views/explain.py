@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from inspector import cards, explaining, grid, sections, state
+from inspector import cards, explaining, grid, marking, sections, state
 from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
@@ -146,10 +146,7 @@ def nothing(opened: Opened) -> None:
     told = narrowing(opened.context)
     if told:
         st.caption("What narrowed the question:")
-        cells = "".join(
-            f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
-        )
-        st.html(f'<table class="ce-groups">{cells}</table>')
+        st.html(marking.pairs(told))
     else:
         st.caption("Nothing narrowed it: no scope, filter, date or threshold.")
 
