@@ -190,7 +190,7 @@ def trace_head(opened: Opened) -> None:
     st.html(f'<div class="ce-facts">{facts}{told}</div>')
     if context.warnings:
         with st.expander(
-            f"{len(context.warnings)} {'warning' if len(context.warnings) == 1 else 'warnings'}",
+            wording.counted(len(context.warnings), "warning"),
             # They are the whole answer then.
             expanded=status == "failed",
         ):
@@ -216,6 +216,6 @@ def _facts(context: Context) -> list[str]:
         *([wording.time(asked, zone())] if asked else []),
         f"{context.tokens:,} / {context.budget:,} tokens ({share})",
         f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else ""),
-        f"{duplicates:,} {'duplicate' if duplicates == 1 else 'duplicates'}",
+        wording.counted(duplicates, "duplicate"),
         f"{took:,.0f} ms",
     ]

@@ -156,10 +156,7 @@ def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
     key = ("whatif", opened.name, row.key)
     with cards.guard("Try the Tune page."):
-        if key not in st.session_state.get("remembered", {}):
-            with st.spinner("Replaying under other settings…"):
-                changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
-        else:
+        with st.spinner("Replaying under other settings…"):
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
         if not changes:
             st.caption(

@@ -67,10 +67,9 @@ def drawn(rows: list[TraceRow], total: int) -> None:
         timed = choose_timed([*(("stage", name) for name in stages), *(("source", name) for name in sources)])
     days = by_day(rows, cards.zone(), timed)
     latest = f"The latest {len(rows):,} of {total:,}" if total > len(rows) else f"{total:,}"
-    on_days = f"{len(days):,} {'day' if len(days) == 1 else 'days'}"
     told.caption(
-        f"{latest} questions on {on_days}, from the journal alone. p50: half took at most so long; "
-        "p95: nineteen of twenty did."
+        f"{latest} questions on {wording.counted(len(days), 'day')}, from the journal alone. "
+        "p50: half took at most so long; p95: nineteen of twenty did."
     )
     if len(days) > 1:
         chart(days)
@@ -133,7 +132,7 @@ def spreads(key: str, title: str, found: Mapping[str, Spread], nothing: str) -> 
 
 def _day(one: Day) -> grid.GridRow:
     told = {
-        "day": f"{one.day.day} {one.day:%b %Y}",
+        "day": wording.day(one.day),
         "questions": wording.number(one.questions),
         "p50": wording.number(one.milliseconds.p50),
         "p95": wording.number(one.milliseconds.p95),

@@ -194,7 +194,10 @@ def files() -> None:
     """Draw the samples and the place to drop a file."""
     cards.samples()
     file = st.file_uploader("Open a JSON trace (context.to_dict())", type="json", max_upload_size=64)
-    if file is not None:
+    if file is None:
+        # Whoever comes back may drop the same file again.
+        st.session_state.pop("uploaded", None)
+    else:
         data = file.getvalue()
         name = opening.upload_name(data)
         if st.session_state.get("uploaded") != name:
