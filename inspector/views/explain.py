@@ -33,11 +33,9 @@ def show() -> None:
     if opened is None:
         return
     rows = state.rows_of(opened)
-    if state.ranked_of(opened) is None:
-        st.caption(
-            "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
-            "left out are not known here, and Tune cannot replay it."
-        )
+    if why := state.unranked(opened):
+        # Of the trace's own text: drawn as it is.
+        st.text(f"Scores of what was left out are not known here, and Tune cannot replay it: {why}.")
     cards.part(body, opened, rows)
 
 

@@ -130,7 +130,8 @@ def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:
         return tuple(passage.ranked for passage in trace.passages)
     settings = {name: trace.settings[name] for name in _ORDERING_SETTINGS if name in trace.settings}
     config = EngineConfig.read(settings, None if engine is None else engine.config)
-    return order(trace.candidates, trace.request, config.parts()).items
+    with reading(trace):
+        return order(trace.candidates, trace.request, config.parts()).items
 
 
 def _changed(
