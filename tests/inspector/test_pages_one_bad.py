@@ -28,6 +28,7 @@ HARMS = {
     "words for numbers": with_words_for_numbers,
     "a weight of a leg": lambda data: data["settings"]["fusion"].update(lexical=None),
     "weights": lambda data: data["settings"].update(weights=-1),
+    "a signal": lambda data: data["settings"].update(signals={"mine": {"signal": {"part": "stated"}}}),
     "a threshold": lambda data: data["settings"].update(dedupe_threshold=["a"]),
     "a threshold next to none": lambda data: data["settings"].update(dedupe_threshold=1e-320),
     "a score beyond 1": lambda data: data["settings"].update(min_score=1e308),
