@@ -55,6 +55,8 @@ STATUSES = {
 
 _LONGEST_HEADING = 180
 _LONGEST_FACT = 60
+_MOST_OWN = 6
+"""So many of what is not default stand in the line: a design has twenty, and would push the table down."""
 
 _log = logging.getLogger("langchain_context_engine.inspector")
 
@@ -174,26 +176,34 @@ def trace_head(opened: Opened) -> None:
     facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(context))
     status = str(context.status)
     facts += f'<span title="{STATUSES.get(status, "")}">{escape(status)}</span>'
-    told = "".join(
-        f'<span class="ce-own" title="{escape(f"{name}: {value}"[:2000])}">{escape(name)}: '
-        f"{escape(one_line(value, _LONGEST_FACT))}</span>"
-        for name, value in deviations(context).items()
-    )
+    own = [_own(name, value) for name, value in deviations(context).items()]
+    told, rest = "".join(own[:_MOST_OWN]), own[_MOST_OWN:]
     if searched := searched_told(context):
         told += (
             f'<span title="{escape(f"Searched: {searched}"[:2000])}">searched: '
             f"{escape(one_line(searched, _LONGEST_FACT))}</span>"
         )
-    trace = f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>'
-    st.html(f'<p class="ce-facts">{facts}{told}{trace}</p>')
+    told += f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>'
+    if rest:
+        told += f"<details><summary>{wording.counted(len(rest), 'other setting')} not default</summary>"
+        told += f'<div class="ce-facts">{"".join(rest)}</div></details>'
+    st.html(f'<div class="ce-facts">{facts}{told}</div>')
     if context.warnings:
         with st.expander(
-            f"{len(context.warnings)} {'warning' if len(context.warnings) == 1 else 'warnings'}",
+            wording.counted(len(context.warnings), "warning"),
             # They are the whole answer then.
             expanded=status == "failed",
         ):
             for warning in context.warnings:
                 st.text(f"! {warning}")
+
+
+def _own(name: str, value: str) -> str:
+    """Return what is not default, its whole value on hover."""
+    return (
+        f'<span class="ce-own" title="{escape(f"{name}: {value}"[:2000])}">{escape(name)}: '
+        f"{escape(one_line(value, _LONGEST_FACT))}</span>"
+    )
 
 
 def _facts(context: Context) -> list[str]:
@@ -206,6 +216,6 @@ def _facts(context: Context) -> list[str]:
         *([wording.time(asked, zone())] if asked else []),
         f"{context.tokens:,} / {context.budget:,} tokens ({share})",
         f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else ""),
-        f"{duplicates:,} {'duplicate' if duplicates == 1 else 'duplicates'}",
+        wording.counted(duplicates, "duplicate"),
         f"{took:,.0f} ms",
     ]

@@ -72,15 +72,20 @@ def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
     """Return where each knob that is a number begins and ends, and its step."""
     most = largest_budget(context)
     found: dict[str, Limits] = {name: (0, 1, 0.01) for name in recorded if name.startswith(WEIGHT)}
-    found |= {name: (0, max(5, recorded[name]), 0.25) for name in recorded if name.startswith(SHARE)}
-    return found | {
+    found |= {name: (0, 5, 0.25) for name in recorded if name.startswith(SHARE)}
+    found |= {
         "budget": (0, most, 1),
         "reserve": (0, most, 1),
-        "k": (0, max(50, recorded["k"]), 1),
+        "k": (0, 50, 1),
         "item_cap": (1, FULL, 1),
         "source_cap": (1, FULL, 1),
-        "threshold": (min(50, recorded["threshold"]), FULL, 1),
+        "threshold": (50, FULL, 1),
         "min_score": (0, 1, 0.01),
+    }
+    # Whatever was recorded can be shown.
+    return {
+        name: (min(least, recorded[name]), max(most, recorded[name]), step)
+        for name, (least, most, step) in found.items()
     }
 
 

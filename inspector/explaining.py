@@ -16,7 +16,7 @@ from langchain_context_engine.answering.explain import Row, explain, final_decis
 from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.pieces import cut_pieces, cut_tokens
 from langchain_context_engine.answering.whatif import Change, what_would_it_take
-from langchain_context_engine.text.differences import differences
+from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Candidate, Key, Verdict
 
@@ -79,9 +79,11 @@ def pair(context: Context, winner: Key, duplicate: Key) -> None:
     found, is_all = differences(kept.text, dropped.text)
     left, right = marking.sides(found) if found else ("", "")
     if not found:
-        same = "the same to the letter" if kept.text == dropped.text else "no word differs"
-        left = right = f"<i>{same}</i>"
+        left = right = "<i>the same to the letter</i>"
     names = [" · ".join(dict.fromkeys((known_by(one), one.source))) for one in (kept, dropped)]
+    if names[0] == names[1]:
+        # Two notes without a title or a day: what tells them apart is their ids alone.
+        names = [f"{name} · {one.id}" for name, one in zip(names, (kept, dropped), strict=True)]
     stands = "Stands:" if any(p.key == winner for p in context.passages) else "Ranked better:"
     sides = "".join(
         f"<div><strong>{escape(label)}</strong> <bdi>{escape(name)}</bdi>"
@@ -90,7 +92,7 @@ def pair(context: Context, winner: Key, duplicate: Key) -> None:
     )
     st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
     if not is_all:
-        st.caption("Only the first 6,000 characters of each were compared.")
+        st.caption(f"Only {LONGEST:,} characters of each were compared, from where they begin to differ.")
 
 
 def text(context: Context, row: Row, tall: str) -> None:
@@ -146,22 +148,15 @@ def metadata(context: Context, row: Row) -> None:
         "created": record.created_at,
         "offered by": ", ".join(record.provenance),
     }
-    cells = "".join(
-        f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>"
-        for name, value in {**facts, **record.metadata}.items()
-    )
     with st.expander("Metadata"):
-        st.html(f'<table class="ce-groups">{cells}</table>')
+        st.html(marking.pairs({**facts, **record.metadata}))
 
 
 def wanted(opened: Opened, row: Row) -> None:
     """Draw what would admit a candidate that was left out, each change proved by a replay."""
     key = ("whatif", opened.name, row.key)
     with cards.guard("Try the Tune page."):
-        if key not in st.session_state.get("remembered", {}):
-            with st.spinner("Replaying under other settings…"):
-                changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
-        else:
+        with st.spinner("Replaying under other settings…"):
             changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
         if not changes:
             st.caption(
@@ -189,7 +184,4 @@ def not_offered(context: Context) -> None:
         st.caption("Nothing narrowed the question: no scope, filter, date or threshold.")
         return
     st.caption("What narrowed the question. Widening one of these needs a new question.")
-    cells = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
-    )
-    st.html(f'<table class="ce-groups">{cells}</table>')
+    st.html(marking.pairs(told))

@@ -39,11 +39,10 @@ const CELLS = {
 
 const tick = (row, column, state) => {
   const box = make("input", { type: "checkbox", "aria-label": `${column.label}: ${row.label ?? row.id}` });
-  box.checked = state.ticks.has(row.id);
+  box.checked = state.pending("ticked").get(row.id) ?? state.data.ticks.includes(row.id);
   box.addEventListener("click", (event) => event.stopPropagation());
   box.addEventListener("change", () => {
-    if (box.checked) state.ticks.add(row.id); else state.ticks.delete(row.id);
-    state.send("ticked", [...state.ticks]);
+    state.tell("ticked", row.id, box.checked);
   });
   return box;
 };
@@ -52,9 +51,9 @@ const pick = (row, column, state) => {
   const value = row.cells[column.name];
   const field = make("select", { "aria-label": `${column.label}: ${row.label ?? row.id}` });
   for (const option of column.options) field.append(make("option", { value: option }, option));
-  field.value = value ?? "";
+  field.value = state.pending("picked").get(row.id) ?? value ?? "";
   field.addEventListener("click", (event) => event.stopPropagation());
-  field.addEventListener("change", () => state.send("picked", { id: row.id, value: field.value, at: Date.now() }));
+  field.addEventListener("change", () => state.tell("picked", row.id, field.value));
   return field;
 };
 
@@ -79,7 +78,7 @@ const head = (data, state) => make("thead", {}, make("tr", {}, ...data.columns.m
   if (isSorted) node.setAttribute("aria-sort", data.sort.ascending ? "ascending" : "descending");
   const button = make("button", { type: "button" }, column.label + sign);
   button.addEventListener("click", () => state.send("sorted", {
-    column: column.name, ascending: isSorted ? !data.sort.ascending : false, at: Date.now() }));
+    id: column.name, value: isSorted ? !data.sort.ascending : false, at: state.now() }));
   node.append(button);
   return node;
 })));
@@ -107,7 +106,7 @@ const columnsOf = (data) => {
 const states = new WeakMap();
 
 const begin = (root) => {
-  const state = { ticks: new Set(), chosen: null, drawn: "", presses: [], send: () => {}, keep: () => {} };
+  const state = { chosen: null, choseAt: 0, drawn: "", logs: {}, last: 0, send: () => {}, keep: () => {} };
   const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
   root.append(box);
   state.box = box;
@@ -124,12 +123,24 @@ const begin = (root) => {
     if (top < box.scrollTop) box.scrollTop = top;
     else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
   };
+  // No two events have one time, so that what the server has acted on is told by a single number.
+  state.now = () => (state.last = Math.max(Date.now(), state.last + 1));
+  state.seen = (name) => state.data.seen?.[name] ?? 0;
   state.choose = (id) => {
     state.chosen = id;
+    state.choseAt = state.now();
     state.show();
     state.reveal();
-    state.send("chosen", { id, at: Date.now() });
+    state.send("chosen", { id, at: state.choseAt });
   };
+  // A log, since of two events within one run of the server the first would be lost; each is acted on once.
+  state.tell = (name, id, value) => {
+    state.logs[name] = [...(state.logs[name] ?? []), { id, value, at: state.now() }].slice(-40);
+    state.keep(name, state.logs[name]);
+  };
+  // What was told and is not acted on yet: id → value. It stays drawn, whatever an earlier run says.
+  state.pending = (name) => new Map(
+    (state.logs[name] ?? []).filter(({ at }) => at > state.seen(name)).map(({ id, value }) => [id, value]));
   state.walk = (by) => {
     const ids = state.data.rows.filter((row) => !row.line).map((row) => row.id);
     if (!ids.length) return;
@@ -143,8 +154,7 @@ const begin = (root) => {
     const grade = state.data.grades?.includes(key) ? key : null;
     if (grade !== null && state.chosen !== null) {
       // The candidate that is on the screen now, whatever is on its way.
-      state.presses = [...state.presses, { id: state.chosen, grade, at: Date.now() * 1000 + state.presses.length }].slice(-40);
-      state.keep("graded", state.presses);
+      state.tell("graded", state.chosen, grade);
     } else if (state.data.walks && (key === "j" || key === "k")) state.walk(key === "j" ? 1 : -1);
     else if (event.target === box && (key === "ArrowDown" || key === "ArrowUp")) state.mark(key === "ArrowDown" ? 1 : -1);
     else if (event.target === box && key === "Enter" && state.chosen !== null) state.choose(state.chosen);
@@ -183,15 +193,15 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.send = setTriggerValue;
   state.keep = setStateValue;
   state.data = data;
-  const { chosen, ...rest } = data;
+  const { chosen, seen, ...rest } = data;
   const columns = columnsOf(data);
   const drawn = JSON.stringify([rest, columns.length]);
-  if (chosen !== undefined && chosen !== null) state.chosen = chosen;
+  // A run from before the last choice does not take it back.
+  if (chosen !== undefined && chosen !== null && state.choseAt <= state.seen("chosen")) state.chosen = chosen;
   state.fit();
   state.box.setAttribute("aria-label", data.label);
   if (drawn !== state.drawn) {
     state.drawn = drawn;
-    state.ticks = new Set(data.ticks ?? []);
     const table = make("table");
     const widths = make("colgroup");
     // What is left for a column without a width must be enough to read in: otherwise the table scrolls.

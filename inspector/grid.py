@@ -39,7 +39,7 @@ def draw(
     chosen: str | None = None,
     on_choose: Callable[[str], None] | None = None,
     ticks: Sequence[str] = (),
-    on_tick: Callable[[list[str]], None] | None = None,
+    on_tick: Callable[[str, bool], None] | None = None,
     sort: tuple[str, bool] | None = None,
     on_sort: Callable[[str, bool], None] | None = None,
     on_grade: Callable[[str, int], None] | None = None,
@@ -59,7 +59,7 @@ def draw(
         chosen: The id that is chosen.
         on_choose: Called with the id that was clicked, walked to or entered.
         ticks: Ids whose boxes are ticked.
-        on_tick: Called with all ticked ids.
+        on_tick: Called with the id whose box was turned, and whether it is ticked.
         sort: Column and whether ascending.
         on_sort: Called with those.
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
@@ -83,36 +83,39 @@ def draw(
         "walks": walks,
         "opens": opens,
         "palette": dict(FATE_COLOURS),
+        "seen": dict(_seen(key)),
     }
 
-    def handle(name: str, act: Callable[[Any], None] | None) -> Callable[[], None]:
-        def run() -> None:
-            value = st.session_state[key][name]
-            if act is not None and value is not None:
-                with cards.kept_guard():
-                    act(value)
-
-        return run
+    def handle(name: str, act: Callable[[str, Any], None] | None) -> Callable[[], None]:
+        return lambda: _act_once_on_each(key, name, act)
 
     _mount(
         key=key,
         data=data,
-        on_chosen_change=handle("chosen", on_choose and (lambda v: on_choose(v["id"]))),
+        on_chosen_change=handle("chosen", on_choose and (lambda name, _: on_choose(name))),
+        on_sorted_change=handle("sorted", on_sort),
         on_ticked_change=handle("ticked", on_tick),
-        on_sorted_change=handle("sorted", on_sort and (lambda v: on_sort(v["column"], v["ascending"]))),
-        on_graded_change=handle("graded", on_grade and _each_once(key, on_grade)),
-        on_picked_change=handle("picked", on_pick and (lambda v: on_pick(v["id"], v["value"]))),
+        on_graded_change=handle("graded", on_grade and (lambda name, digit: on_grade(name, int(digit)))),
+        on_picked_change=handle("picked", on_pick),
     )
 
 
-def _each_once(key: str, act: Callable[[str, int], None]) -> Callable[[list[dict[str, Any]]], None]:
-    """Return what acts on every press of a log once: two within one run come together."""
+def _act_once_on_each(key: str, name: str, act: Callable[[str, Any], None] | None) -> None:
+    """Act on every event of a table that was not acted on yet.
 
-    def run(log: list[dict[str, Any]]) -> None:
-        seen = st.session_state.get(f"{key}-seen", 0)
-        for press in log:
-            if press["at"] > seen:
-                st.session_state[f"{key}-seen"] = seen = press["at"]
-                act(press["id"], int(press["grade"]))
+    What is ticked, picked or graded comes as a log of the last ones, since two within one run come together.
+    What was seen is told back, so that the table knows which of its own a run is behind.
+    """
+    told = st.session_state[key][name]
+    seen = _seen(key)
+    for event in told if isinstance(told, list) else [told] if told else []:
+        if event["at"] > seen.get(name, 0):
+            seen[name] = event["at"]
+            with cards.kept_guard():
+                if act is not None:
+                    act(event["id"], event.get("value"))
 
-    return run
+
+def _seen(key: str) -> dict[str, int]:
+    found: dict[str, int] = st.session_state.setdefault(f"{key}-seen", {})
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from html import escape
 from typing import Any
 
@@ -18,6 +19,7 @@ from langchain_context_engine.evaluation.agreement import agreement
 from langchain_context_engine.evaluation.exchange import judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import Quality, means, quality
 from langchain_context_engine.journal import Judgment
+from langchain_context_engine.values.types import Key
 
 __all__ = ["agreement_told", "exchange", "figures_line", "over_all", "traces_of"]
 
@@ -72,16 +74,13 @@ def over_all() -> None:
         st.code(as_json(tried), language="json")
     else:
         st.caption("Try settings on the Tune page to see here which questions they make better or worse.")
-    found = []
-    with st.spinner("Replaying the judged questions…"):
-        for query, opened in traces.items():
-            grades = judgments[query]
-            recorded, tried_on = state.replayed(opened, {}), state.replayed(opened, tried)
-            found.append((query, quality(*recorded, grades), quality(*tried_on, grades)))
-    missing = len(judgments) - len(traces)
-    if missing:
-        told = wording.counted(missing, "judged question")
-        st.caption(f"Without a trace here any more: {told}. Ask again to see them.")
+    found = replayed_with(tried, traces, judgments)
+    for told, count in (
+        (wording.WITHOUT_TRACE, len(judgments) - len(traces)),
+        (wording.NOT_REPLAYED, len(traces) - len(found)),
+    ):
+        if count:
+            st.caption(f"{told}: {wording.counted(count, 'judged question')}.")
     if found:
         before, after = means(q for _, q, _ in found), means(q for _, _, q in found)
         figures_line(after, before if tried else None, wording.counted(len(found), "judged question"))
@@ -89,7 +88,30 @@ def over_all() -> None:
         if told:
             st.caption(told)
         table(found, traces, is_tried=bool(tried))
-    suggestion(traces, judgments)
+    suggestion({query: traces[query] for query, _, _ in found}, judgments)
+
+
+def replayed_with(
+    tried: dict[str, Any], traces: dict[str, Opened], judgments: dict[str, dict[Key, int]]
+) -> list[tuple[str, Quality, Quality]]:
+    """Return each question with its figures as recorded and as tried, if it can be replayed.
+
+    Raises:
+        ConfigError: None could be.
+    """
+    found: list[tuple[str, Quality, Quality]] = []
+    failed: ConfigError | None = None
+    with st.spinner("Replaying the judged questions…"):
+        for query, opened in traces.items():
+            try:
+                both = [quality(*state.replayed(opened, some), judgments[query]) for some in ({}, tried)]
+            except ConfigError as error:
+                failed = failed or error
+            else:
+                found.append((query, both[0], both[1]))
+    if failed is not None and not found:
+        raise failed
+    return found
 
 
 def table(found: list[tuple[str, Quality, Quality]], traces: dict[str, Opened], *, is_tried: bool) -> None:
@@ -99,8 +121,8 @@ def table(found: list[tuple[str, Quality, Quality]], traces: dict[str, Opened], 
         state.choose(traces[query].name)
         st.session_state["judging"] = "Grade this question"
 
-    st.text(f"{tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first.")
-    st.caption("Choose a row to see and grade its candidates.")
+    told = f"{tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
+    st.caption(f"{told} Choose a row to see and grade its candidates.")
     columns = [c for c in QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}]
     grid.draw(
         "judged",
@@ -119,12 +141,15 @@ def traces_of(queries: list[str]) -> dict[str, Opened]:
     with opening.journal_of(state.settings()) as journal:
         for query in queries:
             for trace in journal.traces(1, query=query) if journal is not None else ():
-                found[query] = Opened(trace.id, state.open_named(trace.id))
+                # One that cannot be read costs its own question.
+                with suppress(ConfigError):
+                    found[query] = Opened(trace.id, state.open_named(trace.id))
     wanted = set(queries)
     for name in state.known_names():
-        query = state.open_named(name).request.query
-        if query in wanted:
-            found.setdefault(query, Opened(name, state.open_named(name)))
+        with suppress(ConfigError):
+            opened = Opened(name, state.open_named(name))
+            if opened.context.request.query in wanted:
+                found.setdefault(opened.context.request.query, opened)
     return found
 
 

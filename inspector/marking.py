@@ -5,13 +5,13 @@ Every text is escaped here, and nowhere else does a text of a record become HTML
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from langchain_context_engine.text.differences import Difference
 from langchain_context_engine.text.highlights import match_spans
 
-__all__ = ["asked", "beginning", "box", "cut", "pieces", "sides"]
+__all__ = ["asked", "beginning", "box", "cut", "pairs", "pieces", "sides"]
 
 _LONGEST_STRUCK, _ENDS = 700, 160
 
@@ -55,6 +55,14 @@ def sides(found: Sequence[Difference]) -> tuple[str, str]:
         left.append(_side(difference.left, "del"))
         right.append(_side(difference.right, "ins"))
     return "<br>".join(left), "<br>".join(right)
+
+
+def pairs(told: Mapping[str, object]) -> str:
+    """Return names and their values as a table, each value as it is."""
+    cells = "".join(
+        f"<tr><td>{escape(str(name))}</td><td>{escape(str(value))}</td></tr>" for name, value in told.items()
+    )
+    return f'<table class="ce-groups ce-pairs">{cells}</table>'
 
 
 def box(html: str, name: str = "", height: int | None = None) -> str:

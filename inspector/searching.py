@@ -67,9 +67,7 @@ def _one(opened: Opened, candidate: Candidate) -> None:
     grade = grading.own_grades(query).get(candidate.key)
 
     def press(value: int) -> None:
-        with cards.kept_guard(
-            "The grade is kept here, unsaved. Save it again when the journal can be written."
-        ):
+        with cards.kept_guard(grading.UNSAVED):
             grading.give(query, candidate.key, value)
 
     place = known_by(candidate)

@@ -66,7 +66,11 @@ def duplicates(opened: Opened) -> None:
     """Draw each survivor with the texts it stands for, side by side."""
     groups = duplicate_groups(opened.context)
     threshold = opened.context.settings.get("dedupe_threshold")
-    alike = "only equal texts are" if threshold is None else f"texts at least {threshold:g} % alike are"
+    alike = (
+        f"texts at least {threshold:g} % alike are"
+        if isinstance(threshold, (int, float))
+        else "only equal texts are"
+    )
     st.caption(f"Of repeated texts the best ranked stays; {alike} one. Only what differs is shown.")
     if not groups:
         st.text("No candidate repeats another.")

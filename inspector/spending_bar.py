@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from inspector.palette import GREY, RED, colours_of
-from inspector.wording import number
+from inspector.wording import counted, number
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.known import known_by
 from langchain_context_engine.answering.spending import (
@@ -42,7 +42,7 @@ def budget_bar(context: Context) -> str:
     others = [part for part in parts if part not in named]
     key = "".join(_key(part.name, part.tokens, colours[part.name]) for part in parts if part in named)
     if others:
-        key += _key(f"{len(others)} other sources", sum(part.tokens for part in others), "#6b6b6b")
+        key += _key(counted(len(others), "other source"), sum(part.tokens for part in others), "#6b6b6b")
     if shared := shared_tokens(context):
         # Without it the figures would not add up to the budget.
         key += f'<span title="Joined, the passages take so many tokens less.">joined −{shared:,}</span>'
@@ -62,7 +62,7 @@ def group_bars(context: Context) -> str:
         '<th class="n" style="width:11%">Candidates</th><th class="n" style="width:10%">No room</th></tr>'
     )
     rows = "".join(_group_row(group, most, colours[group.name], titles) for group in groups)
-    return f'<table class="ce-groups">{head}{rows}</table>'
+    return f'<div class="ce-wide"><table class="ce-groups">{head}{rows}</table></div>'
 
 
 def _group_row(group: Group, most: int, colour: str, titles: Mapping[Key, str]) -> str:

@@ -39,6 +39,7 @@ __all__ = [
     "seed",
     "settings",
     "take_from_address",
+    "unranked",
     "write_to_address",
 ]
 
@@ -218,13 +219,21 @@ def current() -> Opened | None:
 
 
 def ranked_of(opened: Opened) -> tuple[Ranked, ...] | None:
-    """Return the trace's ranking, or None where a part of it was a function that is not at hand."""
+    """Return the trace's ranking, or None: see `unranked`."""
+    return _ranked(opened)[0]
 
-    def compute() -> tuple[Ranked, ...] | None:
+
+def unranked(opened: Opened) -> str:
+    """Return why a trace has no ranking, "" where it has one: a part was a function, or it is damaged."""
+    return _ranked(opened)[1]
+
+
+def _ranked(opened: Opened) -> tuple[tuple[Ranked, ...] | None, str]:
+    def compute() -> tuple[tuple[Ranked, ...] | None, str]:
         try:
-            return ranking(opened.context)
-        except ConfigError:
-            return None
+            return ranking(opened.context), ""
+        except ConfigError as error:
+            return None, str(error)
 
     return remember(("ranking", opened.name), compute)
 

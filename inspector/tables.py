@@ -219,7 +219,8 @@ def score_tree(row: Row) -> list[tuple[int, str, str]]:
         if part.adds is None:
             told = wording.ratio(part.value) + ("" if part.depth else " (no weight)")
         else:
-            weight = f" × {part.weight:.2f} (weight)" if part.weight is not None else ""
-            told = f"{wording.ratio(part.value)}{weight} = {wording.ratio(part.adds)}"
+            told = wording.ratio(part.value)
+            if part.weight is not None:
+                told += f" × {part.weight:.2f} (weight) = {wording.ratio(part.adds)}"
         lines.append((part.depth, part.name, told))
     return lines

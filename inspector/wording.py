@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from unicodedata import bidirectional
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 __all__ = [
+    "NOT_REPLAYED",
+    "WITHOUT_TRACE",
     "counted",
     "day",
     "isolated",
@@ -23,6 +25,10 @@ __all__ = [
 ]
 
 UNKNOWN = "–"
+WITHOUT_TRACE = "Without a trace that can be read here"
+NOT_REPLAYED = "Not replayed, since a part of the engine was a function or the trace is damaged"
+"""What is said of questions that the figures leave out."""
+
 _TURNING = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"})
 
 
@@ -106,13 +112,12 @@ def time(instant: datetime, zone: tzinfo = UTC) -> str:
         '1 Mar 2026, 09:05:07'
     """
     local = instant.astimezone(zone)
-    return f"{local.day} {local:%b %Y, %H:%M:%S}"
+    return f"{day(local)}, {local:%H:%M:%S}"
 
 
-def day(instant: datetime, zone: tzinfo = UTC) -> str:
-    """Return the day of an instant, with its year."""
-    local = instant.astimezone(zone)
-    return f"{local.day} {local:%b %Y}"
+def day(of: date) -> str:
+    """Return a day with its year."""
+    return f"{of.day} {of:%b %Y}"
 
 
 def unique_labels(told: Mapping[str, Sequence[str]]) -> dict[str, str]:

@@ -14,7 +14,8 @@ from langchain_context_engine.answering.pieces import (
     pieces,
     token_view,
 )
-from langchain_context_engine.text.differences import differences
+from langchain_context_engine.text.differences import LONGEST, differences
+from tests.growth import assert_linear, repeated
 from tests.inspector.builders import a_context
 
 
@@ -103,7 +104,23 @@ def test_an_equal_end_that_is_left_out_is_told():
 
 
 def test_texts_that_are_too_long_to_be_compared_whole_say_so():
-    assert not differences("a " * 5000, "a " * 5000)[1]
+    assert not differences("a " * 5000, "b " * 5000)[1]
+
+
+@pytest.mark.parametrize("word", ["end", "a" * 9000])
+def test_long_texts_that_differ_in_one_place_are_compared_whole_wherever_it_is(word):
+    """Of long texts only the first 6,000 characters were compared: that they differed later was not said."""
+    text = "as it stands in the book, " * 4000
+    found, is_all = differences(f"{text}{word}3 {text}", f"{text}{word}4 {text}")
+    assert is_all
+    assert found[0].skipped > 100_000
+    assert [text[-1] for text, differs in found[0].left if differs] == ["3"]
+    assert [text[-1] for text, differs in found[0].right if differs] == ["4"]
+
+
+def test_words_that_come_again_and_again_are_compared_in_little_time():
+    """Two texts that differed only in case took 14 s: each of their spaces was looked for at every other."""
+    assert_linear(lambda text: differences(text, text.upper()), repeated("as it stands "), LONGEST)
 
 
 def test_the_token_view_is_the_text_with_bars():

@@ -95,7 +95,8 @@ def key(
     is_one = len({context.request.query for context in contexts.values()}) == 1
     shown: list[grid.Column] = [
         {"name": "letter", "label": "", "width": 28},
-        {"name": "what", "label": "What"},
+        # Of one question the labels differ in their time or try: what was changed has the room.
+        {"name": "what", "label": "What", "width": 250} if is_one else {"name": "what", "label": "What"},
         *([] if is_one else [QUESTION]),
         {"name": "changed", "label": "Changed from A"},
         {"name": "tokens", "label": "Tokens", "kind": "number", "width": 110},

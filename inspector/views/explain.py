@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from inspector import cards, explaining, grid, sections, state
+from inspector import cards, explaining, grid, marking, sections, state
 from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
@@ -33,11 +33,9 @@ def show() -> None:
     if opened is None:
         return
     rows = state.rows_of(opened)
-    if state.ranked_of(opened) is None:
-        st.caption(
-            "A part of this engine was given as a function, which a trace cannot hold: scores of what was "
-            "left out are not known here, and Tune cannot replay it."
-        )
+    if why := state.unranked(opened):
+        # Of the trace's own text: drawn as it is.
+        st.text(f"Scores of what was left out are not known here, and Tune cannot replay it: {why}.")
     cards.part(body, opened, rows)
 
 
@@ -146,10 +144,7 @@ def nothing(opened: Opened) -> None:
     told = narrowing(opened.context)
     if told:
         st.caption("What narrowed the question:")
-        cells = "".join(
-            f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in told.items()
-        )
-        st.html(f'<table class="ce-groups">{cells}</table>')
+        st.html(marking.pairs(told))
     else:
         st.caption("Nothing narrowed it: no scope, filter, date or threshold.")
 

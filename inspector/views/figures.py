@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
@@ -20,6 +22,7 @@ from langchain_context_engine.journal.over_time import (
 )
 
 MOST = 20_000
+MOST_DAYS = 1_000
 DAYS: list[grid.Column] = [
     {"name": "day", "label": "Day", "width": 110},
     {"name": "questions", "label": "Questions", "kind": "number", "width": 90},
@@ -64,10 +67,9 @@ def drawn(rows: list[TraceRow], total: int) -> None:
         timed = choose_timed([*(("stage", name) for name in stages), *(("source", name) for name in sources)])
     days = by_day(rows, cards.zone(), timed)
     latest = f"The latest {len(rows):,} of {total:,}" if total > len(rows) else f"{total:,}"
-    on_days = f"{len(days):,} {'day' if len(days) == 1 else 'days'}"
     told.caption(
-        f"{latest} questions on {on_days}, from the journal alone. p50: half took at most so long; "
-        "p95: nineteen of twenty did."
+        f"{latest} questions on {wording.counted(len(days), 'day')}, from the journal alone. "
+        "p50: half took at most so long; p95: nineteen of twenty did."
     )
     if len(days) > 1:
         chart(days)
@@ -98,15 +100,25 @@ def choose_timed(known: list[Timed]) -> Timed:
 def chart(days: list[Day]) -> None:
     """Draw how many questions there were a day, and their p95, from the first day to the last."""
     drawn = pd.DataFrame(
-        {
-            "day": [pd.Timestamp(one.day) for one in days],
-            "questions": [one.questions for one in days],
-            "p95 ms": [one.milliseconds.p95 for one in days],
-        }
+        [(one.day, one.questions, one.milliseconds.p95) for one in days],
+        columns=["day", "questions", "p95 ms"],
+    ).set_index("day")
+    first, last = min(drawn.index), max(drawn.index)
+    if (last - first).days < MOST_DAYS:
+        # A day without a question has its place too.
+        drawn = drawn.reindex([first + timedelta(days=n) for n in range((last - first).days + 1)])
+    drawn = drawn.fillna({"questions": 0}).reset_index()
+    drawn["day"] = [str(day) for day in drawn["day"]]
+    label = alt.Axis(
+        labelExpr="timeFormat(toDate(datum.value + 'T00:00'), '%-d %b')", labelOverlap=True, labelAngle=0
     )
-    left, right = st.columns(2)
-    left.bar_chart(drawn, x="day", y="questions", height=130, x_label="", y_label="questions")
-    right.line_chart(drawn, x="day", y="p95 ms", height=130, x_label="", y_label="p95 ms")
+    for column, name in zip(st.columns(2), ("questions", "p95 ms"), strict=True):
+        shown = alt.Chart(drawn, height=130).encode(
+            alt.X("day:O", title=None, axis=label),
+            alt.Y(f"{name}:Q", axis=alt.Axis(tickMinStep=1, tickCount=4)),
+            tooltip=["day:N", f"{name}:Q"],
+        )
+        column.altair_chart(shown.mark_bar() if name == "questions" else shown.mark_line(point=True))
 
 
 def spreads(key: str, title: str, found: Mapping[str, Spread], nothing: str) -> None:
@@ -120,7 +132,7 @@ def spreads(key: str, title: str, found: Mapping[str, Spread], nothing: str) -> 
 
 def _day(one: Day) -> grid.GridRow:
     told = {
-        "day": f"{one.day.day} {one.day:%b %Y}",
+        "day": wording.day(one.day),
         "questions": wording.number(one.questions),
         "p50": wording.number(one.milliseconds.p50),
         "p95": wording.number(one.milliseconds.p95),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from inspector import cards, explaining, grading, grid, judged, marking, searching, state
+from inspector import cards, explaining, grading, grid, judged, marking, searching, state, wording
 from inspector.choosing import one_of
 from inspector.judging import GRADES, UNJUDGED, grade_columns, grade_rows
 from inspector.palette import fate_of
@@ -54,7 +54,7 @@ def waiting() -> None:
 
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
         st.text(
-            f"{count} {'grade is' if count == 1 else 'grades are'} kept here, unsaved: the journal took none."
+            f"{wording.counted(count, 'grade is', 'grades are')} kept here, unsaved: the journal took none."
         )
         st.button("Save again", key="save-again", on_click=again)
 

@@ -88,13 +88,12 @@ def new_set() -> None:
 def figures(name: str, questions: dict[str, str]) -> None:
     """Draw one line a try over the whole set, and what became of each question under the chosen one."""
     contexts, gone = opened_of(questions)
-    st.caption(
-        f"{wording.counted(len(contexts), 'question')}. Turn knobs on the Tune page: each of its tries is a "
-        "line here." + (f" {gone} have no trace any more." if gone else "")
-    )
     if not contexts:
+        st.caption(told_of(0, gone))
         return
     grades = grading.all_grades()
+    before = tried(name, contexts, {}, grades)
+    st.caption(told_of(len(before), gone, len(contexts) - len(before)))
     tries = {
         f"{trace} {one.number}": one
         for trace, some in st.session_state.get("tries", {}).items()
@@ -104,7 +103,6 @@ def figures(name: str, questions: dict[str, str]) -> None:
     labels = wording.unique_labels(
         {name: (f"try {one.number}: {one.told}", name) for name, one in tries.items()}
     )
-    before = tried(name, contexts, {}, grades)
     settings = {"recorded": {}, **{labels[name]: dict(one.changed) for name, one in tries.items()}}
     results: dict[str, tuple[list[Tried], SetFigures]] = {}
     with st.spinner("Replaying the set…"):
@@ -133,6 +131,17 @@ def figures(name: str, questions: dict[str, str]) -> None:
             st.text(one_line(query, 140))
     if not any(grades.get(query) for query in questions):
         st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
+
+
+def told_of(count: int, gone: int, others: int = 0) -> str:
+    """Return in words how many questions the figures are of, and which of the set are not among them."""
+    told = f"{wording.counted(count, 'question')}. "
+    told += "Turn knobs on the Tune page: each of its tries is a line here."
+    if gone:
+        told += f" {wording.WITHOUT_TRACE}: {gone}."
+    if others:
+        told += f" {wording.NOT_REPLAYED}: {others}."
+    return told
 
 
 def opened_of(questions: dict[str, str]) -> tuple[list[Context], int]:

@@ -147,11 +147,9 @@ def head(found: int, total: int) -> None:
 def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) -> None:
     """Draw the rows, and open the chosen one."""
 
-    def tick(names: list[str]) -> None:
-        # Those ticked on other pages of the list stay.
-        shown = {trace.id for trace in traces}
-        others = [name for name in st.session_state.get("ticked", []) if name not in shown]
-        st.session_state["ticked"] = [*others, *names]
+    def tick(name: str, is_ticked: bool) -> None:
+        others = [one for one in st.session_state.get("ticked", []) if one != name]
+        st.session_state["ticked"] = [*others, *([name] if is_ticked else [])]
 
     def sort_by(column: str, ascending: bool) -> None:
         st.session_state["sorted"] = (column, ascending)
@@ -196,7 +194,10 @@ def files() -> None:
     """Draw the samples and the place to drop a file."""
     cards.samples()
     file = st.file_uploader("Open a JSON trace (context.to_dict())", type="json", max_upload_size=64)
-    if file is not None:
+    if file is None:
+        # Whoever comes back may drop the same file again.
+        st.session_state.pop("uploaded", None)
+    else:
         data = file.getvalue()
         name = opening.upload_name(data)
         if st.session_state.get("uploaded") != name:

@@ -91,9 +91,7 @@ def result(opened: Opened, context: Context, rows: list[Row], difference: Diff) 
     st.html(budget_bar(context))
     st.caption(funnel_told(Opened(opened.name, context)))
     # Only what is looked at is drawn, so that a turned knob is answered at once.
-    ranks, texts = st.tabs(
-        ["Candidates, before and after", "Text, before and after"], key="view", on_change="rerun"
-    )
+    ranks, texts = st.tabs(VIEWS, key="view", on_change="rerun")
     if ranks.open:
         with ranks:
             table(before, rows, difference, context)
@@ -167,7 +165,7 @@ def history(opened: Opened) -> None:
     tries = tries_of(opened)
     count = len(tries) - 1
     if count:
-        with st.expander(f"{count} {'try' if count == 1 else 'tries'}", expanded=True):
+        with st.expander(wording.counted(count, "try", "tries"), expanded=True):
             rows: list[grid.GridRow] = [{"id": row["try"], "cells": row} for row in try_table(tries)]
             grid.draw("history", TRY_COLUMNS, rows, label="What was tried, the latest first.", height=220)
     st.caption("The address holds these settings: copy it to share them.")

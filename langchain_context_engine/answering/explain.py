@@ -97,6 +97,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
         place, item = placed.get(key, (None, None))
         in_text = passages.get(key)
         candidate = known.get(key) or Candidate(id=key[1], source=key[0])
+        told, details = _told(decision, context, named, known)
         found.append(
             Row(
                 key=key,
@@ -106,16 +107,26 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 signals=item.signals if item else {},
                 verdict=decision.verdict,
                 reason=decision.reason,
-                sentence=sentence(decision, context, named, known),
+                sentence=told,
                 tokens=in_text.tokens if in_text else 0,
                 citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
                 label=named.get(key) or "/".join(key),
                 text=candidate.text,
-                details=decision.details,
+                details=details,
             )
         )
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
+
+
+def _told(
+    decision: Decision, context: Context, named: Mapping[Key, str], known: Mapping[Key, Candidate]
+) -> tuple[str, Mapping[str, Any]]:
+    """Return a decision's sentence and its numbers; a damaged one costs these, and no other candidate's."""
+    try:
+        return sentence(decision, context, named, known), decision.details
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
 
 
 def final_decisions(context: Context) -> dict[Key, Decision]:
@@ -205,7 +216,8 @@ def explain(context: Context, key: Key | str | None = None) -> str:
     with reading(context):
         found = rows(context, _ranking(context))
     if key is not None:
-        return _one(context, _pick(found, key, context))
+        with reading(context):
+            return _one(context, _pick(found, key, context))
     head = (
         f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages):,} of {len(found):,}"
         f" candidates ({context.status})"

@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_context_engine.answering.as_made import fields_as_made
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.spending import group_of
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.stages.select import SELECTIONS
@@ -44,7 +45,15 @@ def recorded(context: Context) -> Knobs:
     """Return the knobs as a trace has them.
 
     `k` 0 is as many as fit, caps of 100 % are no caps, a threshold of 100 is equal texts alone.
+
+    Raises:
+        ConfigError: The trace is damaged.
     """
+    with reading(context):
+        return _recorded(context)
+
+
+def _recorded(context: Context) -> Knobs:
     settings, request = context.settings, context.request
     budget = _budget(settings)
     weights = settings.get("weights") or _DEFAULT_WEIGHTS
@@ -63,7 +72,7 @@ def recorded(context: Context) -> Knobs:
         "item_cap": round(FULL * (budget.get("item_cap") or 1.0)),
         "source_cap": round(FULL * (budget.get("source_cap") or 1.0)),
         "k": request.k if request.k is not None else UNLIMITED_K,
-        "min_score": round(settings.get("min_score") or 0.0, 2),
+        "min_score": round(float(settings.get("min_score") or 0.0), 2),
         "threshold": ONLY_EQUAL if threshold is None else round(threshold),
         "selection": str(settings.get("selection", "adaptive")),
         "order": _name(settings.get("order"), "relevance"),
@@ -79,8 +88,14 @@ def choices(knob: str, value: str) -> list[str]:
 
 
 def largest_budget(context: Context) -> int:
-    """Return where the budget's slider ends: where everything would fit, and twice the budget at least."""
-    needed = sum(int(d.details.get("needed", 0)) for d in context.decisions if d.verdict is Verdict.DROPPED)
+    """Return where the budget's slider ends: where everything would fit, and twice the budget at least.
+
+    Raises:
+        ConfigError: The trace is damaged.
+    """
+    dropped = (decision for decision in context.decisions if decision.verdict is Verdict.DROPPED)
+    with reading(context):
+        needed = sum(int(decision.details.get("needed", 0)) for decision in dropped)
     return max(500, 2 * context.budget, -(-(context.tokens + needed) // 100) * 100)
 
 

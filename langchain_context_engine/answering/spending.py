@@ -50,7 +50,7 @@ def group_of(candidate: Candidate, settings: Mapping[str, Any]) -> str:
 
 
 def budget_parts(context: Context) -> list[Part]:
-    """Return the parts of the budget: groups, frame, reserve, what is left over.
+    """Return the parts of the budget: groups in the order of `groups_of`, frame, reserve, what is left over.
 
     They add up to it, but for tokens that passages share where they are joined: see `shared_tokens`.
     """
@@ -58,7 +58,7 @@ def budget_parts(context: Context) -> list[Part]:
     for passage in context.passages:
         used[group_of(passage.ranked.candidate, context.settings)] += passage.tokens
     inside = sum(used.values())
-    parts = [Part(name, tokens) for name, tokens in used.most_common()]
+    parts = [Part(name, tokens) for name, tokens in sorted(used.items(), key=lambda one: (-one[1], one[0]))]
     if context.tokens > inside:
         parts.append(Part(FRAME, context.tokens - inside))
     reserved = min(_reserve(context), max(0, context.budget - context.tokens))

@@ -45,8 +45,8 @@ def replay(trace: Context | Mapping[str, Any], engine: Any = None, **changed_set
     context = trace if isinstance(trace, Context) else Context.from_dict(trace)
     if context.parts:
         return _refitted(context, engine, changed_settings)
-    request, config = _changed(context, engine, changed_settings)
     with reading(context):
+        request, config = _changed(context, engine, changed_settings)
         return _built(context, request, config, config.parts())
 
 
@@ -67,9 +67,9 @@ def replay_ranked(
     if context.parts:
         again = _refitted(context, engine, changed_settings)
         return again, ranking(again, engine)
-    request, config = _changed(context, engine, changed_settings)
-    parts = config.parts()
     with reading(context):
+        request, config = _changed(context, engine, changed_settings)
+        parts = config.parts()
         ordered = order(context.candidates, request, parts)
         return _built(context, request, config, parts, ordered), ordered.items
 
@@ -129,8 +129,9 @@ def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:
     if not trace.settings:
         return tuple(passage.ranked for passage in trace.passages)
     settings = {name: trace.settings[name] for name in _ORDERING_SETTINGS if name in trace.settings}
-    config = EngineConfig.read(settings, None if engine is None else engine.config)
-    return order(trace.candidates, trace.request, config.parts()).items
+    with reading(trace):
+        config = EngineConfig.read(settings, None if engine is None else engine.config)
+        return order(trace.candidates, trace.request, config.parts()).items
 
 
 def _changed(

@@ -16,6 +16,7 @@ from typing import Any
 from langchain_context_engine.answering.assemble import assemble, order
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.answering.traces import diff, replay
 from langchain_context_engine.answering.trying import (
@@ -86,14 +87,15 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
         engine: Where parts that were given as functions come from.
 
     Raises:
-        ConfigError: The context has no such candidate.
+        ConfigError: The context has no such candidate, or is damaged.
     """
     decision = final_decisions(context).get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return ()
-    return tuple(_Search(context, key, engine).run())
+    with reading(context):
+        return tuple(_Search(context, key, engine).run())
 
 
 class _Search:

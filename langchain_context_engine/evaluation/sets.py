@@ -12,6 +12,7 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.explain import rows
 from langchain_context_engine.answering.traces import diff, replay_ranked
 from langchain_context_engine.evaluation.quality import Grades, Quality, quality
+from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["SetFigures", "Tried", "figures_of", "try_settings"]
 
@@ -74,26 +75,37 @@ def try_settings(
         grades: Question → candidate → grade.
         settings: Changed settings, as `replay` takes them; none gives what was recorded.
 
+    Returns:
+        In their order; those that cannot be replayed (a part was a function, the trace is damaged) are left
+        out.
+
     Raises:
-        ConfigError: A setting is wrong, or a part of a trace was a function.
+        ConfigError: None could be replayed: a setting is wrong.
     """
-    found = []
+    found: list[Tried] = []
+    failed: ConfigError | None = None
     for recorded in contexts:
-        start = time.perf_counter()
-        context, ranked = replay_ranked(recorded, **settings)
-        took = (time.perf_counter() - start) * 1000
-        query = recorded.request.query
-        found.append(
-            Tried(
-                query=query,
-                context=context,
-                quality=quality(context, rows(context, ranked), grades.get(query, {})),
-                tokens=context.tokens,
-                milliseconds=took,
-                shared=diff(recorded, context).overlap,
-            )
-        )
+        try:
+            found.append(_tried(recorded, grades.get(recorded.request.query, {}), settings))
+        except ConfigError as error:
+            failed = failed or error
+    if failed is not None and not found:
+        raise failed
     return found
+
+
+def _tried(recorded: Context, grades: Grades, settings: Mapping[str, Any]) -> Tried:
+    start = time.perf_counter()
+    context, ranked = replay_ranked(recorded, **settings)
+    took = (time.perf_counter() - start) * 1000
+    return Tried(
+        query=recorded.request.query,
+        context=context,
+        quality=quality(context, rows(context, ranked), grades),
+        tokens=context.tokens,
+        milliseconds=took,
+        shared=diff(recorded, context).overlap,
+    )
 
 
 def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:
@@ -101,9 +113,10 @@ def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:
 
     Args:
         before: The set as recorded.
-        after: The same questions under other settings, in the same order.
+        after: The same questions under other settings.
     """
-    changes = [(_change(old.quality, new.quality), new.query) for old, new in zip(before, after, strict=True)]
+    was = {one.query: one.quality for one in before}
+    changes = [(_change(was[one.query], one.quality), one.query) for one in after if one.query in was]
     gained = sorted(((change, query) for change, query in changes if change > _NOISE), reverse=True)
     lost = sorted((change, query) for change, query in changes if change < -_NOISE)
     return SetFigures(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from itertools import groupby
 
-__all__ = ["Difference", "differences"]
+__all__ = ["LONGEST", "Difference", "differences"]
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _AROUND = 16
@@ -16,11 +16,14 @@ _AROUND = 16
 _FEWEST_SKIPPED = 80
 """So few equal characters are shown: a line that says how many are left out would take their room."""
 
-Opcode = tuple[str, int, int, int, int]
-"""What is done to which words of both, as `difflib` tells it."""
+LONGEST = 6000
+"""Characters of each text that are compared, from a little before they begin to differ."""
 
-_LONGEST = 6000
-"""Characters of each text that are compared: word by word takes the square of its time."""
+_MARGIN = 800
+"""Characters before and after what differs that are compared too, to be shown around it."""
+
+Sides = tuple[Sequence[str], Sequence[str]]
+"""Words of the first text, and those that stand in their place in the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,9 @@ class Difference:
 def differences(first: str, second: str) -> tuple[list[Difference], bool]:
     """Return where two texts differ, each with a few words around it, and whether all of them was compared.
 
+    What both begin and end with is found at once, however long it is. Between, `LONGEST` characters are
+    compared, in time that grows with the square of their words and little more: not with what they repeat.
+
     Example:
         >>> found, is_all = differences("due on 3 May", "due on 4 May")
         >>> found[0].left
@@ -49,46 +55,84 @@ def differences(first: str, second: str) -> tuple[list[Difference], bool]:
         >>> differences("same", "same")
         ([], True)
     """
-    a, b = _WORDS.findall(first[:_LONGEST]), _WORDS.findall(second[:_LONGEST])
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    found, before = [], 0
-    for group in _joined([g for g in matcher.get_grouped_opcodes(_AROUND) if not _is_equal(g)], a, b):
-        start = group[0][1]
-        found.append(
-            Difference(
-                left=_side(a, [(tag, i, j) for tag, i, j, _, _ in group]),
-                right=_side(b, [(tag, k, m) for tag, _, _, k, m in group]),
-                skipped=len("".join(a[before:start])),
-            )
-        )
-        before = group[-1][2]
-    if found and before < len(a):
-        found.append(Difference(left=(), right=(), skipped=len("".join(a[before:]))))
-    return found, max(len(first), len(second)) <= _LONGEST
+    if first == second:
+        return [], True
+    start, end = _ends(first, second)
+    middles = first[start : len(first) - end], second[start : len(second) - end]
+    is_all = max(map(len, middles)) <= LONGEST
+    a, b = (_WORDS.findall(middle[:LONGEST]) for middle in middles)
+    found, rest = _told(_runs(a, b), start)
+    rest += end if is_all else 0
+    if found and rest:
+        found.append(Difference(left=(), right=(), skipped=rest))
+    return found, is_all
 
 
-def _is_equal(group: Sequence[Opcode]) -> bool:
-    return all(tag == "equal" for tag, *_ in group)
+def _ends(first: str, second: str) -> tuple[int, int]:
+    """Return how many characters at the start and at the end of both need not be compared."""
+    start = max(0, _equal(first, second) - _MARGIN)
+    return start, max(0, _equal(first[start:][::-1], second[start:][::-1]) - _MARGIN)
 
 
-def _joined(groups: Sequence[list[Opcode]], a: Sequence[str], b: Sequence[str]) -> list[list[Opcode]]:
-    """Return the groups with the equal words around and between them that are too few to be left out."""
-    joined: list[list[Opcode]] = []
-    ends = (0, 0)
-    for group in groups:
-        _, i, _, k, _ = group[0]
-        gap: Opcode = ("equal", ends[0], i, ends[1], k)
-        is_short = len("".join(a[gap[1] : i])) < _FEWEST_SKIPPED
-        if joined and is_short:
-            joined[-1] += [gap, *group]
+def _equal(first: str, second: str) -> int:
+    """Return how many characters both begin with."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
         else:
-            joined.append([gap, *group] if is_short else group)
-        ends = (group[-1][2], group[-1][4])
-    if joined and len("".join(a[ends[0] :])) < _FEWEST_SKIPPED:
-        joined[-1].append(("equal", ends[0], len(a), ends[1], len(b)))
-    return joined
+            high = middle - 1
+    return low
 
 
-def _side(words: Sequence[str], parts: Sequence[tuple[str, int, int]]) -> tuple[tuple[str, bool], ...]:
-    pieces = [("".join(words[start:stop]), tag != "equal") for tag, start, stop in parts]
-    return tuple(piece for piece in pieces if piece[0])
+def _runs(a: Sequence[str], b: Sequence[str]) -> list[tuple[bool, Sides]]:
+    """Return the words of both in runs that are equal or differ, in turn."""
+    # Imported when it is used: the engine itself never compares two texts so.
+    from rapidfuzz.distance import Indel
+
+    steps = Indel.opcodes(a, b)
+    runs = []
+    for is_equal, some in groupby(steps, key=lambda step: step.tag == "equal"):
+        of_run = list(some)
+        left = a[of_run[0].src_start : of_run[-1].src_end]
+        right = b[of_run[0].dest_start : of_run[-1].dest_end]
+        runs.append((is_equal, (left, right)))
+    return runs
+
+
+def _told(runs: Sequence[tuple[bool, Sides]], skipped: int) -> tuple[list[Difference], int]:
+    """Return the places that differ, and how many equal characters stand after the last one.
+
+    Args:
+        runs: From `_runs`.
+        skipped: Equal characters before the first run.
+    """
+    found: list[Difference] = []
+    place: list[tuple[bool, Sides]] = []
+    for number, (is_equal, (left, right)) in enumerate(runs):
+        before, after = number > 0, number + 1 < len(runs)
+        shown = _AROUND * (before + after)
+        gap = left[_AROUND if before else 0 : len(left) - (_AROUND if after else 0)]
+        if not is_equal or len(left) <= shown or len("".join(gap)) < _FEWEST_SKIPPED:
+            place.append((is_equal, (left, right)))
+            continue
+        if before:
+            place.append((True, (left[:_AROUND], left[:_AROUND])))
+            found.append(_difference(place, skipped))
+            skipped, place = 0, []
+        skipped += len("".join(gap))
+        if after:
+            place.append((True, (left[-_AROUND:], left[-_AROUND:])))
+    if place:
+        found.append(_difference(place, skipped))
+        skipped = 0
+    return found, skipped
+
+
+def _difference(place: Iterable[tuple[bool, Sides]], skipped: int) -> Difference:
+    sides: list[tuple[tuple[str, bool], ...]] = []
+    for side in (0, 1):
+        pieces = (("".join(both[side]), not is_equal) for is_equal, both in place)
+        sides.append(tuple(piece for piece in pieces if piece[0]))
+    return Difference(left=sides[0], right=sides[1], skipped=skipped)

@@ -21,6 +21,9 @@ from itertools import chain
 _SHORT_TEXT = 32
 """Characters up to which a text is taken by characters."""
 
+_FARTHEST = 1e6
+"""So many times as long as the other no text is looked for."""
+
 _LONG_WORD = 12
 """Mean characters between spaces above which a text is taken by characters."""
 
@@ -162,6 +165,7 @@ def _run_length(count: int, threshold: float, is_unspaced: bool) -> int:
 @lru_cache(maxsize=4096)
 def _partner_run_lengths(count: int, threshold: float, is_unspaced: bool) -> tuple[int, ...]:
     """Return the run lengths of all texts whose count is near enough to be alike."""
-    reach = (200 - threshold) / threshold if threshold else float(count + 1)
+    # Of a threshold next to 0 it is infinite.
+    reach = min((200 - threshold) / threshold, _FARTHEST) if threshold else float(count + 1)
     counts = range(int(count / reach), min(int(count * reach) + 2, count + 400))
     return tuple(sorted({_run_length(n, threshold, is_unspaced) for n in counts}))

@@ -140,6 +140,30 @@ def test_ten_presses_of_a_key_turn_a_slider_ten_steps(visit, milliseconds):
     until(page, lambda: box.input_value() == "0.4")
 
 
+def test_keys_that_come_faster_than_the_page_is_drawn_walk_on(visit):
+    """A run from before the last key took the choice back, and the next key went on from there."""
+    page = visit("explain?trace=sample-weighted")
+    for _ in range(12):
+        page.keyboard.press("j")
+        page.wait_for_timeout(90)
+    until(page, lambda: "rank 13" in page.inner_text(".ce-fate"))
+
+
+def test_grades_that_are_picked_faster_than_the_page_is_drawn_are_all_given(visit):
+    """Of two grades that were picked within one run of the page the first was lost."""
+    page = visit("judge?trace=sample-weighted")
+    page.evaluate("""async () => {
+        for (const field of [...document.querySelectorAll('.ce-grid select')].slice(0, 5)) {
+            field.value = '3 · exactly';
+            field.dispatchEvent(new Event('change'));
+            await new Promise((resolve) => setTimeout(resolve, 40));
+        }
+    }""")
+    until(page, lambda: "Judged: 5 of" in page.inner_text("body"))
+    picked = [field.input_value() for field in page.locator(".ce-grid select").all()[:6]]
+    assert picked == ["3 · exactly"] * 5 + ["unjudged"]
+
+
 def test_a_number_typed_beside_a_slider_turns_it_and_its_turn_is_shown_there(visit):
     page = visit("tune?trace=sample-weighted")
     box = page.get_by_label("Budget, tokens, exactly", exact=True)

@@ -43,6 +43,24 @@ def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_
             until(page, lambda page=page, place=place: is_on_screen(page, page.locator(place)))
 
 
+def test_what_is_ticked_quickly_and_on_two_pages_of_the_list_is_ticked_once_each(visit):
+    """What was ticked on another page counted twice, and of ticks within one run of the page some were lost."""
+    page = visit()
+    page.evaluate("""async () => {
+        for (let number = 0; number < 4; number += 1) {
+            document.querySelectorAll('.ce-grid [type=checkbox]')[number].click();
+            await new Promise((resolve) => setTimeout(resolve, 90));
+        }
+    }""")
+    page.get_by_text("Compare the 4 ticked").wait_for()
+    page.locator(".st-key-page").get_by_text("2", exact=True).click()
+    row_of = page.locator(".ce-grid tr[data-id]", has_text="question 3 about")
+    row_of.get_by_role("checkbox").click()
+    page.get_by_text("Compare the 5 ticked").wait_for()
+    row_of.get_by_role("checkbox").click()
+    page.get_by_text("Compare the 4 ticked").wait_for()
+
+
 def test_explain_tells_the_score_of_what_is_in_and_on_a_phone_the_candidate_below_the_table(visit):
     page = visit(f"explain?{WEIGHTED}")
     until(page, lambda: is_on_screen(page, page.locator(".ce-tree")))

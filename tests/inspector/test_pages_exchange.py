@@ -71,6 +71,19 @@ def test_a_trace_that_is_dropped_in_is_opened_and_explained():
     assert QUESTION in said(at)
 
 
+def test_a_trace_that_was_dropped_in_before_is_opened_again():
+    """The second time nothing happened."""
+    data = a_context(query="dropped?").to_json().encode()
+    at = a_page("traces")
+    for _ in range(2):
+        at.file_uploader[0].upload("trace.json", data, "application/json").run()
+        assert at.session_state["trace"].startswith("upload-")
+        at.query_params.clear()
+        at.switch_page("views/traces.py").run()
+        at.session_state["trace"] = "sample-latest"
+        at.run()
+
+
 def test_a_file_that_is_no_trace_is_a_card():
     at = brought(a_page("traces"), b'{"neither": "nor"}', "trace.json")
     assert not at.exception

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from inspector.opening import Settings, open_trace
@@ -130,6 +132,47 @@ def test_thirty_sources_have_thirty_bars_and_a_key_that_says_how_many_it_leaves_
     bar, table = (next(html for html in htmls(at) if name in html) for name in ("ce-keys", "ce-groups"))
     assert table.count("<tr>") == 31
     assert "23 other sources" in bar
+
+
+def test_a_source_has_one_colour_in_the_bar_and_in_the_table():
+    """Of sources that took as many tokens the bar and the table had other orders, and so other colours."""
+    sources = [
+        ListSource([a_candidate(text=f"{word} {number}", relevance=0.9 - number / 10)], name=word * 3)
+        for number, word in enumerate(("oak", "fir", "elm", "ash"))
+    ]
+    context = a_context([], sources=sources, budget=5000)
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, section="Budget")
+    bar, table = (next(html for html in htmls(at) if name in html) for name in ("ce-keys", "ce-groups"))
+    in_bar = dict(re.findall(r'<span><b style="background:(#\w+)"></b>(\w+) ', bar))
+    in_table = {colour: name for name, colour in re.findall(r"<tr><td>(\w+)</td>.*?background:(#\w+)", table)}
+    assert len(in_table) == 4
+    assert in_table.items() <= in_bar.items()
+
+
+def test_two_that_are_known_by_the_same_name_are_told_apart_by_their_ids_where_one_repeats_the_other():
+    context = a_context(budget=2000)
+    duplicate = key_with(context, Reason.DUPLICATE)
+    at = a_page("explain", trace="upload-1", opened={"upload-1": context}, candidate="/".join(duplicate))
+    pair = next(html for html in htmls(at) if "ce-pair" in html)
+    assert "memories · a" in pair
+    assert "memories · b" in pair
+
+
+def test_of_many_settings_that_are_not_default_some_are_folded_and_counted():
+    """A design's fourteen settings pushed the table below a fifth of the window."""
+    few, many = {"k": 3, "dedupe_threshold": 80}, {
+        "k": 3, "dedupe_threshold": 80, "selection": "score", "empty_section": "nothing",
+        "min_score": 0.01, "closing": "End.", "truncator": "none", "template": "chat", "weights": {"relevance": 1, "recency": 1},
+    }  # fmt: skip
+    heads = []
+    for settings in (few, many):
+        context = a_context(**settings)
+        at = a_page("explain", trace="upload-1", opened={"upload-1": context})
+        heads.append(next(html for html in htmls(at) if "ce-facts" in html))
+    assert "<details>" not in heads[0]
+    shown, folded = heads[1].split("<details>")
+    assert shown.count("ce-own") == 6
+    assert f"{folded.count('ce-own')} other settings not default" in folded
 
 
 def test_a_citation_leads_to_its_candidate():

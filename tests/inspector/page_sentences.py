@@ -1,0 +1,252 @@
+"""Every sentence with a figure that pages print of a whole answer or a journal, each with what proves it.
+
+Of a candidate they are listed in `tests/sentences_listed.py`. Figures are counted anew here, from the decisions
+and the texts alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.palette import FATES
+from langchain_context_engine import Context
+from langchain_context_engine.journal import Judgment
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.values.types import Reason, Verdict
+
+N = r"([\d,]+)"
+PERCENT = r"(\d+|–) %|–"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a page was drawn from."""
+
+    context: Context = field(default_factory=Context)
+    before: Context = field(default_factory=Context)
+    judgments: Sequence[Judgment] = ()
+    contexts: Sequence[Context] = ()
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+def number(text):
+    """Return a number that is told; what is not told is 0."""
+    return int((text or "0").replace(",", "").replace("−", "-"))
+
+
+def ended(context):
+    """Return the decision that ended each candidate's way, counted by hand."""
+    found = {}
+    for one in context.decisions:
+        if one.verdict is not Verdict.CHANGED:
+            assert one.key not in found
+            found[one.key] = one
+    return found
+
+
+def fallen(context):
+    """Return how many fell for each reason; what repeats another is a duplicate, whatever that other lacked."""
+    return Counter(
+        one.reason if one.repeats is None else Reason.DUPLICATE
+        for one in ended(context).values()
+        if one.verdict is Verdict.DROPPED
+    )
+
+
+def count_tokens(context):
+    return resolve_tokenizer(context.settings["tokenizer"])(context.text)
+
+
+def keys(context):
+    return [passage.key for passage in context.passages]
+
+
+def is_budget_used(seen, tokens, budget, share=None):
+    assert number(tokens) == count_tokens(seen.context)
+    assert number(budget) == seen.context.budget
+    assert share is None or share == told_as(number(tokens) / number(budget))
+
+
+def are_in(seen, kept, every, _, cut):
+    assert (number(kept), number(every)) == (len(keys(seen.context)), len(ended(seen.context)))
+    texts = {c.key: c.text for c in seen.context.candidates}
+    assert number(cut) == sum(passage.text != texts[passage.key] for passage in seen.context.passages)
+
+
+def are_duplicates(seen, count):
+    assert number(count) == fallen(seen.context)[Reason.DUPLICATE]
+
+
+def took(seen, milliseconds):
+    timings = seen.context.timings
+    assert number(milliseconds) == round(timings.get("total", sum(timings.values())))
+
+
+def is_joined(seen, _, tokens):
+    assert number(tokens) == sum(one.tokens for one in seen.context.passages) - count_tokens(seen.context)
+
+
+def is_a_funnel(seen, *_):
+    """The steps go down to the passages, and at each as many fell as the decisions say, by their reasons."""
+    text, told = seen.own["sentence"], Counter()
+    steps = [re.match(rf"{N} \w+(?: \(− (.+)\))?$", step).groups() for step in text.split(" → ")]
+    counts = [number(count) for count, _ in steps]
+    for (before, after), (_, fell) in zip(itertools.pairwise(counts[1:]), steps[2:], strict=True):
+        parts = [re.match(rf"{N} (.+?)s?$", part).groups() for part in fell.split(", ")] if fell else []
+        assert before - after == sum(number(count) for count, _ in parts)
+        told.update({name: number(count) for count, name in parts})
+    short = {
+        FATES[reason].removeprefix("out · ").rstrip("s"): n for reason, n in fallen(seen.context).items()
+    }
+    assert told == Counter(short)
+    assert counts[0] <= counts[1] == len(ended(seen.context))
+    assert counts[-1] == len(seen.context.passages)
+
+
+def is_the_threshold(seen, percent):
+    assert float(percent) == seen.context.settings["dedupe_threshold"]
+
+
+def is_tuned(seen, tokens, budget, _, by):
+    is_budget_used(seen, tokens, budget)
+    assert number(by) == count_tokens(seen.context) - count_tokens(seen.before)
+
+
+def are_passages(seen, count, _, by):
+    assert number(count) == len(keys(seen.context))
+    assert number(by) == len(keys(seen.context)) - len(keys(seen.before))
+
+
+def told_as(share):
+    return f"{100 * share:.0f}"
+
+
+def are_shared(seen, percent):
+    first, second = set(keys(seen.before)), set(keys(seen.context))
+    assert percent == told_as(len(first & second) / len(first | second) if first | second else 1)
+
+
+def is_begun_alike(seen, percent):
+    before, after = seen.before.text, seen.context.text
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    assert percent == told_as(len(list(alike)) / len(before) if before else 1)
+
+
+def are_moves(seen, *_):
+    """As many entered and left as are named or counted; the others moved or were cut anew."""
+    text = seen.own["sentence"].removeprefix("From A to B: ")
+    before, after = keys(seen.before), keys(seen.context)
+    for verb, changed in (("Entered", set(after) - set(before)), ("Left", set(before) - set(after))):
+        named = re.search(rf"{verb}: (.+?)(?: and (\d+) more)?\.(?= Left:| \d|$)", text)
+        assert bool(named) == bool(changed), text
+        if named:
+            assert len(named[1].split("; ")) + number(named[2]) == len(changed), text
+    moved = re.search(r"(\d+) moved", text)
+    both = set(before) & set(after)
+    assert number(moved and moved[1]) == sum(before.index(key) != after.index(key) for key in both)
+
+
+def is_nothing_changed(seen):
+    assert seen.before.text == seen.context.text
+
+
+def are_tries(seen, count, _):
+    assert number(count) == seen.own["tries"]
+
+
+def are_judged(seen, mine, every):
+    own = [one for one in seen.judgments if one.query == seen.context.request.query and one.rater == ""]
+    assert (number(mine), number(every)) == (len(own), len(ended(seen.context)))
+
+
+def is_used(seen, percent):
+    shares = [one.tokens / one.budget for one in seen.contexts or [seen.context]]
+    assert percent == f"{told_as(math.fsum(shares) / len(shares))} %"
+
+
+def is_a_share(_, told):
+    """How nDCG and its fellows are worked out is proved in `tests/test_quality.py`; here that it is a share."""
+    assert told == "–" or 0 <= float(told.rstrip(" %")) <= (100 if told.endswith("%") else 1)
+
+
+def is_judged_of_the_set(seen, count):
+    assert number(count) == len({one.query for one in seen.judgments})
+
+
+def are_agreed(seen, same, count, _, near, *__):
+    by = {}
+    for one in seen.judgments:
+        by.setdefault((one.query, one.key), []).append(one.grade)
+    pairs = [pair for grades in by.values() for pair in itertools.combinations(grades, 2)]
+    assert number(count) == len(pairs)
+    assert same == told_as(sum(a == b for a, b in pairs) / len(pairs))
+    assert near == told_as(sum(abs(a - b) < 2 for a, b in pairs) / len(pairs))
+
+
+def are_kept(seen, count, _, questions, __):
+    assert number(count) == len(seen.judgments)
+    is_judged_of_the_set(seen, questions)
+
+
+def are_recorded(seen, found, every):
+    assert number(found) == number(every) == len(seen.contexts)
+
+
+def are_on_days(seen, count, days, _):
+    assert (number(count), number(days)) == (len(seen.contexts), seen.own["days"])
+
+
+def are_in_the_set(seen, count, _):
+    assert number(count) == len({one.request.query for one in seen.contexts})
+
+
+def is_said_of_all(_):
+    """It holds of every page, and its figure is a constant of the program."""
+
+
+SENTENCES = {
+    rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
+    rf"{N} of {N} candidates in(, {N} cut)?": are_in,
+    rf"{N} duplicates?": are_duplicates,
+    rf"{N} ms": took,
+    r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
+    rf"{N} collected → .+": is_a_funnel,
+    r"Of repeated texts the best ranked stays; texts at least (\d+) % alike are one\. .+": is_the_threshold,
+    rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,
+    rf"{N} of {N} tokens ?(\(([+−][\d,]+)\))?": is_tuned,
+    rf"{N} passages ?(\(([+−]\d+)\))?": are_passages,
+    r"(\d+) % shared": are_shared,
+    r"(\d+) % of the text's beginning kept \(what a cache saves\)": is_begun_alike,
+    r"(?:From A to B: )?Nothing changed in the text\.": is_nothing_changed,
+    r"(?:From A to B: )?(?:Entered|Left|\d+ moved|\d+ cut anew).+": are_moves,
+    rf"{N} (try|tries)": are_tries,
+    rf"Judged: {N} of {N}": are_judged,
+    r"(?:nDCG@10|Precision@10|Evidence|First ten judged) (–|[\d.]+(?: %)?)": is_a_share,
+    r"Budget used (\d+ %)": is_used,
+    rf"{N} judged questions?": is_judged_of_the_set,
+    rf"Raters agree on (\d+) % of {N} grades? (that) two gave, within one on (\d+) %(, kappa [−\d.]+)?\.": are_agreed,
+    rf"{N} (judgments?) of {N} (questions?), kept in the journal\.": are_kept,
+    rf"{N} of {N} questions\. Choose one .+": are_recorded,
+    rf"{N} questions on {N} (days?), from the journal alone\. .+": are_on_days,
+    rf"{N} (questions?)\. Turn knobs on the Tune page: .+": are_in_the_set,
+    r"Learned from your judgments and .+ It takes \d+ judged questions: fewer mislead\.": is_said_of_all,
+    r"120 tokens: a long account gives only .+": is_said_of_all,
+    r"Shares by weight; a group with 0 takes from what the others leave\.": is_said_of_all,
+}
+"""Pattern → what proves it, given what the page was drawn from and the groups of the pattern."""
+
+
+def proved(sentence, seen):
+    """Prove one sentence; return the pattern that it fits."""
+    for pattern, proof in SENTENCES.items():
+        if said := re.fullmatch(pattern, sentence, re.DOTALL):
+            seen.own["sentence"] = sentence
+            proof(seen, *said.groups())
+            return pattern
+    raise AssertionError(f"no proof is listed of {sentence!r}")

@@ -1,0 +1,98 @@
+"""What pages say in figures of a whole answer, a journal or a set is so: counted anew, sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from inspector.opening import Settings, open_trace
+from langchain_context_engine import Journal, replay
+from tests.inspector.builders import a_context, a_page, a_shared_context, htmls
+from tests.inspector.page_sentences import SENTENCES, Seen, proved
+
+SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
+SAMPLES = ("sample-duplicates", "sample-weighted")
+OF_A_JOURNAL = (
+    ("traces", ""), ("figures", ""), ("sets", ""), ("judge", "All judged questions"),
+    ("judge", "Import and export"),
+)  # fmt: skip
+FACT = re.compile(r"\d|Nothing changed")
+NO_FIGURE = re.compile(r"trace |Score |\d+ \w{3} \d{4},")
+"""A trace's name, the head of one candidate's score, the time of the question."""
+
+
+def sentences(at):
+    """Return what a page says with a figure in it, but what it says of one candidate, or a setting's value."""
+    assert not at.exception
+    told = [element.value for element in (*at.text, *at.caption, *at.subheader)]
+    told += [box.label for box in at.expander]
+    for html in htmls(at):
+        if "ce-facts" in html:
+            told += re.findall(r"<span(?: title=\"[^\"]*\")?>(.*?)</span>", html)
+    said = (unescape(re.sub(r"<[^>]*>", "", one)).strip() for one in told)
+    return [one for one in said if FACT.search(one) and not NO_FIGURE.match(one)]
+
+
+def of_an_answer(answer, monkeypatch):
+    """Return what Explain says of an answer, and Tune and Compare of it with half its budget."""
+    given = {"trace": "upload-1", "opened": {"upload-1": answer}, "monkeypatch": monkeypatch}
+    seen = Seen(context=answer, before=answer)
+    for section in SECTIONS:
+        yield from ((one, seen) for one in sentences(a_page("explain", section=section, **given)))
+    at = a_page("tune", **given)
+    head = sentences(at)
+    yield from ((one, seen) for one in head)
+    budget = answer.budget // 2
+    at.slider(key="budget").set_value(budget).run()
+    after = Seen(context=replay(answer, budget=budget), before=answer, own={"tries": 1})
+    # The head of the page is of what was recorded, the bench of what is tried.
+    yield from ((one, after) for one in sentences(at) if one not in head)
+    at.switch_page("views/compare.py").run()
+    yield from ((one, after) for one in sentences(at) if one.startswith("From A to B: "))
+
+
+def of_a_journal(path, monkeypatch):
+    """Return what the pages say of two questions that two people graded and a set holds."""
+    with Journal(path) as journal:
+        for context in (open_trace(name, Settings()) for name in SAMPLES):
+            journal.record(context)
+            for number, candidate in enumerate(context.candidates[:6]):
+                journal.judge(context.request.query, candidate.key, number % 4, rater="")
+                journal.judge(context.request.query, candidate.key, number % 3, rater="bob")
+        traces = journal.traces()
+        journal.keep_set("both", {trace.query: trace.id for trace in traces})
+        contexts, judgments = [journal.trace(trace.id) for trace in traces], journal.judgments()
+    seen = Seen(contexts=contexts, judgments=judgments, own={"days": 1})
+    for page, section in OF_A_JOURNAL:
+        at = a_page(page, journal=path, monkeypatch=monkeypatch, judging=section or None)
+        yield from ((one, seen) for one in sentences(at))
+    graded = [one for one in judgments if one.query == traces[0].query]
+    at = a_page("judge", journal=path, trace=traces[0].id, monkeypatch=monkeypatch)
+    yield from ((one, Seen(context=contexts[0], judgments=graded)) for one in sentences(at))
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """Return every sentence with a figure that pages say, with what they were drawn from."""
+    answers = [open_trace(name, Settings()) for name in SAMPLES]
+    answers += [a_shared_context(), a_context(budget=150), a_context(budget=10, truncator="none")]
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        found = [one for answer in answers for one in of_an_answer(answer, monkeypatch)]
+        return found + list(of_a_journal(tmp_path_factory.mktemp("sentences") / "j.db", monkeypatch))
+
+
+def test_every_figure_that_a_page_says_of_an_answer_or_a_journal_has_a_proof_and_none_is_untrue(said):
+    """Issue 14: a new sentence without a proof in the list fails here."""
+    assert {proved(sentence, seen) for sentence, seen in said} == set(SENTENCES)
+
+
+def test_a_figure_that_is_not_so_is_found():
+    context = a_context(budget=150)
+    untrue = ("9 duplicates", "151 / 150 tokens (99 %)", "4 collected → 4 expanded → 4 unique → 4 packed")
+    for sentence in untrue:
+        with pytest.raises(AssertionError):
+            proved(sentence, Seen(context=context))
+    with pytest.raises(AssertionError, match="no proof"):
+        proved("7 dwarfs", Seen())
