@@ -76,8 +76,9 @@ class CollectionHandle:
     """
 
     def __init__(self, collection: Any) -> None:
-        if not all(callable(getattr(collection, method, None)) for method in ("query", "get", "count")):
-            given = type(collection).__name__
+        methods = [getattr(collection, method, None) for method in ("query", "get", "count")]
+        if isinstance(collection, type) or not all(map(callable, methods)):
+            given = "a class" if isinstance(collection, type) else type(collection).__name__
             msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
             raise ConfigError(msg)
         if inspect.iscoroutinefunction(collection.query):
