@@ -70,15 +70,17 @@ def meant(named: str, context: Context) -> list[Key]:
     path, or a path with its symbol; then the end of one of these.
     """
     wanted = named.strip()
+    if not wanted:
+        return []
     for marker, key in context.citations.items():
-        if wanted and wanted in {marker, marker.strip("[]")}:
+        if wanted in {marker, marker.strip("[]")}:
             return [(key[0], key[1])]
     told = labels(context)
     names = {c.key: [[*_exact(c), told[c.key]], list(_of_file(c))] for c in context.candidates}
     for level in (0, 1):
         if found := [key for key, levels in names.items() if wanted in levels[level]]:
             return found
-    return [key for key, levels in names.items() if wanted and _ends_with(levels, wanted)]
+    return [key for key, levels in names.items() if _ends_with(levels, wanted)]
 
 
 def _exact(candidate: Candidate) -> Iterator[str]:

@@ -151,9 +151,7 @@ def _checked_name(source: Any) -> str:
 def _instead_of(source: Any) -> str:
     """Return what to give in place of what is no source."""
     if hasattr(source, "page_content"):
-        return (
-            "a source is asked for documents; give PinnedSource([…]) for what is always in"
-        )
+        return "a source is asked for documents; give PinnedSource([…]) for what is always in"
     if hasattr(source, "get_or_create_collection"):
         return "give a ChromaSource over one of its collections"
     if callable(getattr(source, "query", None)) and callable(getattr(source, "get", None)):
