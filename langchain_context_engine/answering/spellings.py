@@ -43,16 +43,11 @@ def _written(name: str) -> Iterator[str]:
     if marked := _MARKED.match(bare):
         yield marked[0]
         yield bare[marked.end() :].strip().strip(_QUOTES)
-    tidy = (
-        unicodedata.normalize("NFKC", bare.replace("…", "\x00"))
-        .replace("\x00", "…")
-        .replace("\\", "/")
-        .replace(" > ", " › ")
-    )
+    tidy = bare.replace("\\", "/").replace(" > ", " › ")
     yield tidy.removeprefix("./")
     yield tidy.removesuffix("()")
     yield tidy.strip("… ")  # where there were few columns
-    core = tidy.strip(_ENDS + "[{<").strip()
+    core = unicodedata.normalize("NFKC", tidy).strip(_ENDS + "[{<").strip()
     yield core
     if core.isalnum() and len(core) < len(bare):
         yield f"[{core}]"
