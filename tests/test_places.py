@@ -155,7 +155,11 @@ def test_a_stranger_is_nobody(named):
 def test_a_commit_is_meant_by_the_beginning_of_its_hash():
     """C1: `ask` prints eight digits."""
     commit = "8f06cdce430fe0a75e5cf49336428814715452dd"
-    found = [a_candidate(id=commit, text="Send once.", kind="commit", metadata={"commit": commit})]
+    found = [
+        a_candidate(
+            id=commit, text="Send once.", source="commits", kind="commit", metadata={"commit": commit}
+        )
+    ]
     context = ContextEngine(sources=[ListSource(found, "commits")]).build("send")
     for named in ("8f06cdce", f"`{commit[:12]}`", commit):
         assert meant(named, context) == [("commits", commit)]
