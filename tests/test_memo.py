@@ -48,7 +48,7 @@ def test_no_function_of_a_text_is_kept_by_the_number_of_its_results():
         f"{path.relative_to(PACKAGE)}:{node.name}"
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and any(argument.arg == "text" for argument in node.args.args)
+        if isinstance(node, ast.FunctionDef) and any(argument.arg in {"text", "query"} for argument in node.args.args)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call)
         and ast.unparse(decorator.func) == "lru_cache"
