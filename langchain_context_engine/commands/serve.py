@@ -53,8 +53,10 @@ def serve(
     """
     _require("starlette", "uvicorn")
     from langchain_context_engine.serving.hosts import require_token_beyond_this_machine
+    from langchain_context_engine.serving.long_life import share_memory
     from langchain_context_engine.serving.server import serve as run
 
+    share_memory()
     token = os.environ.get(TOKEN_VARIABLE, "")
     tokens: dict[str, dict[str, Any]] | None = {token: {}} if token else None
     require_token_beyond_this_machine(host, tokens)  # before the port: on which it does not depend

@@ -23,7 +23,7 @@ LEAST_TEXT = 400
 """So many characters of each are looked at, of ten thousand as of one: 5,000 cost no more than a few."""
 
 LEAST_OF_MANY = 50
-"""So many of each where there are more than ten thousand, so that these, too, have `MOST_OF_MANY` together."""
+"""So many of each where there are more than ten thousand, so that all have `MOST_OF_MANY` at most."""
 
 MOST_OF_MANY = 2 * MOST_TOGETHER
 """Characters that thousands of short pieces may have together."""
