@@ -126,6 +126,16 @@ def test_serve_beyond_this_machine_without_a_token_is_refused_whatever_listens_a
     assert "token" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("host", ["nowhere.invalid", "256.1.1.1", "localhost:80", "a..b", "x" * 80])
+def test_a_host_that_is_none_is_told_with_the_option_that_says_another(store, capsys, monkeypatch, host):
+    """C4: the port was to be changed."""
+    monkeypatch.setenv("CONTEXT_ENGINE_TOKEN", "t" * 20)
+    assert main(["serve", "--store", str(store), "--host", host, "--port", "8531"]) == 1
+    told = capsys.readouterr().err
+    assert "answering" not in told
+    assert "give it another: --host" in told
+
+
 async def test_mcp_answers_over_standard_input_and_output(store):
     """B10, B13."""
     arguments = [*COMMAND[1:], "mcp", "--store", str(store), "--scope", "team=red", "--budget", "100"]

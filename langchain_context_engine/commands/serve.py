@@ -11,7 +11,7 @@ import typer
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
-from langchain_context_engine.commands.inspect import require_free
+from langchain_context_engine.commands.inspect import require_free, shown_address
 from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
 from langchain_context_engine.values.errors import UnknownNameError
 
@@ -69,7 +69,7 @@ def serve(
     else:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     require_free(host, port, "the server")
-    output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
+    output.note(f"answering at http://{shown_address(host, port)}; Ctrl-C ends it")
     try:
         run(service, host=host, port=port, scope=allowed, tokens=tokens)
     finally:
