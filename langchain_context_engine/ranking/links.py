@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate, Key
 
@@ -85,9 +86,15 @@ def names_of(metadata: Mapping[str, Any]) -> list[Name]:
         >>> names_of({"path": "a/b.py", "symbol": "C.run"})
         [Name(words=('C', 'run'), beside=('a', 'b', 'py'))]
     """
-    title, path, symbol = (words_in(str(metadata.get(key) or "")) for key in ("title", "path", "symbol"))
-    names = [Name(title)] if title else []
-    return [*names, Name(symbol, path)] if path and symbol else names
+    return list(_names(*(str(metadata.get(key) or "") for key in ("title", "path", "symbol"))))
+
+
+@remember(2**21)
+def _names(title: str, path: str, symbol: str) -> tuple[Name, ...]:
+    """Return the names; kept, since a question asks a hundred times for those of its forty candidates."""
+    titled, placed, called = words_in(title), words_in(path), words_in(symbol)
+    names = (Name(titled),) if titled else ()
+    return (*names, Name(called, placed)) if placed and called else names
 
 
 def words_in(text: str) -> Words:

@@ -135,7 +135,8 @@ def test_an_engine_works_in_a_child_whatever_its_threads_were_doing():
     """Point 6: 20 forks of a process whose threads ask, embed and remember without a pause."""
     notes = [a_candidate(text=f"Invoice {i} goes out monthly.") for i in range(20)]
     cached = CachedEmbeddings(LocalEmbeddings(), model="local", max_size=50)
-    engine = ContextEngine([ListSource(notes)], cache=ResultCache(max_entries=10))
+    # Patient: a busy machine is not what is tried here.
+    engine = ContextEngine([ListSource(notes)], cache=ResultCache(max_entries=10), timeout_seconds=SECONDS)
     stop = threading.Event()
 
     def hammer(number):
