@@ -150,17 +150,18 @@ def test_an_unusable_vector_is_never_written(tmp_path, client, name, vector):
 def _refuse_more(monkeypatch, most):
     """Let every collection give and take no more than so many records at once."""
     for method in ("get", "upsert", "update", "delete"):
+        monkeypatch.setattr(Collection, method, _refusing(getattr(Collection, method), most))
 
-        def refusing(self, _called=getattr(Collection, method), **asked):
-            ids = asked.get("ids")
-            number = asked["limit"] if ids is None else len(ids)
-            if number > most:
-                raise RuntimeError(
-                    f"usage of {number} exceeds limit of {most} for action '{_called.__name__}'"
-                )
-            return _called(self, **asked)
 
-        monkeypatch.setattr(Collection, method, refusing)
+def _refusing(called, most):
+    def refusing(self, **asked):
+        ids = asked.get("ids")
+        number = asked["limit"] if ids is None else len(ids)
+        if number > most:
+            raise RuntimeError(f"usage of {number} exceeds limit of {most} for action '{called.__name__}'")
+        return called(self, **asked)
+
+    return refusing
 
 
 @pytest.mark.parametrize("most", [300, 100])
