@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument(
         "--pools", action="store_true", help="as a program does that does not ask to share them"
     )
+    parser.add_argument("--timeout", type=float, default=2, help="seconds that the sources have")
     given = parser.parse_args()
     if not given.pools:
         share_memory()
