@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, date, datetime
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum, StrEnum
 
 import numpy as np
 import pandas as pd
 import pytest
+from chromadb import Collection
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
-from pydantic import SecretStr
+from pydantic import BaseModel, SecretStr
 
-from langchain_context_engine import AllSourcesFailedError, ConfigError, ContextEngine, RetrieverSource
+from langchain_context_engine import (
+    AllSourcesFailedError,
+    ChromaSource,
+    ConfigError,
+    ContextEngine,
+    RetrieverSource,
+)
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
-from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.langchain.plain import NOT_ASKED, plain
 from langchain_context_engine.langchain.tool import as_tool
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.test_middleware import ShowingModel
+
+
+class ScoringRetriever:
+    def invoke(self, query, config=None):
+        del query, config
+        return [Document("Pay by card.", id="1", metadata={"relevance_score": np.float32(0.25)})]
 
 
 class Colour(Enum):
@@ -86,6 +100,8 @@ def test_an_agents_state_and_artifact_are_plain_json():
 ODD = {
     "complex": 2j, "keys that are no strings": {1: 2, (1, 2): 3}, "a generator": iter([1]), "a masked": np.ma.masked,
     "a timestamp": pd.Timestamp("2026-01-02"), "a model": Tier, "a secret": SecretStr("sk-1"), "a set": {1, "b"},
+    "a missing date": pd.NaT, "a missing value": pd.NA, "a column": pd.Series([1, 2]), "a long double": np.longdouble(1),
+    "nanoseconds": np.datetime64("2026-01-02", "ns"), "a record": np.array([(1, 2.0)], "i4,f4")[0], "a table": pd.DataFrame({"a": [1]}),
     "a set of tuples": {(1, 2)}, "bytes": b"\xff", "a date": date(2026, 1, 2), "a decimal": Decimal("1.5"),
 }  # fmt: skip
 
@@ -102,6 +118,53 @@ def test_a_retrievers_documents_are_kept_and_given_back_by_a_checkpoint(name, mo
     assert not caplog.records
 
 
+@dataclass
+class Pair:
+    first: object
+    second: object = None
+
+
+class Model(BaseModel):
+    at: datetime = datetime(2026, 1, 2, tzinfo=UTC)
+
+
+LOOP = Pair(1)
+LOOP.second = LOOP
+
+
+class Mute:
+    def __repr__(self):
+        raise RuntimeError
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    ("odd", "kept"),
+    [
+        (pd.NA, None), (pd.NaT, None), (np.longdouble(0.5), 0.5), (pd.Series([1, 2]), [1, 2]),
+        (np.array(["2026-01-02"], "M8[ns]"), ["2026-01-02T00:00:00"]), (pd.DataFrame({"a": [1]}), {"a": [1]}),
+        (timedelta(1), "1 day, 0:00:00"), (time(1, 2), "01:02:00"), (b"ab", "ab"), (Decimal("sNaN"), "…"),
+        (Pair(np.float32(1), {2}), {"first": 1.0, "second": [2]}), (Model(), {"at": "2026-01-02T00:00:00+00:00"}),
+        (Mute(), "…"), ([Mute(), 1], ["…", 1]), ({"a": Mute()}, {"a": "…"}), (SecretStr("sk-1"), "<pydantic.types.SecretStr>"),
+    ],
+)  # fmt: skip
+def test_what_a_record_holds_is_data_to_whoever_reads_it(odd, kept):
+    """L1: a missing value of pandas cost the record, numpy's long double the question, nanoseconds were a number."""
+    (passage,) = (
+        ContextEngine([ListSource([a_candidate(text="Pay by card.", metadata={"odd": odd})])])
+        .build("pay?")
+        .passages
+    )
+    assert plain(passage.ranked.candidate.metadata["odd"]) == kept
+
+
+def test_what_holds_itself_ends():
+    told = json.dumps(plain(LOOP), ensure_ascii=False)
+    assert "…" in told
+    assert len(told) < 10_000
+
+
 def test_an_artifact_reads_back_as_the_context_that_it_was():
     """L2."""
     engine = an_odd_engine()
@@ -114,12 +177,7 @@ def test_an_artifact_reads_back_as_the_context_that_it_was():
 def test_a_rerankers_numpy_score_is_a_score():
     """L1."""
 
-    class Reranked:
-        def invoke(self, query, config=None):
-            del query, config
-            return [Document("Pay by card.", id="1", metadata={"relevance_score": np.float32(0.25)})]
-
-    (found,) = ContextEngine([RetrieverSource(Reranked(), name="r")]).search("pay")
+    (found,) = ContextEngine([RetrieverSource(ScoringRetriever(), name="r")]).search("pay")
     assert found.candidate.relevance == 0.25
 
 
@@ -182,6 +240,34 @@ def test_an_unknown_field_under_the_requests_own_key_is_refused(value):
     """L6."""
     with pytest.raises(TypeError, match="unknown option"):
         ContextEngine([]).as_runnable().invoke({"question": "pay?", "context_request": value})
+
+
+@pytest.mark.parametrize("name", ["ok", "pk", "know", "snow", "here_is"])
+def test_a_foreign_key_need_not_differ_much_from_a_short_field(name):
+    """L6: `pk` was taken for `k`, `know` for `now`."""
+    assert ContextEngine([]).as_runnable().invoke({"question": "pay?", name: 1}).text == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ([Document("x")], "PinnedSource"), ([ListSource], "class ListSource"), ([ScoringRetriever()], "RetrieverSource"), ([[]], "got list"),
+        ("notes", "list of sources"), (None, "list of sources"), ([None], "fetch"), ([lambda request: []], "fetch"), ((i for i in ()), "list of sources"),
+    ],
+)  # fmt: skip
+def test_what_is_no_source_is_told_what_would_be_one(given, told):
+    """L7."""
+    with pytest.raises(ConfigError, match=told):
+        ContextEngine(given)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: RetrieverSource(ScoringRetriever, name="r"), lambda: ChromaSource(Collection)]
+)
+def test_a_source_over_a_class_is_refused(make):
+    """L7: it failed at each question."""
+    with pytest.raises(ConfigError, match="a class"):
+        make()
 
 
 def test_documents_in_place_of_sources_are_told_what_a_source_is():

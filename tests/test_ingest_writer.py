@@ -7,14 +7,16 @@ import uuid
 
 import chromadb
 import pytest
+from chromadb import Collection
 from chromadb.errors import ChromaError
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine.embeddings import CachedEmbeddings
-from langchain_context_engine.ingest import index_jsonl
+from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.ingest.record import Record, content_id
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
+from langchain_context_engine.searching.sheets import describe
 from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings, a_collection
 from tests.ingest_builders import CountingClient, lines, stored
@@ -143,3 +145,55 @@ def test_an_unusable_vector_is_never_written(tmp_path, client, name, vector):
     with pytest.raises(EmbeddingError):
         index_jsonl(lines(tmp_path, {"text": "x"}), name, client, BrokenEmbeddings(vector))
     assert stored(client, name) == {}
+
+
+def _refuse_more(monkeypatch, most):
+    """Let every collection give and take no more than so many records at once."""
+    for method in ("get", "upsert", "update", "delete"):
+        monkeypatch.setattr(Collection, method, _refusing(getattr(Collection, method), most))
+
+
+def _refusing(called, most):
+    def refusing(self, **asked):
+        ids = asked.get("ids")
+        number = asked["limit"] if ids is None else len(ids)
+        if number > most:
+            raise RuntimeError(f"usage of {number} exceeds limit of {most} for action '{called.__name__}'")
+        return called(self, **asked)
+
+    return refusing
+
+
+@pytest.mark.parametrize("most", [300, 100])
+def test_a_store_that_takes_fewer_at_once_is_given_fewer(client, name, most, monkeypatch):
+    """S1: `index` read by 1,000 and wrote by 1,024."""
+    _refuse_more(monkeypatch, most)
+    records = [Record(id=str(n), text=f"text {n}") for n in range(350)]
+    writer = CollectionWriter(client, name, WordEmbeddings(4))
+    writer.put(records)
+    writer.flush()
+    assert dict(writer.stored_metadata()).keys() == {record.id for record in records}
+    again = CollectionWriter(client, name, WordEmbeddings(4))
+    again.put(Record(id=record.id, text=record.text, metadata={"kind": "note"}) for record in records)
+    again.delete(record.id for record in records[:320])
+    again.flush()
+    assert (again.report.updated, again.report.deleted) == (350, 320)
+    assert len(list(again.stored_metadata())) == 30
+    assert describe(client.get_collection(name, embedding_function=None))["metadata keys"] == "kind"
+    delete_collection(client, name)
+
+
+def test_a_store_that_is_down_is_not_asked_again_for_fewer(client, name, monkeypatch):
+    """S1."""
+    calls = []
+    writer = CollectionWriter(client, name, WordEmbeddings(4))
+
+    def down(self, **asked):
+        calls.append(asked)
+        raise RuntimeError("connection refused")
+
+    monkeypatch.setattr(Collection, "get", down)
+    writer.put([Record(id="1", text="a")])
+    with pytest.raises(RuntimeError, match="refused"):
+        writer.flush()
+    assert len(calls) == 1

@@ -70,8 +70,11 @@ async def test_the_budget_and_the_kinds_are_the_models_choice():
     async with a_client() as client:
         small = await call(client, "get_context", query="invoices", max_tokens=9)
         code = await call(client, "get_context", query="invoices", kinds=["code"])
+        written = await call(client, "get_context", query="invoices", kinds="code, commit")
+        filled = await call(client, "get_context", query="invoices", kinds=["code", None, ""])
     assert about(small)["tokens"] <= 9
-    assert [c["kind"] for c in about(code)["citations"]] == ["code"]
+    for given in (code, written, filled):
+        assert [c["kind"] for c in about(given)["citations"]] == ["code"]
 
 
 @pytest.mark.parametrize("max_tokens", [0, 1, 5, 40, 120, 500])
@@ -105,6 +108,9 @@ async def test_an_empty_list_of_kinds_is_as_if_none_was_given():
         {"max_tokens": None, "kinds": None},
         {"kinds": [""]},
         {"kinds": [" "], "max_tokens": 0},
+        {"kinds": "", "max_tokens": ""},
+        {"kinds": {}, "max_tokens": []},
+        {"kinds": 0, "max_tokens": "none"},
     ],
 )
 async def test_a_field_that_is_filled_with_nothing_is_as_if_it_was_not_given(filled):
@@ -112,7 +118,9 @@ async def test_a_field_that_is_filled_with_nothing_is_as_if_it_was_not_given(fil
     async with a_client() as client:
         plain = await call(client, "get_context", query="invoices")
         given = await call(client, "get_context", query="invoices", **filled)
-        told = text_of(await call(client, "explain_candidate", candidate="[1]", context_id=""))
+        told = text_of(
+            await call(client, "explain_candidate", candidate="[1]", context_id=filled.get("max_tokens"))
+        )
     assert about(given)["citations"] == about(plain)["citations"] != []
     assert "is in, whole" in told
 
@@ -121,8 +129,10 @@ async def test_an_unknown_kind_is_answered_by_the_known_ones():
     """L4."""
     async with a_client() as client:
         told = text_of(await call(client, "get_context", query="invoices", kinds=["file"]))
+        little = text_of(await call(client, "get_context", query="invoices", kinds=["file"], max_tokens=3))
     assert "file" in told
     assert "code" in told
+    assert "code" not in little
     assert not told.startswith("[1]")
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from langchain_context_engine import ContextEngine
+from langchain_context_engine.journal.losses import characters_of
+from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.text.memo import remember
+from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
@@ -42,13 +47,31 @@ def test_threads_share_a_memo_without_losing_count():
     assert 0 < length.bytes <= 3000
 
 
+def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters():
+    """S5: a thousand answers of any length might wait."""
+    goes_on = threading.Event()
+    writer = BackgroundWriter(lambda _: goes_on.wait(30), name="slow", weigh=len, most_weight=1000)
+    assert [writer.put("a" * 300) for _ in range(6)] == [True] * 4 + [False] * 2
+    goes_on.set()
+    assert writer.flush(30)
+    assert writer.put("a" * 5000)  # of one nothing is known before it is there
+    assert writer.close(30)
+    assert writer.dropped == 2
+
+
+def test_a_recorded_context_weighs_what_its_texts_do():
+    context = ContextEngine([ListSource([a_candidate(text="Pay by card.")])]).build("pay?")
+    assert characters_of(("id", 0.0, context)) == len(context.text) + len("Pay by card.")
+
+
 def test_no_function_of_a_text_is_kept_by_the_number_of_its_results():
     """S5: 65,536 texts of any length stayed in memory."""
     kept = {
         f"{path.relative_to(PACKAGE)}:{node.name}"
         for path in PACKAGE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef) and any(argument.arg == "text" for argument in node.args.args)
+        if isinstance(node, ast.FunctionDef)
+        and any(argument.arg in {"text", "query"} for argument in node.args.args)
         for decorator in node.decorator_list
         if isinstance(decorator, ast.Call)
         and ast.unparse(decorator.func) == "lru_cache"

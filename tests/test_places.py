@@ -134,11 +134,35 @@ def test_no_two_candidates_of_a_context_are_called_alike_and_none_by_a_hash():
 @pytest.mark.parametrize(
     "named",
     ["[1]", "1", "httpx/_client.py:430-471 · Client.send", "httpx/_client.py", "httpx/_client.py:Client.send",
-     "memories/httpx/_client.py:Client.send", "_client.py", "Client.send", "memories/1"],
+     "memories/httpx/_client.py:Client.send", "_client.py", "Client.send", "memories/1",
+     "[1] httpx/_client.py:430-471 · Client.send", '"httpx/_client.py"', "`Client.send`", " 'Client.send()', ", "…430-471 · Client.send", "1.", "［1］",
+     "[1", "httpx/_client.py:431", "httpx/_client.py:430-471", "httpx/_client.py#L440-L450", "/home/a/src/httpx/_client.py",
+     "./httpx/_client.py", "httpx\\_client.py", '<passage citation="[1]" source="memories" title="Client.send">'],
 )  # fmt: skip
 def test_a_candidate_is_meant_by_every_name_that_was_printed(named):
     """C1."""
     assert meant(named, a_context()) == [("memories", "1")]
+
+
+@pytest.mark.parametrize(
+    "named", ["", "  ", "``", "[9]", "httpx/_client.py:1", "_client.py:900-901", "[", "()", "x" * 20_000]
+)
+def test_a_stranger_is_nobody(named):
+    """C1: an empty name was everybody's."""
+    assert meant(named, a_context()) == []
+
+
+def test_a_commit_is_meant_by_the_beginning_of_its_hash():
+    """C1: `ask` prints eight digits."""
+    commit = "8f06cdce430fe0a75e5cf49336428814715452dd"
+    found = [
+        a_candidate(
+            id=commit, text="Send once.", source="commits", kind="commit", metadata={"commit": commit}
+        )
+    ]
+    context = ContextEngine(sources=[ListSource(found, "commits")]).build("send")
+    for named in ("8f06cdce", f"`{commit[:12]}`", commit):
+        assert meant(named, context) == [("commits", commit)]
 
 
 def test_a_name_of_several_is_answered_by_their_labels():

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
@@ -125,6 +126,16 @@ def test_serve_beyond_this_machine_without_a_token_is_refused_whatever_listens_a
     assert "token" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize("host", ["nowhere.invalid", "256.1.1.1", "localhost:80", "a..b", "x" * 80])
+def test_a_host_that_is_none_is_told_with_the_option_that_says_another(store, capsys, monkeypatch, host):
+    """C4: the port was to be changed."""
+    monkeypatch.setenv("CONTEXT_ENGINE_TOKEN", "t" * 20)
+    assert main(["serve", "--store", str(store), "--host", host, "--port", "8531"]) == 1
+    told = capsys.readouterr().err
+    assert "answering" not in told
+    assert "give it another: --host" in told
+
+
 async def test_mcp_answers_over_standard_input_and_output(store):
     """B10, B13."""
     arguments = [*COMMAND[1:], "mcp", "--store", str(store), "--scope", "team=red", "--budget", "100"]
@@ -175,3 +186,24 @@ def test_who_answers_others_takes_no_question_from_a_file_of_settings(
     told = [str(questions) if argument == "QUESTIONS" else argument for argument in command]
     assert main([*told, "--store", str(store), "--settings", str(settings_file)]) == 2
     assert "the table 'request' is the caller's to send" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pools are glibc's")
+@pytest.mark.parametrize("chosen", ["", "1"])
+def test_threads_of_a_server_share_two_pools_of_memory_unless_somebody_chose(chosen):
+    """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
+    program = (
+        "import ctypes, sys, threading\n"
+        "from langchain_context_engine.serving.long_life import share_memory\n"
+        "print(share_memory())\n"
+        "gate = threading.Barrier(8)\n"
+        "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
+        "sys.stdout.flush(); libc = ctypes.CDLL(None); libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))\n"
+    )
+    environment = {**os.environ, "MALLOC_ARENA_MAX": chosen}
+    told = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith(str(not chosen))
+    assert told.stdout.count("<heap nr=") == (1 if chosen else 2)

@@ -27,6 +27,7 @@ __all__ = [
     "result_cache",
     "scores",
     "settings_file",
+    "spellings",
     "spending",
     "traces",
     "whatif",

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.answering.spellings import lines_of, spellings
 from langchain_context_engine.values.types import Candidate, Key
 from langchain_context_engine.writing.citations import excerpt
 
 __all__ = ["label_of", "labels", "meant"]
 
 _HASH = re.compile(r"[0-9a-f]{12,}(?:-\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SHORT = re.compile(r"[0-9a-f]{6,40}")
 _EXCERPT = 40
 
 
@@ -67,18 +69,54 @@ def meant(named: str, context: Context) -> list[Key]:
     """Return the keys of the candidates that a person or a model may mean by a name, [] for a stranger.
 
     A marker, with or without its brackets, before all; then a whole key, id, label, place or title; then a
-    path, or a path with its symbol; then the end of one of these.
+    path, or a path with its symbol; then the end or the beginning of one of these, or a path with a line.
+    What was copied with its marker, in quotes or with what stood behind it is tried without them.
     """
-    wanted = named.strip()
+    for wanted in spellings(named):
+        if found := _called(wanted, context):
+            return found
+    return []
+
+
+def _called(wanted: str, context: Context) -> list[Key]:
     for marker, key in context.citations.items():
-        if wanted and wanted in {marker, marker.strip("[]")}:
+        if wanted in {marker, marker.strip("[]")}:
             return [(key[0], key[1])]
     told = labels(context)
     names = {c.key: [[*_exact(c), told[c.key]], list(_of_file(c))] for c in context.candidates}
     for level in (0, 1):
         if found := [key for key, levels in names.items() if wanted in levels[level]]:
             return found
-    return [key for key, levels in names.items() if wanted and _ends_with(levels, wanted)]
+    if found := [key for key, levels in names.items() if _ends_with(levels, wanted)]:
+        return found
+    return _at_lines(wanted, context) or [c.key for c in context.candidates if _begins_with(c, wanted)]
+
+
+def _at_lines(wanted: str, context: Context) -> list[Key]:
+    """Return what stands at exactly these lines of a file, else the smallest pieces that hold the first."""
+    if (asked := lines_of(wanted)) is None:
+        return []
+    path, first, last = asked
+    spans: dict[Key, tuple[int, int]] = {}
+    for candidate in context.candidates:
+        start, end = (candidate.metadata.get(name) for name in ("start_line", "end_line"))
+        own = str(candidate.metadata.get("path") or "")
+        if not (isinstance(start, int) and isinstance(end, int) and start <= first <= end and own):
+            continue
+        if own.endswith(path) or path.endswith(f"/{own}"):
+            spans[candidate.key] = (start, end)
+    exact = [key for key, span in spans.items() if span == (first, last)]
+    least = min((end - start for start, end in spans.values()), default=0)
+    return exact or [key for key, (start, end) in spans.items() if end - start == least]
+
+
+def _begins_with(candidate: Candidate, wanted: str) -> bool:
+    """Tell whether a name is the beginning of a commit's or an id's hash, or a path with folders above it."""
+    path = str(candidate.metadata.get("path") or "")
+    if path and wanted.endswith(f"/{path}"):
+        return True
+    hashes = (candidate.id, str(candidate.metadata.get("commit") or ""), candidate.place)
+    return _SHORT.fullmatch(wanted) is not None and any(name.startswith(wanted) for name in hashes)
 
 
 def _exact(candidate: Candidate) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import sys
@@ -94,10 +95,23 @@ def require_free(host: str, port: int, what: str) -> None:
             if sys.platform != "win32":  # There it would share a port that is taken.
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a host of letters that no name may have
+        is_host = isinstance(error, (socket.gaierror, UnicodeError)) or error.errno == errno.EADDRNOTAVAIL
+        why = getattr(error, "strerror", None) or "no name of a host"
         raise CommandFailedError(
-            f"{what} cannot listen on {host}:{port} ({error.strerror}); give it another: --port"
+            f"{what} cannot listen on {shown_address(host, port)} ({why}); "
+            f"give it another: {'--host' if is_host else '--port'}"
         ) from error
+
+
+def shown_address(host: str, port: int) -> str:
+    """Return a host and a port as an address has them, one of IPv6 in brackets.
+
+    Example:
+        >>> shown_address("127.0.0.1", 80), shown_address("::1", 80)
+        ('127.0.0.1:80', '[::1]:80')
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _has_a_screen() -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from langchain_context_engine.serving.long_life import shared_memory_environment
 from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["app_path", "inspect", "inspect_command", "inspect_environment"]
@@ -123,7 +124,7 @@ def inspect_environment(
     Raises:
         ConfigError: There is no such trace.
     """
-    environment = {k: v for k, v in os.environ.items() if k not in _VARIABLES}
+    environment = {k: v for k, v in os.environ.items() if k not in _VARIABLES} | shared_memory_environment()
     if trace is not None:
         path = Path(trace).absolute()
         if not path.is_file():

@@ -14,6 +14,7 @@ import typer
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.options import DEFAULT_STORE, StoreOption
 from langchain_context_engine.commands.store import Store
+from langchain_context_engine.searching.quotas import Portions
 from langchain_context_engine.values.clock import read_instant
 
 _PAGE = 300
@@ -81,10 +82,10 @@ def holding(collection: Any) -> Holding:
 
 
 def _metadatas(collection: Any) -> Iterator[Mapping[str, Any]]:
-    offset = 0
-    while page := collection.get(include=["metadatas"], limit=_PAGE, offset=offset)["metadatas"]:
-        yield from (metadata or {} for metadata in page)
-        offset += len(page)
+    pages = Portions(_PAGE).pages(
+        lambda most, place: collection.get(include=["metadatas"], limit=most, offset=place)["metadatas"] or []
+    )
+    yield from (metadata or {} for metadata in pages)
 
 
 def _date(metadata: Mapping[str, Any]) -> datetime | None:

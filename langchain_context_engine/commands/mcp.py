@@ -69,8 +69,10 @@ def mcp(
         raise CommandFailedError(
             'the MCP server is not installed: pip install "langchain-context-engine[mcp]"'
         )
+    from langchain_context_engine.serving.long_life import share_memory
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
+    share_memory()
     options.refuse_request()
     engine = options.engine(records=records)
     try:

@@ -11,7 +11,7 @@ import typer
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
-from langchain_context_engine.commands.inspect import require_free
+from langchain_context_engine.commands.inspect import require_free, shown_address
 from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
 from langchain_context_engine.values.errors import UnknownNameError
 
@@ -53,8 +53,10 @@ def serve(
     """
     _require("starlette", "uvicorn")
     from langchain_context_engine.serving.hosts import require_token_beyond_this_machine
+    from langchain_context_engine.serving.long_life import share_memory
     from langchain_context_engine.serving.server import serve as run
 
+    share_memory()
     token = os.environ.get(TOKEN_VARIABLE, "")
     tokens: dict[str, dict[str, Any]] | None = {token: {}} if token else None
     require_token_beyond_this_machine(host, tokens)  # before the port: on which it does not depend
@@ -67,7 +69,7 @@ def serve(
     else:
         raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
     require_free(host, port, "the server")
-    output.note(f"answering at http://{host}:{port}; Ctrl-C ends it")
+    output.note(f"answering at http://{shown_address(host, port)}; Ctrl-C ends it")
     try:
         run(service, host=host, port=port, scope=allowed, tokens=tokens)
     finally:

@@ -18,7 +18,8 @@ from langchain_context_engine.values.locks import ForkSafeLock
 if TYPE_CHECKING:
     import numpy as np
 
-_LOADING = ForkSafeLock()
+# A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
+_LOADING = ForkSafeLock(is_awaited=True)
 
 
 class LocalEmbeddings(Embeddings):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.quotas import Portions
 
 _PAGE = 2000
 
@@ -27,6 +28,7 @@ def delete_collection(client: Any, name: str) -> None:
         found = handle.metadata_of(page)
         with_lists += [id_ for id_, metadata in found.items() if list in map(type, metadata.values())]
         place += len(page)
-    for start in range(0, len(with_lists), _PAGE):
-        handle.collection.delete(ids=with_lists[start : start + _PAGE])
+    Portions(min(_PAGE, handle.most)).all_of(
+        with_lists, lambda a, b: handle.collection.delete(ids=with_lists[a:b])
+    )
     client.delete_collection(name)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
+from langchain_context_engine.searching.quotas import QUOTA, Portions, is_cloud
 from langchain_context_engine.values.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 _IP_ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 # Chroma's costs a batch are such that four times as many records take three quarters of the time.
 _BATCH_SIZE = 1024
-_SCAN_SIZE = 1000
 _MODEL, _DIMENSION = "embedding_model", "embedding_dimension"
 
 BOOKKEEPING = frozenset({"file_hash", "file_records", "file_left_out"})
@@ -91,6 +91,7 @@ class CollectionWriter:
         self._opened = _open(client, name, makes=not is_dry)
         most = client.get_max_batch_size()
         self._batch_size = min(_BATCH_SIZE, most)
+        self._portions = Portions(QUOTA if is_cloud(self._opened) else self._batch_size)
         self._waiting: dict[str, Record] = {}
         self._gone: dict[str, None] = {}
         self._added = self._updated = self._unchanged = self._deleted = 0
@@ -134,24 +135,23 @@ class CollectionWriter:
             waiting = list(self._waiting.values())
             self._write(waiting)
             self._waiting.clear()
-        for batch in _batches(list(self._gone), self._batch_size):
-            if not self._is_dry:
-                self.collection.delete(ids=batch)
-            self._deleted += len(batch)
+        gone = list(self._gone)
+        if not self._is_dry:
+            self._portions.all_of(gone, lambda a, b: self.collection.delete(ids=gone[a:b]))
+        self._deleted += len(gone)
         self._gone.clear()
 
     def stored_metadata(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield (id, metadata) of every record, page by page."""
         if self._opened is None:
             return
-        offset = 0
-        while True:
-            page = self.collection.get(include=["metadatas"], limit=_SCAN_SIZE, offset=offset)
-            metadatas = page["metadatas"] or [{}] * len(page["ids"])
-            yield from zip(page["ids"], (m or {} for m in metadatas), strict=True)
-            if len(page["ids"]) < _SCAN_SIZE:
-                return
-            offset += _SCAN_SIZE
+
+        def page(most: int, place: int) -> list[tuple[str, Mapping[str, Any]]]:
+            found = self.collection.get(include=["metadatas"], limit=most, offset=place)
+            metadatas = found["metadatas"] or [{}] * len(found["ids"])
+            return list(zip(found["ids"], (m or {} for m in metadatas), strict=True))
+
+        yield from self._portions.pages(page)
 
     @property
     def collection(self) -> Collection:
@@ -174,16 +174,22 @@ class CollectionWriter:
         moved = [r for r in same_text if not is_same_metadata(known[r.id], r.metadata)]
         if new and not self._is_dry:
             vectors = self._embed([r.embedded_text for r in new])
-            self.collection.upsert(
-                ids=[r.id for r in new],
-                documents=[r.text for r in new],
-                metadatas=[_replacing(r.metadata, known.get(r.id, {})) or None for r in new],  # type: ignore[misc]
-                embeddings=vectors,  # type: ignore[arg-type]
+            self._portions.all_of(
+                new,
+                lambda a, b: self.collection.upsert(
+                    ids=[r.id for r in new[a:b]],
+                    documents=[r.text for r in new[a:b]],
+                    metadatas=[_replacing(r.metadata, known.get(r.id, {})) or None for r in new[a:b]],  # type: ignore[misc]
+                    embeddings=vectors[a:b],  # type: ignore[arg-type]
+                ),
             )
         if moved and not self._is_dry:
-            self.collection.update(
-                ids=[r.id for r in moved],
-                metadatas=[_replacing(r.metadata, known[r.id]) for r in moved],
+            self._portions.all_of(
+                moved,
+                lambda a, b: self.collection.update(
+                    ids=[r.id for r in moved[a:b]],
+                    metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
+                ),
             )
         really_moved = sum(
             not is_same_metadata(_without_bookkeeping(known[r.id]), _without_bookkeeping(r.metadata))
@@ -198,10 +204,15 @@ class CollectionWriter:
         """Return id → text, and id → metadata, of those of the records that are stored."""
         if self._opened is None:
             return {}, {}
-        found = self.collection.get(ids=[r.id for r in records], include=["documents", "metadatas"])
-        documents, metadatas = found["documents"] or [], found["metadatas"] or []
-        texts = dict(zip(found["ids"], documents, strict=True))
-        return texts, {i: dict(m or {}) for i, m in zip(found["ids"], metadatas, strict=True)}
+        ids = [r.id for r in records]
+        texts: dict[str, str] = {}
+        known: dict[str, dict[str, Any]] = {}
+        for found in self._portions.each(
+            ids, lambda a, b: self.collection.get(ids=ids[a:b], include=["documents", "metadatas"])
+        ):
+            texts.update(zip(found["ids"], found["documents"] or [], strict=True))
+            known |= {i: dict(m or {}) for i, m in zip(found["ids"], found["metadatas"] or [], strict=True)}
+        return texts, known
 
     def _embed(self, texts: list[str]) -> list[list[float]]:
         vectors = check_vectors(
@@ -271,8 +282,3 @@ def _replacing(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str,
 
 def _without_bookkeeping(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key not in BOOKKEEPING}
-
-
-def _batches(items: Sequence[str], size: int) -> Iterator[list[str]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])

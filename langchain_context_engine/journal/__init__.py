@@ -21,7 +21,7 @@ from typing import Any, Self
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import sets, tables, traces, trimming
 from langchain_context_engine.journal.file import JournalFile
-from langchain_context_engine.journal.losses import Ledger, Losses, read_losses
+from langchain_context_engine.journal.losses import Ledger, Losses, characters_of, read_losses
 from langchain_context_engine.journal.merging import MergedJournal, merge_journals
 from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.uses import count_uses, usage_metadata
@@ -77,7 +77,7 @@ class Journal:
         self.max_bytes = max_bytes
         self._file = JournalFile(self.path, read_only=read_only, must_exist=must_exist)
         self._writer = BackgroundWriter(
-            self._write, name=str(self.path), capacity=capacity, on_idle=self._file.tidy
+            self._write, name=str(self.path), capacity=capacity, weigh=characters_of, on_idle=self._file.tidy
         )
         self.ledger = Ledger(self._writer)
         self._scope_key = tables.read_secret(self._file)

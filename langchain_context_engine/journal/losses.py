@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 
+from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal.values import Losses
 from langchain_context_engine.journal.writer import BackgroundWriter
 
-__all__ = ["Ledger", "Losses", "read_losses"]
+__all__ = ["Ledger", "Losses", "characters_of", "read_losses"]
 
 # Made with the first loss, so that a file of this version may lack it and one of an earlier version have it.
 _TABLE = """CREATE TABLE IF NOT EXISTS losses (
@@ -72,3 +73,12 @@ def read_losses(connection: sqlite3.Connection) -> Losses:
         failed=found.get("failed", (0, 0))[0],
         last=None if last is None else datetime.fromtimestamp(last, tz=UTC),
     )
+
+
+def characters_of(item: object) -> int:
+    """Return how many characters the texts of a recorded context have, its parts' too; 0 of anything else."""
+    context = item[-1] if isinstance(item, tuple) and item else None
+    if not isinstance(context, Context):
+        return 0
+    parts = sum(characters_of((part.context,)) for part in context.parts)
+    return parts + len(context.text) + sum(len(candidate.text) for candidate in context.candidates)

@@ -20,17 +20,34 @@ __all__ = ["BackgroundWriter"]
 
 _LOGGER = logging.getLogger("langchain_context_engine.journal")
 _BATCH = 32
+MOST_CHARACTERS = 2**27
+"""Of what waits to be written: a thousand answers of five thousand candidates each would be gigabytes."""
+
 _IDLE_SECONDS = 2.0
 _EXIT_SECONDS = 2.0
 _WRITERS: weakref.WeakSet[BackgroundWriter] = weakref.WeakSet()
 
 
 class _Queue(queue.Queue[Any]):
-    """A queue that holds on to what was taken from it until that is written."""
+    """A queue that holds on to what was taken from it until that is written, and knows what it all weighs."""
+
+    def __init__(self, maxsize: int, weigh: Callable[[Any], int]) -> None:
+        self._weigh = weigh
+        super().__init__(maxsize)
 
     def _init(self, maxsize: int) -> None:
         super()._init(maxsize)
         self.taken: list[Any] = []
+        self.weight = 0
+
+    def _put(self, item: Any) -> None:
+        super()._put(item)
+        self.weight += self._weigh(item)
+
+    def let_go(self) -> None:
+        """Let go of what was taken; `mutex` is held."""
+        self.weight -= sum(map(self._weigh, self.taken))
+        self.taken.clear()
 
     def _get(self) -> Any:
         item = super()._get()
@@ -48,6 +65,8 @@ class BackgroundWriter:
         write: Takes a batch; called by one thread at a time.
         name: What warnings call it.
         capacity: Items that may wait.
+        weigh: What an item weighs, the same each time; cheap, since every item is weighed twice.
+        most_weight: Of what weighs so much together no more is taken, however few items they are.
         on_idle: Called by the thread when it has had nothing to do for a while.
     """
 
@@ -57,19 +76,22 @@ class BackgroundWriter:
         *,
         name: str,
         capacity: int = 1024,
+        weigh: Callable[[Any], int] = lambda _: 0,
+        most_weight: int = MOST_CHARACTERS,
         on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self._write = write
         self._on_idle = on_idle
         self._name = name
         self._capacity = capacity
+        self._weigh, self._most_weight = weigh, most_weight
         self.dropped = 0
         self.failed = 0
         self._reset()
         _WRITERS.add(self)
 
     def _reset(self) -> None:
-        self._queue = _Queue(self._capacity)
+        self._queue = _Queue(self._capacity, self._weigh)
         self._written = 0
         self._totals: Mapping[Any, int] | None = None
         self._lock = threading.Lock()
@@ -95,7 +117,7 @@ class BackgroundWriter:
         """Take an item, or drop it where the queue is full or closed; never wait, never raise."""
         try:
             with self._lock:
-                if self._is_closed:
+                if self._is_closed or self._queue.weight > self._most_weight:
                     raise queue.Full  # noqa: TRY301
                 self._queue.put_nowait(item)
                 if self._thread is None:
@@ -140,7 +162,7 @@ class BackgroundWriter:
                     batch.append(self._queue.get_nowait())
             self._write_batch(batch)
             with self._queue.mutex:
-                self._queue.taken.clear()
+                self._queue.let_go()
                 self._totals = None
                 self._written += 1
             for _ in batch:

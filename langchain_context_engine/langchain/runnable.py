@@ -26,6 +26,8 @@ ContextInput = str | dict[str, Any] | ContextRequest
 
 _QUERY_KEYS = ("query", "question", "input")
 _REQUEST_KEY = "context_request"
+# Of names shorter than this every word that a chain may carry (`pk`, `know`) looks like a slip.
+_SHORT = 4
 # In names so long one wrong letter is a slip; `score` is not `scope`.
 _LONG = 10
 
@@ -165,7 +167,7 @@ def _is_slip(key: str, name: str) -> bool:
     """
     if key == f"{name}s" and name == "scope":
         return True
-    if key.startswith(name) or name.startswith(key):
+    if len(name) < _SHORT or key.startswith(name) or name.startswith(key):
         return False
     if len(key) == len(name):
         wrong = sum(a != b for a, b in zip(key, name, strict=True))

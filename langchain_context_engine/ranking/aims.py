@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+
+from langchain_context_engine.text.memo import remember
 
 _CODE = re.compile(
     r"\b(?:which|what|whose)\s+(?:\w+\s+)?"
@@ -74,7 +75,7 @@ class Aims:
     names: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=1024)
+@remember(2**20)
 def aims_of(query: str) -> Aims:
     """Return what a question is after.
 

@@ -6,8 +6,8 @@ Those stand in no text that answers it: counted as missing they would raise doub
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms
 
 _FRAME = re.compile(
@@ -23,7 +23,7 @@ _FRAME = re.compile(
 )
 
 
-@lru_cache(maxsize=1024)
+@remember(2**20)
 def asked_terms(query: str) -> tuple[str, ...]:
     """Return the terms of a question but for those that only ask, each once, in order.
 

@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION
 from langchain_context_engine.ranking.roles import Role, is_changelog, role_of
 from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.clock import read_instant
 from langchain_context_engine.values.types import Candidate
@@ -103,7 +103,7 @@ class Newest:
     wanted: int = MOST
 
 
-@lru_cache(maxsize=1024)
+@remember(2**20)
 def newest_of(query: str, edition: int = EDITION) -> Newest | None:
     """Return what a question asks the newest of, or None where it does not.
 

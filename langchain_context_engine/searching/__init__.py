@@ -14,6 +14,7 @@ __all__ = [
     "forks",
     "lexical",
     "query_vectors",
+    "quotas",
     "reading",
     "records",
     "search",

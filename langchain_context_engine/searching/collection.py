@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from langchain_context_engine.searching.quotas import LEAST, QUOTA, fewer, is_cloud, is_quota
 from langchain_context_engine.searching.records import Rows, rows_of, steady
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
@@ -19,17 +20,6 @@ _OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
 FIELDS = ("documents", "metadatas")
 """What a record is made of beside its vector."""
 
-_QUOTA = re.compile(
-    r"quota|exceed(?:ed|s).{0,40}limit|limit.{0,40}exceed|too many (?:results|records|ids|sql variables)"
-    r"|(?:\blimit|n_results|results|records).{0,40}"
-    r"(?:at most|no more than|less than|maximum|too (?:large|many|big))",
-    re.IGNORECASE,
-)
-
-QUOTA = 300
-"""Records that Chroma Cloud gives at once."""
-
-_LEAST = 10
 _UNLIMITED = 2**31 - 1
 _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
@@ -76,8 +66,9 @@ class CollectionHandle:
     """
 
     def __init__(self, collection: Any) -> None:
-        if not all(callable(getattr(collection, method, None)) for method in ("query", "get", "count")):
-            given = type(collection).__name__
+        methods = [getattr(collection, method, None) for method in ("query", "get", "count")]
+        if isinstance(collection, type) or not all(map(callable, methods)):
+            given = "a class" if isinstance(collection, type) else type(collection).__name__
             msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
             raise ConfigError(msg)
         if inspect.iscoroutinefunction(collection.query):
@@ -86,7 +77,7 @@ class CollectionHandle:
         self._collection = collection
         self._space = ""
         self._process = os.getpid()
-        self.most = QUOTA if _is_cloud(collection) else _UNLIMITED
+        self.most = QUOTA if is_cloud(collection) else _UNLIMITED
         self.name: str = collection.name
 
     @property
@@ -210,10 +201,10 @@ class CollectionHandle:
 
     def _learn(self, error: QuotaError, asked: int) -> None:
         """Ask for no more than a quota from now on."""
-        if asked <= _LEAST:
+        if asked <= LEAST:
             raise error
         self._process = os.getpid()
-        self.most = QUOTA if asked > QUOTA else max(_LEAST, asked // 2)
+        self.most = fewer(asked)
 
     def id_at(self, place: int) -> str:
         """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
@@ -254,7 +245,7 @@ class CollectionHandle:
 
     def _explained(self, error: Exception) -> SourceError:
         text = str(error)
-        if _QUOTA.search(text):
+        if is_quota(error):
             return QuotaError(f"collection {self.name!r} could not be read: {safe_message(error)}")
         if _NO_SEARCH.search(text):
             return NoSearchError(f"the server of collection {self.name!r} has no search of its own")
@@ -282,11 +273,6 @@ def is_in_process(collection: Any) -> bool:
     """Tell whether a collection is in files or memory that this process itself opens."""
     settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
     return "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
-
-
-def _is_cloud(collection: Any) -> bool:
-    settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
-    return "trychroma.com" in str(getattr(settings, "chroma_server_host", "") or "")
 
 
 def _says_missing(error: Exception) -> bool:

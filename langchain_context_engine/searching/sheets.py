@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.searching.quotas import Portions
 from langchain_context_engine.searching.state import index_state
 
 __all__ = ["Sheet", "describe", "doubts", "sheets", "unindexed"]
@@ -27,8 +29,10 @@ def sheets(client: Any) -> list[Sheet]:
 def describe(collection: Any) -> Sheet:
     """Return what a collection is like; metadata keys are those of its first records."""
     handle = CollectionHandle(collection)
-    sample = collection.get(limit=_SEEN, include=["metadatas"])["metadatas"] or []
-    keys = Counter(key for metadata in sample for key in metadata or {})
+    sample = Portions(_SEEN).pages(
+        lambda most, place: collection.get(limit=most, offset=place, include=["metadatas"])["metadatas"] or []
+    )
+    keys = Counter(key for metadata in itertools.islice(sample, _SEEN) for key in metadata or {})
     first = collection.get(limit=1, include=["embeddings"])["embeddings"]
     own = collection.metadata or {}
     named = (getattr(collection, "configuration", None) or {}).get("embedding_function")

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_context_engine.filtering.filters import AllOf, AnyOf, Condition, Filter, all_of, to_chroma
-from langchain_context_engine.searching.collection import FIELDS, QUOTA, NoSearchError
+from langchain_context_engine.searching.collection import FIELDS, NoSearchError
+from langchain_context_engine.searching.quotas import QUOTA
 from langchain_context_engine.searching.ranking import merge_by_rank, settled
 from langchain_context_engine.searching.records import compare, relevance_of, steady, without_sparse
 from langchain_context_engine.searching.search import Record, Search

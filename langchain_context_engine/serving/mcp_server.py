@@ -11,7 +11,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.types import CallToolResult
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from langchain_context_engine.answering.cited import list_citations
 from langchain_context_engine.answering.context import Context
@@ -19,7 +19,12 @@ from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
 from langchain_context_engine.langchain.plain import NOT_ASKED
 from langchain_context_engine.serving.shown import counter_of, shown_within, unknown_kinds
-from langchain_context_engine.serving.strict_tools import own_version, refuse_unknown_arguments
+from langchain_context_engine.serving.strict_tools import (
+    given,
+    given_names,
+    own_version,
+    refuse_unknown_arguments,
+)
 from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.values.types import ContextRequest
 
@@ -82,14 +87,15 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
         max_tokens: Annotated[
             int | None,
             Field(description="Most tokens of the answer; 0: the usual.", ge=0, le=_MOST_TOKENS),
+            BeforeValidator(given),
         ] = None,
         kinds: Annotated[
-            list[str] | None, Field(description="Only records of these kinds, as code, commit, doc.")
+            list[str] | None,
+            Field(description="Only records of these kinds, as code, commit, doc."),
+            BeforeValidator(given_names),
         ] = None,
     ) -> CallToolResult:
         """Return what is known that helps to answer a question, with citation markers."""
-        # A model that fills in every field gives 0, "" or an empty list where it has no choice.
-        kinds = [kind for kind in kinds or () if kind.strip()]
         chosen = {"kinds": tuple(kinds)} if kinds else {}
         asked = {"query": query, **check_options({"budget": max_tokens or None})}
         context_id = uuid.uuid4().hex[:8]
@@ -98,7 +104,8 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
                 engine.abuild, narrowed(fixed, {**asked, **chosen}), count, context_id
             )
             if kinds and not context.candidates:
-                text = await unknown_kinds(engine.abuild, narrowed(fixed, asked), kinds) or text
+                told = await unknown_kinds(engine.abuild, narrowed(fixed, asked), kinds)
+                text = told if told and count(told) <= context.budget else text
         except ContextEngineError as error:
             raise ToolError(_told(error)) from None
         contexts.add(context_id, context)
@@ -114,11 +121,13 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
             Field(description="A marker such as [1], a place, a path or an id.", max_length=_LONGEST_QUERY),
         ],
         context_id: Annotated[
-            str | None, Field(description="Of get_context; without it the latest context.")
+            str | None,
+            Field(description="Of get_context; without it the latest context."),
+            BeforeValidator(given),
         ] = None,
     ) -> str:
         """Say why a record is in a context, or what kept it out."""
-        context = contexts.find(context_id or None)
+        context = contexts.find(context_id)
         if context is None:
             raise ToolError("there is no such context (any more); call get_context first")
         found = meant(candidate, context)

@@ -45,7 +45,9 @@ class Asking:
             ConfigError: One has no name or cannot fetch, two have one name, or it is no list.
         """
         if isinstance(sources, (str, bytes)) or not isinstance(sources, Sequence):
-            raise ConfigError(f"sources must be a list of sources, got {type(sources).__name__}")
+            raise ConfigError(
+                f"sources must be a list of sources, as [ChromaSource(…)], got {type(sources).__name__}"
+            )
         names = [_checked_name(source) for source in sources]
         twice = {name for name in names if names.count(name) > 1}
         if twice:
@@ -129,14 +131,33 @@ def _names(source: Any) -> tuple[str, ...]:
 
 
 def _checked_name(source: Any) -> str:
-    if hasattr(source, "page_content"):
+    if isinstance(source, type):
         raise ConfigError(
-            "a source is asked for documents and is none itself: give a ChromaSource over your collection, "
-            f"a RetrieverSource over your retriever or PinnedSource([…]), got {type(source).__name__}"
+            f"a source is an object, got the class {source.__name__}: give {source.__name__}(…)"
         )
+    fetches = callable(getattr(source, "fetch", None)) or callable(getattr(source, "afetch", None))
     name = getattr(source, "name", None)
+    if not fetches:
+        named = f" {name!r}" if isinstance(name, str) and name else ""
+        raise ConfigError(
+            f"source{named} must have fetch(request) or afetch(request), got {type(source).__name__}: "
+            f"{_instead_of(source)}"
+        )
     if not isinstance(name, str) or not name:
         raise ConfigError(f"a source needs a name (a non-empty string), {type(source).__name__} has {name!r}")
-    if not callable(getattr(source, "fetch", None)) and not callable(getattr(source, "afetch", None)):
-        raise ConfigError(f"source {name!r} must have fetch(request) or afetch(request)")
     return name
+
+
+def _instead_of(source: Any) -> str:
+    """Return what to give in place of what is no source."""
+    if hasattr(source, "page_content"):
+        return "a source is asked for documents; give PinnedSource([…]) for what is always in"
+    if hasattr(source, "get_or_create_collection"):
+        return "give a ChromaSource over one of its collections"
+    if callable(getattr(source, "query", None)) and callable(getattr(source, "get", None)):
+        return "give ChromaSource(collection)"
+    if callable(getattr(source, "as_retriever", None)):
+        return "give RetrieverSource(….as_retriever(), name=…)"
+    if callable(getattr(source, "invoke", None)):
+        return "give RetrieverSource(retriever, name=…)"
+    return "give a ChromaSource over your collection, or a RetrieverSource over your retriever"

@@ -57,8 +57,9 @@ class RetrieverSource:
         sequence: tuple[str, str] | None = None,
         config: Mapping[str, Any] | None = None,
     ) -> None:
-        if not callable(getattr(retriever, "invoke", None)):
-            msg = f"RetrieverSource takes a LangChain retriever, got {type(retriever).__name__}"
+        if isinstance(retriever, type) or not callable(getattr(retriever, "invoke", None)):
+            given = "a class" if isinstance(retriever, type) else type(retriever).__name__
+            msg = f"RetrieverSource takes a LangChain retriever, got {given}"
             raise ConfigError(msg)
         own_name = getattr(retriever, "name", None)
         self.retriever = retriever

@@ -20,7 +20,13 @@ MOST_TOGETHER = 2_000_000
 """So many characters of all candidates of a question are looked at, unless its budget can hold more."""
 
 LEAST_TEXT = 400
-"""So many characters of each are looked at, however many: 5,000 candidates cost no more than a few."""
+"""So many characters of each are looked at, of ten thousand as of one: 5,000 cost no more than a few."""
+
+LEAST_OF_MANY = 50
+"""So many of each where there are more than ten thousand, so that all have `MOST_OF_MANY` at most."""
+
+MOST_OF_MANY = 2 * MOST_TOGETHER
+"""Characters that thousands of short pieces may have together."""
 
 _CHARACTERS_PER_TOKEN = 8
 
@@ -41,7 +47,8 @@ def bounded(found: Collected, request: ContextRequest, *, stage: str = "collect"
     most = max(MOST_TOGETHER, _CHARACTERS_PER_TOKEN * (request.budget or 0))
     if together <= most:
         return found
-    level = max(LEAST_TEXT, _level(sizes, most))
+    least = max(LEAST_OF_MANY, min(LEAST_TEXT, MOST_OF_MANY // len(sizes)))
+    level = max(least, _level(sizes, most))
     longer = [candidate for candidate in found.candidates if len(candidate.text) > level]
     if not longer:
         return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "budget",
     "clock",
+    "columns",
     "errors",
     "freeze",
     "kept",

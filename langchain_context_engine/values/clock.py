@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 
+from langchain_context_engine.values.columns import from_column
+
 asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 """When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
 
@@ -49,16 +51,16 @@ def read_instant(value: object) -> datetime | None:
         True
     """
     try:
+        value = from_column(value)
         if isinstance(value, datetime):
-            instant = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-            return instant if instant == instant else None  # noqa: PLR0124 - pandas' missing date is a datetime
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         if isinstance(value, date):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         if isinstance(value, str):
             return _read_text(value.strip())
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return _read_day(str(value)) or _read_epoch(float(value))
-    except (OverflowError, ValueError, OSError, RecursionError):
+    except (OverflowError, TypeError, ValueError, OSError, RecursionError):
         return None
     return None
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import reprlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from pathlib import PurePath
 from typing import Any, TypeVar
 from uuid import UUID
 
+from langchain_context_engine.values.columns import from_column
 from langchain_context_engine.values.errors import ConfigError
 
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
@@ -24,6 +26,7 @@ UNREADABLE = "…"
 
 _LARGEST = 2**1023
 _PLAIN = {float, bool, type(None)}
+_WALKED = {str, int, list, tuple, set}
 
 
 def clean_text(text: str) -> str:
@@ -56,8 +59,9 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
         value: What is copied.
         name: What an error calls it.
         cuts: Put `UNREADABLE` in the place of what nobody could walk through, print or count with (values
-            deeper than `DEEPEST`, beyond `MOST_VALUES`, whole numbers beyond a float's range), so that a
-            record with such a value is still a record; otherwise they are refused.
+            deeper than `DEEPEST`, beyond `MOST_VALUES`, whole numbers beyond a float's range, objects that
+            raise when they are printed), so that a record with such a value is still a record; otherwise
+            they are refused.
 
     Raises:
         ConfigError: The value is no mapping, or something in it is refused.
@@ -97,9 +101,9 @@ def as_data(value: Any) -> Any:
         return str(value)
     if isinstance(value, Decimal):
         return float(value)
-    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
-        return value.tolist()
-    return bytes(value) if isinstance(value, bytearray) else value
+    if isinstance(value, deque):
+        return list(value)
+    return bytes(value) if isinstance(value, bytearray) else from_column(value)
 
 
 class _Copier:
@@ -116,14 +120,14 @@ class _Copier:
             if self._left <= 0:
                 self._unreadable(f"has more than {MOST_VALUES:,} values")
                 break
-            copied[clean_text(k) if isinstance(k, str) else k] = self._copy(v, depth)
+            copied[clean_text(k) if isinstance(k, str) else self._foreign(k)] = self._copy(v, depth)
         return copied
 
     def _copy(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if type(value) in _PLAIN:
             return value
-        value = as_data(value)
+        value = self._foreign(value)
         if isinstance(value, str):
             return clean_text(str.__str__(value))
         if isinstance(value, int):
@@ -146,6 +150,20 @@ class _Copier:
                 self._unreadable(f"has more than {MOST_VALUES:,} values")
                 return
             yield self._copy(item, depth)
+
+    def _foreign(self, value: Any) -> Any:
+        """Return a value as data, an object as it is if it may be printed and compared, as stages do."""
+        try:
+            value = as_data(value)
+            if type(value) in _WALKED or isinstance(value, Mapping):
+                return value
+            bool(value)
+            str(value)
+            if isinstance(value, Hashable):
+                hash(value)
+        except Exception:  # noqa: BLE001 - whatever it raises, it would raise in a stage
+            return self._unreadable(f"holds a {type(value).__name__} that cannot be printed or compared")
+        return value
 
     def _unreadable(self, why: str) -> str:
         if not self._cuts:

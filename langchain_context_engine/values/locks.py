@@ -15,6 +15,7 @@ from types import TracebackType
 
 __all__ = ["ForkSafeLock"]
 
+_AWAITED_SECONDS = 10
 _LOCKS: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
 
@@ -23,6 +24,8 @@ class ForkSafeLock:
 
     Args:
         forget: Called in the child: forgets what only a thread of the parent would finish.
+        is_awaited: A fork waits until it is free, ten seconds at most: for what takes locks that are not
+            ours, as an import does and a library that is loaded.
 
     Example:
         >>> lock = ForkSafeLock()
@@ -31,9 +34,11 @@ class ForkSafeLock:
         True
     """
 
-    __slots__ = ("__weakref__", "_forget", "_lock", "_owner")
+    __slots__ = ("__weakref__", "_forget", "_forker", "_lock", "_owner", "is_awaited")
 
-    def __init__(self, forget: Callable[[], object] | None = None) -> None:
+    def __init__(self, forget: Callable[[], object] | None = None, *, is_awaited: bool = False) -> None:
+        self.is_awaited = is_awaited
+        self._forker: int | None = None
         self._lock = threading.Lock()
         self._owner: int | None = None
         self._forget = forget
@@ -56,8 +61,21 @@ class ForkSafeLock:
         """Return whether somebody holds it."""
         return self._lock.locked()
 
+    def hold_for_fork(self) -> None:
+        """Wait until no other thread holds it, and hold it while this one forks."""
+        me = threading.get_ident()
+        if self._owner != me and self._lock.acquire(timeout=_AWAITED_SECONDS):
+            self._forker = me
+
+    def let_go_after_fork(self) -> None:
+        """Be free again in the parent, if it was this thread that forked."""
+        if self._forker == threading.get_ident():
+            self._forker = None
+            self._lock.release()
+
     def renew(self) -> None:
         """Be as it should be in the child of a fork, whose only thread is the one that forked."""
+        self._forker = None
         self._lock = threading.Lock()
         if self._owner == threading.get_ident():
             self._lock.acquire()
@@ -67,10 +85,24 @@ class ForkSafeLock:
             self._forget()
 
 
+def _awaited() -> list[ForkSafeLock]:
+    return [lock for lock in list(_LOCKS) if lock.is_awaited]
+
+
+def _await_all() -> None:
+    for lock in _awaited():
+        lock.hold_for_fork()
+
+
+def _let_all_go() -> None:
+    for lock in _awaited():
+        lock.let_go_after_fork()
+
+
 def _renew_all() -> None:
     for lock in list(_LOCKS):
         lock.renew()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all)
+    os.register_at_fork(before=_await_all, after_in_parent=_let_all_go, after_in_child=_renew_all)
