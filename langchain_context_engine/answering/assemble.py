@@ -13,6 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
+from langchain_context_engine.ranking.editions import ROWS
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
@@ -67,9 +68,10 @@ class Parts:
         shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
         tokens = budget.tokens if request.budget is None else request.budget
         shorten = self.packing.shorten
+        in_rows = self.fusion.edition >= ROWS
         return replace(
             self.packing,
-            shorten=None if shorten is None else shorten.asking(request.query),
+            shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),
             layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,

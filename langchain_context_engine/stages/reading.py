@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.ranking.aims import aims_of
@@ -15,6 +15,7 @@ from langchain_context_engine.text.worth import (
     figures,
     has_word,
     is_appendix,
+    is_ornament,
     telling_words,
 )
 from langchain_context_engine.values.types import Candidate, Ranked
@@ -239,6 +240,34 @@ def _is_whole_file(candidate: Candidate) -> bool:
     metadata = candidate.metadata
     begins = bool(metadata.get("path")) and metadata.get("start_line") == 1
     return begins and not (metadata.get("headings") or metadata.get("symbol"))
+
+
+def tells(
+    candidate: Candidate,
+    units: Sequence[Unit],
+    unit: Unit,
+    chosen: Container[int],
+    asked: AbstractSet[str],
+) -> bool:
+    """Return whether a piece of a longer record says something by itself, or beside what is in of it.
+
+    Args:
+        candidate: The record.
+        units: All of its pieces.
+        unit: The piece. A row tells what it does below its header, which tells nothing without a row.
+        chosen: The places of those that are in.
+        asked: The terms of the question.
+    """
+    text = candidate.text[slice(*unit.span)]
+    beside = (unit.index - 1 in chosen) + (unit.index + 1 in chosen)
+    if beside:
+        return beside > 1 or not is_ornament(text)
+    if unit.head < 0:
+        return tells_alone(candidate, text, asked)
+    if not unit.is_head and has_word(text) and not asked.isdisjoint(terms(text)):
+        return True
+    head = candidate.text[slice(*units[unit.head].span)]
+    return not unit.is_head and tells_alone(candidate, f"{head}\n{text}", asked)
 
 
 def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
