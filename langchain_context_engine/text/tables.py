@@ -1,17 +1,19 @@
 """Tables in a text: their header, which no row is understood without, and their rows.
 
-A Markdown table has a row of cells above a line of dashes. A text that is rows of separated values as a
-whole (CSV, TSV) is a table too. One pass over the text, in linear time.
+A Markdown table has a row of cells above a line of dashes; others are drawn (`drawn_tables.py`). A text that
+is rows of separated values as a whole (CSV, TSV) is a table too. One pass over the text, in linear time.
 """
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from langchain_context_engine.text.drawn_tables import drawn_tables
 from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.worth import opens
 
 __all__ = ["Span", "Table", "by_rows", "fenced_blocks", "is_rows", "tables", "tables_of"]
 
@@ -24,6 +26,7 @@ _RULE = re.compile(
     r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
 )
 _INDENT = re.compile(r"[ \t]*+")
+_SPACE = re.compile(r"\s*+")
 
 _DEEP = 4
 """A table that is indented so far stands in a list of a list; without that it is no table."""
@@ -102,7 +105,7 @@ def tables_of(text: str) -> tuple[Table, ...]:
         >>> [(text[t.start : t.head], [text[a:b] for a, b in t.rows]) for t in tables_of(text)]
         [('| a |\n|---|', ['| 1 |', '| 2 |'])]
     """
-    return _tables_of(text) if "|" in text or _delimiter(text) else ()
+    return _tables_of(text) if "|" in text or "== " in text or _delimiter(text) else ()
 
 
 @remember(_FEW_BYTES)
@@ -114,10 +117,19 @@ def _tables_of(text: str) -> tuple[Table, ...]:
     found = []
     for start, body, end in tables(text):
         rows = _lines(text, body, end)
-        is_plain = len(rows) > 1 and not _is_deep(text, start, body)
-        if is_plain and not any(a <= start < b for a, b in fences):
+        if len(rows) > 1 and not _is_deep(text, start, body):
             found.append(Table(start, _line_end(text, body), tuple(rows)))
-    return tuple(found)
+    found += [Table(start, head, tuple(rows)) for start, head, rows in drawn_tables(text) if len(rows) > 1]
+    return tuple(_apart(sorted(found), fences))
+
+
+def _apart(found: Sequence[Table], fences: Sequence[Span]) -> Iterator[Table]:
+    """Yield the tables of which none stands in another or in a fenced block."""
+    reach = 0
+    for table in found:
+        if table.start >= reach and not any(a <= table.start < b for a, b in fences):
+            yield table
+            reach = table.end
 
 
 def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], list[int]]:
@@ -127,7 +139,7 @@ def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], li
 
     Args:
         text: The text.
-        spans: In order; a table that does not stand whole in one of them stays as it is, unless it is all.
+        spans: In order.
         most: So many rows of a table are told apart; of more, several in a row are one.
 
     Example:
@@ -137,30 +149,55 @@ def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], li
     """
     parts: list[Span] = []
     heads: list[int] = []
-    waiting = [*reversed(tables_of(text))]
-    if len(waiting) == 1 and (waiting[0].start, waiting[0].end) == (spans[0][0], spans[-1][1]):
-        spans = [(waiting[0].start, waiting[0].end)]
-    for start, end in spans:
-        first = start
-        while waiting and waiting[-1].start < end:
-            table = waiting.pop()
-            if table.start < first - _DEEP or table.end > end:
-                continue
-            head = len(parts)
-            run = -(-len(table.rows) // most)
-            parts.append((first, table.head))
-            parts += [
-                (table.rows[i][0], table.rows[min(i + run, len(table.rows)) - 1][1])
-                for i in range(0, len(table.rows), run)
-            ]
-            heads += [head] * (len(parts) - head)
-            first = table.end + len(text[table.end : end]) - len(text[table.end : end].lstrip())
-        if first == start:
-            parts.append((start, end))
+    waiting = [*reversed(spans)]
+    found = tables_of(text)
+    for number, table in enumerate(found, 1):
+        while waiting and waiting[-1][1] <= table.start:
+            parts.append(waiting.pop())
             heads.append(-1)
-        elif first < end:
-            parts[-1] = (parts[-1][0], end)
+        if not waiting:
+            break
+        first = last = waiting.pop()
+        while waiting and waiting[-1][0] < table.end:
+            last = waiting.pop()
+        begin = _skip_space(text, table.start)
+        lead = _lead(text, min(first[0], begin), begin)
+        if first[0] < lead:
+            parts.append((first[0], first[0] + len(text[first[0] : lead].rstrip())))
+            heads.append(-1)
+        head = len(parts)
+        parts.append((lead, table.head))
+        parts += _in_runs(table.rows, most)
+        heads += [head] * (len(parts) - head)
+        if number < len(found) and found[number].start < last[1]:
+            waiting.append((_skip_space(text, table.end), last[1]))
+        else:
+            parts[-1] = (parts[-1][0], max(table.end, last[1]))
+    parts += reversed(waiting)
+    heads += [-1] * len(waiting)
     return parts, heads
+
+
+def _lead(text: str, start: int, table: int) -> int:
+    """Return where the paragraphs begin that introduce a table, of those between two offsets."""
+    lead = table
+    while lead > start:
+        blank = text.rfind("\n\n", start, lead - 1)
+        begin = _skip_space(text, blank) if blank >= 0 else start
+        if begin >= lead or not opens(text[begin:lead].rstrip()):
+            break
+        lead = begin
+    return lead
+
+
+def _in_runs(rows: Sequence[Span], most: int) -> list[Span]:
+    run = -(-len(rows) // most)
+    return [(rows[i][0], rows[min(i + run, len(rows)) - 1][1]) for i in range(0, len(rows), run)]
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
 
 
 def is_rows(text: str) -> bool:
@@ -224,7 +261,9 @@ def _value_rows(text: str) -> list[Span]:
 
 
 def _is_name(name: str) -> bool:
-    return bool(name) and (name[0].isalpha() or name[0] in "_$#") and name[-1] not in ".!?:{"
+    """Return whether a value may name a column: no sentence, no pair, nothing of a program."""
+    is_begun = bool(name) and (name[0].isalpha() or name[0] in "_$#")
+    return is_begun and name[-1] not in ".!?{" and ":" not in name
 
 
 def _quoted(text: str, delimiter: str) -> list[Span]:
