@@ -10,6 +10,7 @@ from langchain_context_engine.ranking.editions import ROWS
 from langchain_context_engine.stages import reading
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
+from langchain_context_engine.stages.telling import tells, tells_cut
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
@@ -44,10 +45,8 @@ class Filler:
         self.units = split_units(
             items, query, packing.unit_value, packing.count, may_split=self.is_by_units, in_rows=in_rows
         )
-        has_frames = not packing.budget.is_soft
-        self.basket = Basket(
-            items, self.units, packing.layout, packing.count, counts_frame=has_frames, in_rows=in_rows
-        )
+        more: dict[str, bool] = {"counts_frame": not packing.budget.is_soft, "in_rows": in_rows}
+        self.basket = Basket(items, self.units, packing.layout, packing.count, **more)
         self.turns = Turns()
         self.little = reading.not_worth_reading(
             items, query, packing.budget.least_worth, self.limit, self.units, edition=packing.edition
@@ -159,7 +158,8 @@ class Filler:
         item, units = self.items[unit.item], self.units[unit.item]
         if len(units) == 1 or item.candidate.is_pinned:
             return True
-        return reading.tells(item.candidate, units, unit, self.basket.chosen.get(unit.item, ()), self._asked)
+        mine, edition = self.basket.chosen.get(unit.item, ()), self.packing.edition
+        return tells(item.candidate, units, unit, mine, self._asked, edition=edition)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
@@ -264,8 +264,8 @@ class Filler:
             cost = self.basket.cut_cost(item, passage)
             if cost <= room:
                 is_told = short.is_compacted or ranked.candidate.is_pinned
-                least = self._least_left.get(item, 0.0)
-                is_read = is_told or reading.tells_cut(ranked.candidate, short.text, least)
+                least, rules = self._least_left.get(item, 0.0), self.packing.edition
+                is_read = is_told or tells_cut(ranked.candidate, short.text, least, item, edition=rules)
                 return (passage, cost, short.is_compacted) if is_read else None
             allowance -= cost - room
         return None
