@@ -25,6 +25,7 @@ from langchain_context_engine.stages.thresholds import Threshold, above_threshol
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Status, Verdict
+from langchain_context_engine.writing.citations import CitationStyle
 from langchain_context_engine.writing.templates import Template
 
 ROOM_REASONS = frozenset(
@@ -69,10 +70,15 @@ class Parts:
         tokens = budget.tokens if request.budget is None else request.budget
         shorten = self.packing.shorten
         in_rows = self.fusion.edition >= ROWS
+        markers = layout.markers
+        if isinstance(markers, CitationStyle) and not in_rows:
+            markers = replace(markers, is_wide=False)
         return replace(
             self.packing,
             shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),
-            layout=replace(layout, template=self.template_of(request.template), query=request.query),
+            layout=replace(
+                layout, template=self.template_of(request.template), query=request.query, markers=markers
+            ),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
             edition=self.fusion.edition,
