@@ -14,7 +14,7 @@ from langchain_context_engine import ContextEngine, replay
 from langchain_context_engine.text.pieces import pieces
 from langchain_context_engine.text.sentences import row_spans, unit_spans
 from langchain_context_engine.text.tables import tables_of
-from langchain_context_engine.text.truncate import Extractive, extractive, locate
+from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, locate
 from tests.builders import ListSource, a_candidate, count_words
 
 CELLS = st.sampled_from(["one", "two words", "`a \\| b`", "5", "", "x \\| y", "日本", "**bold** text", "..."])
@@ -96,6 +96,25 @@ def test_an_extract_of_a_table_parses_as_that_table(table, allowance, query):
         assert len(shown) > 1
         assert all(row in whole or row == gap for row in shown)
         assert cut == pieces(table, locate(table, cut))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.integers(4, 60))
+def test_an_ending_that_begins_within_a_table_has_its_header(table, allowance):
+    """T2, T4."""
+    text = f"What is told before.\n\n{table}\n\nThe end of it."
+    cut = keep_end(text, allowance, count_words)
+    assert count_words(cut) <= allowance
+    assert cut == pieces(text, locate(text, cut))
+    for found in tables_of(text):
+        if any(text[a:b].strip() in cut for a, b in found.rows):
+            assert text[: found.head].rpartition("\n\n")[2].strip() in cut
+
+
+def test_the_end_of_a_long_table_is_its_last_rows():
+    cut = keep_end(OPTIONS, 80, count_words)
+    assert cut.startswith("| option | default | meaning |\n|---|--:|---|\n…\n")
+    assert cut.endswith("| `--option-59` | 413 | what number 59 does, told in so many words |")
 
 
 @settings(max_examples=60, deadline=None)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from langchain_context_engine.text.truncate import Count, Extractive, Truncator, extractive
+from langchain_context_engine.text.truncate import (
+    Count,
+    Extractive,
+    Truncator,
+    extractive,
+    keep_end,
+    keep_end_of_prose,
+)
 
 __all__ = ["AtLeast", "asking"]
 
@@ -52,6 +59,8 @@ def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncat
         return Extractive(query, in_rows=in_rows)
     if isinstance(truncator, Extractive):
         return replace(truncator, query=truncator.query or query, in_rows=truncator.in_rows and in_rows)
+    if truncator is keep_end and not in_rows:
+        return keep_end_of_prose
     if isinstance(truncator, AtLeast):
         return replace(truncator, truncator=asking(truncator.truncator, query, in_rows=in_rows))
     return truncator

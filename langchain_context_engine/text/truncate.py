@@ -12,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 
 from langchain_context_engine.text.analysis import analyse
@@ -64,6 +64,8 @@ def keep_start(text: str, allowance: int, count: Count) -> str:
 def keep_end(text: str, allowance: int, count: Count) -> str:
     """Return the longest ending that fits, given up by at most a fifth to begin with a sentence or word.
 
+    One that begins within a table has the table's header before its rows.
+
     Args:
         text: The text; returned as it is if it fits.
         allowance: Tokens the result may cost.
@@ -75,6 +77,15 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
     """
     if _fits(text, allowance, count):
         return text
+    ending = keep_end_of_prose(text, allowance, count)
+    below = _rows_below_header(text, allowance, count)
+    return below if len(below) > len(ending) else ending
+
+
+def keep_end_of_prose(text: str, allowance: int, count: Count) -> str:
+    """Return the longest ending that fits and does not begin within a table (see `keep_end`)."""
+    if _fits(text, allowance, count):
+        return text
     length = len(text)
     longest = _longest(length, lambda n: _fits(text[length - n :], allowance, count), 4 * allowance)
     for start in good_starts(text, length - longest):
@@ -82,6 +93,28 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
         if piece and _fits(piece, allowance, count):
             return piece
     return ""
+
+
+def _rows_below_header(text: str, allowance: int, count: Count) -> str:
+    """Return the header of the table that an ending begins in, and the ending from a row of it on."""
+    for table in reversed(tables_of(text)):
+        fits = partial(_fits_below, text, table, allowance, count)
+        if not fits(1):
+            return ""
+        if not fits(len(table.rows)):
+            return _below(text, table, _longest(len(table.rows), fits, 1))
+    return ""
+
+
+def _fits_below(text: str, table: Table, allowance: int, count: Count, rows: int) -> bool:
+    return _fits(_below(text, table, rows), allowance, count)
+
+
+def _below(text: str, table: Table, rows: int) -> str:
+    """Return a table's header with so many of its last rows, and what follows them."""
+    head = text[table.start : table.head]
+    start = table.start + len(head) - len(head.lstrip())
+    return pieces(text, [(start, table.head), (table.rows[-rows][0], len(text))], (table,))
 
 
 def keep_whole(text: str, allowance: int, count: Count) -> str:
