@@ -37,8 +37,8 @@ _OR_BETWEEN = re.compile(
 )
 _UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
 _LABEL = re.compile(
-    r"\s*(?:sources?|citations?|cite[sd]?|refs?\.?|references?|quellen?|fuentes?|fontes?|bronn?en?|источники?|出典|来源"
-    r"|來源|引用|출처)(?:\s*[:：]\s*|\s+|(?<=[^\x00-\x7f])(?=\d))",
+    r"(?:sources?|citations?|cite[sd]?|refs?\.?|references?|quellen?|fuentes?|fontes?|bronn?en?|источники?|出典|来源"
+    r"|來源|引用|출처)(?:\s++[:：]?+\s*+|[:：]\s*+|(?<=[^\x00-\x7f])(?=\d))",
     re.IGNORECASE,
 )
 _NOTE = re.compile(r"\^(?=\d)|(?<=\d)(?::\d{1,9})?†[^,;†]*")
@@ -81,7 +81,9 @@ def spans_of(inner: str, is_wide: bool = True) -> Iterator[tuple[int, int]]:
         ([(1, 1), (3, 5)], [(1, 3)], [])
     """
     if is_wide and not inner.isdigit():
-        inner = _NOTE.sub("", _LABEL.sub("", _UNSEEN.sub("", inner), count=1)).strip("*_\\ ")
+        inner = _UNSEEN.sub("", inner).strip()
+        label = _LABEL.match(inner)
+        inner = _NOTE.sub("", inner[label.end() :] if label else inner).strip("*_\\ ")
     parts = [_NUMBERS.fullmatch(part) for part in members(inner, is_wide)]
     for part in parts if all(parts) else ():
         if part is not None:
