@@ -93,14 +93,22 @@ def test_a_trace_of_before_has_its_badges_still():
     assert replay(context, fusion={"edition": 6}).text == ""
 
 
-def test_a_sentence_that_breaks_off_before_its_half_is_no_passage():
+def test_a_sentence_that_breaks_off_is_no_passage():
     sentence = "Returns a promise that settles when all the tasks of the queue are through and none is left."
     candidate = a_page("x", f"{sentence} It does so once, and then never again. Others may wait for it too.")
-    assert breaks_off(candidate, sentence[:45])
+    assert breaks_off(candidate, sentence[:70])
     assert not breaks_off(candidate, sentence)
-    assert not tells_cut(candidate, sentence[:45], 0.0, 3)
-    assert tells_cut(candidate, sentence[:45], 0.0, 0), "of the best of all any beginning is read"
-    assert tells_cut(candidate, sentence[:45], 0.0, 3, edition=5)
+    assert not tells_cut(candidate, sentence[:70], 0.0, 3)
+    assert tells_cut(candidate, sentence[:70], 0.0, 0), "of the best of all any beginning is read"
+    assert tells_cut(candidate, sentence[:70], 0.0, 3, edition=5)
+
+
+def test_of_speech_without_stops_the_half_is_read():
+    """T2."""
+    speech = "and then we went to the harbor and the boats were there and nobody had paid for them so " * 6
+    candidate = a_page("x", f"{speech}it was. Nobody said so, but all of them knew it well.")
+    assert breaks_off(candidate, speech[:200])
+    assert not breaks_off(candidate, speech[:300])
 
 
 def test_a_merge_that_lists_other_files_says_again_what_the_merged_commit_says():

@@ -25,7 +25,10 @@ LEAST_HELD = 2
 
 
 LEAST_OF_SENTENCE = 0.5
-"""Of a sentence that does not fit whole a smaller part breaks off before it has said anything."""
+"""Of what is longer than a sentence and has no stop a smaller part breaks off before it has said anything."""
+
+LONGEST_SENTENCE = 400
+"""Characters of a first sentence that is read whole or not at all, its heading included."""
 
 
 def is_part(candidate: Candidate) -> bool:
@@ -56,12 +59,12 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, ed
 
 
 def breaks_off(candidate: Candidate, cut: str) -> bool:
-    """Return whether a cut of prose is less than half of its first sentence."""
+    """Return whether a cut of prose ends within its first sentence: of a very long one, before its half."""
     text = candidate.text
     if not text.startswith(cut) or not is_divisible(text, candidate.kind):
         return False
     start, end = analyse(text).spans[0]
-    return len(cut) < start + LEAST_OF_SENTENCE * (end - start)
+    return len(cut) < (end if end - start <= LONGEST_SENTENCE else start + LEAST_OF_SENTENCE * (end - start))
 
 
 def tells(
