@@ -7,9 +7,10 @@ import pytest
 from langchain_context_engine import replay
 from langchain_context_engine.stages.telling import breaks_off, tells_cut
 from langchain_context_engine.text.pictured import without_pictures
+from langchain_context_engine.text.units import UnitValue, split_units
 from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words
-from langchain_context_engine.values.types import Reason
-from tests.builders import a_candidate
+from langchain_context_engine.values.types import Ranked, Reason
+from tests.builders import a_candidate, count_words
 from tests.growth import assert_linear, repeated
 from tests.pack_builders import engine_of, reasons
 
@@ -125,6 +126,24 @@ def test_a_merge_that_lists_other_files_says_again_what_the_merged_commit_says()
         ]
     ]  # fmt: skip
     assert reasons(engine_of(found, budget=500).build("winter berths"))["cd"] is Reason.DUPLICATE
+
+
+def test_the_reasons_of_the_commit_that_answers_best_stay_whole():
+    told = " ".join(f"Reason {i} is that nobody of the harbor knew which berth was free." for i in range(24))
+    commits = [
+        Ranked(
+            candidate=a_candidate(id=id_, text=f"Give up {id_}\n\n{told}\n\na.py (+1 −1)", kind="commit"),
+            signals={"relevance": score},
+            contributions={"relevance": score},
+        )
+        for id_, score in [("lists", 1.0), ("berths", 0.9)]
+    ]
+    query = "why were the lists given up?"
+    best, other = split_units(commits, query, UnitValue(), count_words)
+    assert len(best) == 2, "the message, and the files"
+    assert len(other) > 20
+    before, _ = split_units(commits, query, UnitValue(), count_words, in_rows=False)
+    assert len(before) > 20, "promise 9"
 
 
 @pytest.mark.parametrize(

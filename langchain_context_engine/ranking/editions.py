@@ -9,7 +9,8 @@
    asked for; of what is indexed the first few are read, and a subject alone tells no why.
 6. A row of a table is packed by itself, its header with it; badges, logos and lists of links within a page
    have no words; what breaks off within its first sentence is not read; a merge of what is told is told;
-   no marker is a footnote of a text; of a class without the bodies of its members little is told of how.
+   no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
+   a longer message of the best commit of all stays whole.
 """
 
 from __future__ import annotations

@@ -40,6 +40,9 @@ CODE_KINDS = frozenset({"code", "code_history"})
 MESSAGE_UP_TO = 250
 """A commit's message of up to so many tokens is one unit: its subject and its reasons belong together."""
 
+MESSAGE_OF_BEST = 400
+"""The same of the record that is the best of all."""
+
 _AFTER_MESSAGE = re.compile(r"^(?:\S.* \(\+\d+ −\d+\)|[A-Z][\w-]*-by: .*|---)[ \t]*$", re.MULTILINE)
 
 
@@ -104,7 +107,8 @@ def split_units(
         value: How units are valued.
         count: The token counter.
         may_split: False: every passage is one unit.
-        in_rows: Each row of a table is a unit; else the table as a whole.
+        in_rows: Each row of a table is a unit, and the best record's message may be longer than others';
+            else, as before edition 6, a table is one unit, and no message is.
     """
     texts = [item.candidate.text for item in items]
     rows = [in_rows and i < SPLIT_FIRST and bool(tables_of(text)) for i, text in enumerate(texts)]
@@ -123,8 +127,21 @@ def split_units(
         for i, text in enumerate(texts)
     ]
     idf = idf_of(found, len(wanted))
+    messages = (MESSAGE_OF_BEST if in_rows else MESSAGE_UP_TO, MESSAGE_UP_TO)
     return [
-        _units(i, item, value, _shared_out(item.candidate, found[i], idf, count, in_rows=rows[i]))
+        _units(
+            i,
+            item,
+            value,
+            _shared_out(
+                item.candidate,
+                found[i],
+                idf,
+                count,
+                in_rows=rows[i],
+                most=messages[bool(i)],
+            ),
+        )
         if splits[i]
         else [_whole(i, item, value, count)]
         for i, item in enumerate(items)
@@ -158,7 +175,13 @@ Pieces = tuple[Sequence[Span], Sequence[int], Sequence[float], Sequence[int]]
 
 
 def _shared_out(
-    candidate: Candidate, found: Found, idf: Sequence[float], count: Callable[[str], int], *, in_rows: bool
+    candidate: Candidate,
+    found: Found,
+    idf: Sequence[float],
+    count: Callable[[str], int],
+    *,
+    in_rows: bool,
+    most: int,
 ) -> Pieces:
     text = candidate.text
     analysis = analyse(text, True) if in_rows else analyse(text)
@@ -170,7 +193,7 @@ def _shared_out(
     edge = len(message_of(text))
     within = sum(1 for start, _ in spans if start < edge)
     groups = [(0, within), (within, len(spans))]
-    if not 0 < measure(text[:edge], count) <= MESSAGE_UP_TO:
+    if not 0 < measure(text[:edge], count) <= most:
         groups = [*((j, j + 1) for j in range(within)), groups[1]]
     else:
         heads = [-1, -1]
