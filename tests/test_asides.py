@@ -118,3 +118,26 @@ def test_a_trace_of_the_rules_before_knows_no_asides():
     weak = a_candidate(id="weak", text="weak", kind="code", claims={"dense": 0.1, "lexical": 0.0})
     before = [f.relevance for f in fuse([*found, weak], Fusion(edition=4), "what does a Berth cost")]
     assert before[0] == before[1]
+
+
+OUTLINE = "class Harbor:\n    boats: list\n\n    def moor(self) ...\n\n    def pay(self) ...\n\n    def leave(self) ..."
+
+
+@pytest.mark.parametrize(
+    ("query", "suits"),
+    [
+        ("how is it decided which boat comes first?", 0.8),
+        ("which code takes the money?", 0.8),
+        ("who of the harbor decides what is paid, where is it computed?", 0.8),
+        ("how does the Harbor work?", 1.0),
+        ("which methods are there for what is moored?", 1.0),
+        ("what does a berth cost?", 1.0),
+    ],
+)
+def test_a_class_without_the_bodies_of_its_members_says_little_of_how_unless_it_is_named(query, suits):
+    outline = a_candidate(kind="code", text=OUTLINE, metadata={"path": "a.py", "symbol": "town.Harbor"})
+    method = a_candidate(
+        kind="code", text="def pay(self): ...", metadata={"path": "a.py", "symbol": "Harbor.pay"}
+    )
+    assert asides([outline, method], query) == [suits, 1.0]
+    assert asides([outline, method], query, 5) == [1.0, 1.0]

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.sentences import is_code, sentence_spans, tables, unit_spans
+from langchain_context_engine.text.sentences import is_code, sentence_spans, unit_spans
+from langchain_context_engine.text.tables import tables
 from tests.growth import assert_linear, repeated
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
+from langchain_context_engine.ranking.editions import ROWS
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
@@ -24,6 +25,7 @@ from langchain_context_engine.stages.thresholds import Threshold, above_threshol
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Status, Verdict
+from langchain_context_engine.writing.citations import CitationStyle
 from langchain_context_engine.writing.templates import Template
 
 ROOM_REASONS = frozenset(
@@ -67,10 +69,16 @@ class Parts:
         shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
         tokens = budget.tokens if request.budget is None else request.budget
         shorten = self.packing.shorten
+        in_rows = self.fusion.edition >= ROWS
+        markers = layout.markers
+        if isinstance(markers, CitationStyle) and not in_rows:
+            markers = replace(markers, is_wide=False)
         return replace(
             self.packing,
-            shorten=None if shorten is None else shorten.asking(request.query),
-            layout=replace(layout, template=self.template_of(request.template), query=request.query),
+            shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),
+            layout=replace(
+                layout, template=self.template_of(request.template), query=request.query, markers=markers
+            ),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
             edition=self.fusion.edition,

@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_context_engine.ingest.blobs import WORDLESS
 from langchain_context_engine.ingest.changelog import date_below, is_dated_release, is_unreleased, release_of
+from langchain_context_engine.ingest.continued import with_headers
 from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
@@ -126,9 +127,9 @@ def document_records(
         metadata: More for every passage.
     """
     pieces = [
-        (section, release, section.start + start, section.start + end)
+        (replace(section, head=section.head or head), release, section.start + start, section.start + end)
         for section, release in zip(document.sections, _releases(path, document, metadata or {}), strict=True)
-        for start, end in _worded(document.text[section.start : section.end], splitter)
+        for (start, end), head in _worded(document.text[section.start : section.end], splitter)
     ]
     leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, *_ in pieces]
     texts = [_shown(section, document.text[start:end]) for section, _, start, end in pieces]
@@ -189,13 +190,13 @@ def _lend_dates(told: Sequence[dict[str, Any]], of_file: int | None) -> None:
             told[i]["created_at"] = lent if of_file is None else min(lent, of_file)
 
 
-def _worded(text: str, splitter: Splitter) -> Iterator[Span]:
-    """Yield the spans of a text, leaving out what is no words."""
+def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
+    """Yield the spans of a text, leaving out what is no words, each with the header of its table."""
     start = 0
-    for blob in WORDLESS.finditer(text):
-        yield from ((start + a, start + b) for a, b in splitter(text[start : blob.start()]))
-        start = blob.end()
-    yield from ((start + a, start + b) for a, b in splitter(text[start:]))
+    for end, after in [*(blob.span() for blob in WORDLESS.finditer(text)), (len(text), len(text))]:
+        for (a, b), head in with_headers(text[start:end], splitter):
+            yield (start + a, start + b), head
+        start = after
 
 
 def _shown(section: Section, text: str) -> str:

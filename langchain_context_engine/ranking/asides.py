@@ -10,12 +10,27 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ranking.aims import aims_of
+from langchain_context_engine.ranking.editions import EDITION, ROWS
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.values.types import Candidate
 
 ASIDE = 0.5
 """How well such a record suits a question that does not speak of what it is for."""
+
+OUTLINE = 0.8
+"""How well a class without the bodies of its members suits a question about how something is done."""
+
+_ELIDED = re.compile(r"\S \.\.\.[ \t\r]*$", re.MULTILINE)
+_LEAST_ELIDED = 3
+_WORD = re.compile(r"\w+")
+_OUTLINED = frozenset(
+    terms(
+        "class classes struct structs interface trait traits member members method methods field fields"
+        " attribute attributes property properties api overview structure enum module outline"
+    )
+)
 
 _PRINTED = frozenset(
     terms(
@@ -91,12 +106,13 @@ _ROBOT = re.compile(
 programs is a change like any other."""
 
 
-def asides(candidates: Sequence[Candidate], query: str) -> list[float]:
-    """Return how well each candidate suits a question in that it is no aside: 1, or `ASIDE`.
+def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -> list[float]:
+    """Return how well each candidate suits a question in that it is no aside: 1, `OUTLINE` or `ASIDE`.
 
     Args:
         candidates: The pool.
         query: The question: what it speaks of is no aside, nor are robots' commits where the newest is asked.
+        edition: Of the rules, see `editions.py`.
 
     Example:
         >>> printed = Candidate(
@@ -109,9 +125,24 @@ def asides(candidates: Sequence[Candidate], query: str) -> list[float]:
     robots_count = (
         newest_of(query) is not None or not asked.isdisjoint(_ROBOTS) or _ROBOT.search(query) is not None
     )
-    return [
+    less = [
         ASIDE if _is_aside(candidate, asked, robots_count=robots_count) else 1.0 for candidate in candidates
     ]
+    if edition >= ROWS and aims_of(query).code and asked.isdisjoint(_OUTLINED):
+        pairs = zip(candidates, less, strict=True)
+        named = frozenset(_WORD.findall(query))
+        less = [OUTLINE * suits if _is_outline(candidate, named) else suits for candidate, suits in pairs]
+    return less
+
+
+def _is_outline(candidate: Candidate, named: frozenset[str]) -> bool:
+    """Return whether a record lists what a class has, whose name the question does not say as it is spelt."""
+    symbol = candidate.metadata.get("symbol")
+    if candidate.kind != "code" or not isinstance(symbol, str):
+        return False
+    if len(_ELIDED.findall(candidate.text)) < _LEAST_ELIDED:
+        return False
+    return symbol.rpartition(".")[2] not in named
 
 
 def _is_aside(candidate: Candidate, asked: frozenset[str], *, robots_count: bool) -> bool:

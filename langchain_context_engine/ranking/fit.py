@@ -48,7 +48,7 @@ def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: 
     suits = suitability(aims_of(query), edition)
     found = [suits[role_of(candidate, edition)] for candidate in candidates]
     if edition >= ASIDES:
-        aside = asides(candidates, query)
+        aside = asides(candidates, query, edition)
         found = [suit * less for suit, less in zip(found, aside, strict=True)]
     best = max(found)
     return [float((suit / best) ** strength) for suit in found]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from langchain_context_engine.text.analysis import measure
 from langchain_context_engine.text.truncate import BLOCK_ELLIPSIS, ELLIPSIS, pieces
@@ -25,11 +26,11 @@ _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One step: a unit, or an item's cut text, with what it added to the cost."""
+    """One step: a unit with the table header that it brought, or an item's cut text, and what it cost."""
 
     item: int
     cost: int
-    unit: int | None = None
+    units: tuple[int, ...] = ()
 
 
 class Basket:
@@ -43,6 +44,7 @@ class Basket:
         layout: What stands around the passages.
         count: The token counter.
         counts_frame: False: only contents cost, what stands around them is free.
+        in_rows: Tables may be cut into rows.
 
     Attributes:
         spent: Tokens so far, header and footer included.
@@ -62,6 +64,7 @@ class Basket:
         count: Callable[[str], int],
         *,
         counts_frame: bool = True,
+        in_rows: bool = True,
     ) -> None:
         self.items = items
         self.units = units
@@ -75,6 +78,7 @@ class Basket:
         self._log: list[Choice] = []
         self._layout = layout
         self._count = count
+        self._in_rows = in_rows
         self._frames: dict[int, int] = {}
         self._opened: defaultdict[str, int] = defaultdict(int)
         template = layout.template
@@ -127,13 +131,23 @@ class Basket:
 
     def cost(self, unit: Unit) -> int:
         """Return what adding a unit costs: its tokens, a new passage's frame, gaps opened and closed."""
-        mine = self.chosen.get(unit.item)
+        mine = self.chosen.get(unit.item, set())
         of = len(self.units[unit.item])
+        new = self._with_head(unit)
+        size = sum(self.units[unit.item][index].size for index in new)
         if not mine:
-            return unit.size + self.frame(unit.item) + (self._note if of > 1 else 0)
-        beside = (unit.index - 1 in mine) + (unit.index + 1 in mine)
-        note = self._note if len(mine) + 1 == of else 0
-        return unit.size + self._ellipsis * (1 - beside) - note
+            gap = 0 if new[-1] - new[0] < len(new) else self._ellipsis
+            return size + gap + self.frame(unit.item) + (self._note if of > len(new) else 0)
+        beside = sum((index - 1 in mine) + (index + 1 in mine) for index in new)
+        beside += new[-1] - new[0] == 1
+        note = self._note if len(mine) + len(new) == of else 0
+        return size + self._ellipsis * (len(new) - beside) - note
+
+    def _with_head(self, unit: Unit) -> tuple[int, ...]:
+        """Return the indexes that come in with a unit: its own, and that of a header not in yet, in order."""
+        if unit.head < 0 or unit.is_head or unit.head in self.chosen.get(unit.item, ()):
+            return (unit.index,)
+        return unit.head, unit.index
 
     def text_room(self, item: int, allowance: int) -> int:
         """Return the tokens that a cut text of an item may have within an allowance."""
@@ -175,10 +189,12 @@ class Basket:
             self._take_back(self._log.pop(place))
 
     def take(self, unit: Unit, cost: int) -> None:
-        """Choose a unit."""
+        """Choose a unit, with the header of its table where that is not in yet."""
+        new = self._with_head(unit)
         mine = self.chosen.setdefault(unit.item, set())
-        mine.add(unit.index)
-        self._add(Choice(unit.item, cost, unit.index), is_new=len(mine) == 1)
+        is_new = not mine
+        mine.update(new)
+        self._add(Choice(unit.item, cost, new), is_new=is_new)
 
     def short_gaps(self, unit: Unit, room: Callable[[], int]) -> Iterator[list[Unit]]:
         """Yield what stands between a unit and the nearest ones that are in, where it is short and fits.
@@ -243,11 +259,11 @@ class Basket:
         self.spent -= choice.cost
         self.spent_by[group] -= choice.cost
         self.spent_on[choice.item] -= choice.cost
-        if choice.unit is None:
+        if not choice.units:
             del self.cuts[choice.item]
             self._cut_by_share.discard(choice.item)
         else:
-            self.chosen[choice.item].discard(choice.unit)
+            self.chosen[choice.item].difference_update(choice.units)
             if not self.chosen[choice.item]:
                 del self.chosen[choice.item]
         if choice.item not in self:
@@ -263,7 +279,11 @@ class Basket:
             return Passage(ranked=ranked, text=text, spans=((0, len(text)),), also_in=ranked.also_in)
         spans = _joined([units[j].span for j in mine], mine)
         return Passage(
-            ranked=ranked, text=pieces(text, spans), spans=spans, is_truncated=True, also_in=ranked.also_in
+            ranked=ranked,
+            text=pieces(text, spans, None if self._in_rows else ()),
+            spans=spans,
+            is_truncated=True,
+            also_in=ranked.also_in,
         )
 
 
@@ -275,10 +295,5 @@ def _frames_alike(passage: str) -> bool:
 
 def _joined(spans: Sequence[tuple[int, int]], indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Join the spans of units that stand next to each other."""
-    joined: list[tuple[int, int]] = []
-    for k, span in enumerate(spans):
-        if k and indexes[k] == indexes[k - 1] + 1:
-            joined[-1] = (joined[-1][0], span[1])
-        else:
-            joined.append(span)
-    return tuple(joined)
+    starts = [k for k in range(len(spans)) if not k or indexes[k] != indexes[k - 1] + 1]
+    return tuple((spans[a][0], spans[b - 1][1]) for a, b in pairwise([*starts, len(spans)]))

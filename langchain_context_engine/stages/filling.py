@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from langchain_context_engine.ranking.editions import ROWS
 from langchain_context_engine.stages import reading
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
+from langchain_context_engine.stages.telling import tells, tells_cut
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.text.worth import is_ornament
 from langchain_context_engine.values.types import Passage, Ranked, Reason
 from langchain_context_engine.writing.layout import Blocks, Written, write
 
@@ -40,10 +41,12 @@ class Filler:
         self.packing = packing
         self.limit = max(0, packing.budget.tokens - packing.budget.reserve)
         self.is_by_units = packing.selection == "adaptive" and packing.splits
-        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
-        self.basket = Basket(
-            items, self.units, packing.layout, packing.count, counts_frame=not packing.budget.is_soft
+        in_rows = packing.edition >= ROWS
+        self.units = split_units(
+            items, query, packing.unit_value, packing.count, may_split=self.is_by_units, in_rows=in_rows
         )
+        more: dict[str, bool] = {"counts_frame": not packing.budget.is_soft, "in_rows": in_rows}
+        self.basket = Basket(items, self.units, packing.layout, packing.count, **more)
         self.turns = Turns()
         self.little = reading.not_worth_reading(
             items, query, packing.budget.least_worth, self.limit, self.units, edition=packing.edition
@@ -155,12 +158,8 @@ class Filler:
         item, units = self.items[unit.item], self.units[unit.item]
         if len(units) == 1 or item.candidate.is_pinned:
             return True
-        mine = self.basket.chosen.get(unit.item, ())
-        beside = (unit.index - 1 in mine) + (unit.index + 1 in mine)
-        text = item.candidate.text[slice(*unit.span)]
-        if beside:
-            return beside > 1 or not is_ornament(text)
-        return reading.tells_alone(item.candidate, text, self._asked)
+        mine, edition = self.basket.chosen.get(unit.item, ()), self.packing.edition
+        return tells(item.candidate, units, unit, mine, self._asked, edition=edition)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
@@ -184,7 +183,8 @@ class Filler:
         self.basket.take(unit, cost)
         for gap in self.basket.short_gaps(unit, lambda: self.room(unit.item)[0]):
             for between in gap:
-                self.basket.take(between, self.basket.cost(between))
+                if between.index not in self.basket.chosen[between.item]:  # a header comes with its row
+                    self.basket.take(between, self.basket.cost(between))
 
     def may_still_take(self, unit: Unit) -> bool:
         """Return whether nothing but room keeps a unit out."""
@@ -264,8 +264,8 @@ class Filler:
             cost = self.basket.cut_cost(item, passage)
             if cost <= room:
                 is_told = short.is_compacted or ranked.candidate.is_pinned
-                least = self._least_left.get(item, 0.0)
-                is_read = is_told or reading.tells_cut(ranked.candidate, short.text, least)
+                least, rules = self._least_left.get(item, 0.0), self.packing.edition
+                is_read = is_told or tells_cut(ranked.candidate, short.text, least, item, edition=rules)
                 return (passage, cost, short.is_compacted) if is_read else None
             allowance -= cost - room
         return None
@@ -285,8 +285,8 @@ class Filler:
             self.kinds[self.items[item].candidate.kind] -= 1
             room = dropped.cost - (exact - limit)
             self.turns.taken_back(item, dropped.cost, room)
-            self._recuts[item] += dropped.unit is None
-            if dropped.unit is None and self._recuts[item] < _RECUTS:
+            self._recuts[item] += not dropped.units
+            if not dropped.units and self._recuts[item] < _RECUTS:
                 self.cut(item, room)
         return basket.spent < limit
 

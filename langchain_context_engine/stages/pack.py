@@ -100,12 +100,13 @@ class _Packer:
 
     def _pinned(self) -> list[Unit]:
         units = self.filler.units
-        return [unit for i, item in enumerate(self.items) if item.candidate.is_pinned for unit in units[i]]
+        pinned = [i for i, item in enumerate(self.items) if item.candidate.is_pinned]
+        return [unit for i in pinned for unit in units[i] if not unit.is_head]
 
     def _in_order(self) -> list[Unit]:
-        """Return all units in the order in which they try to get in."""
+        """Return all units in the order in which they try to get in; a header comes with its rows."""
         filler = self.filler
-        flat = [unit for units in filler.units for unit in units]
+        flat = [unit for units in filler.units for unit in units if not unit.is_head]
         selection = self.packing.selection
         if filler.is_by_units:
             # They come by item and index, and sorting keeps the order of equals, reversed too.
@@ -218,5 +219,6 @@ class _Packer:
                 "threshold": self.packing.twin_threshold,
                 **through,
             }
-        best = max(filler.units[i], key=attrgetter("value"))
+        rows = (unit for unit in filler.units[i] if not unit.is_head)
+        best = max(rows, key=attrgetter("value"))
         return filler.turns.of(i, lambda: filler.basket.cost(best), filler.limit - filler.basket.spent)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.ranking.aims import aims_of
 from langchain_context_engine.ranking.editions import ASIDES, EDITION
+from langchain_context_engine.stages.telling import is_part, is_read
 from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half, message_of
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
-    LEAST_ASIDE,
     LEAST_WORDS,
-    figures,
     has_word,
-    is_appendix,
     telling_words,
 )
 from langchain_context_engine.values.types import Candidate, Ranked
@@ -27,17 +24,6 @@ LEAST_OF_CODE = 0.25
 
 NEARLY_BEST = 0.8
 """What scores this share of the best is worth its room though it does not fit whole."""
-
-LEAST_HELD = 2
-"""So many terms of the question hold a row of figures in."""
-
-
-def is_part(candidate: Candidate) -> bool:
-    """Return whether a record is a part of something larger that has a place: of a file, or of a history.
-
-    A turn of a conversation, though it has neighbours, is all that somebody said.
-    """
-    return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
 
 
 READ_UP_TO = 12
@@ -72,7 +58,7 @@ def not_worth_reading(
         units: The units of each item.
         edition: Of the rules, see `ranking/editions.py`.
     """
-    little = {**of_little_worth(items, least), **saying_little(items, query)}
+    little = {**of_little_worth(items, least), **saying_little(items, query, edition=edition)}
     if edition < ASIDES or not least or len(items) < MANY:
         return little
     little = {**thin_commits(items, query, least), **little}
@@ -122,7 +108,7 @@ def thin_commits(items: Sequence[Ranked], query: str, least: float) -> dict[int,
         and item.score < bound * best
         and _is_bounded(item)
         and not item.contributions.get("latest")
-        and telling_words(message_of(item.candidate.text)) < THIN
+        and telling_words(message_of(item.candidate.text), False) < THIN
     }
 
 
@@ -150,19 +136,6 @@ def of_little_worth(items: Sequence[Ranked], least: float) -> dict[int, dict[str
         for i, item in enumerate(items)
         if item.score < least * best and _is_bounded(item)
     }
-
-
-def tells_cut(candidate: Candidate, cut: str, least: float) -> bool:
-    """Return whether what a cut leaves of a record says something; what is no part of another always does.
-
-    Args:
-        candidate: The record.
-        cut: What is left.
-        least: The share of the record that it must be, 0–1.
-    """
-    if not is_part(candidate):
-        return True
-    return telling_words(cut) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
 
 
 def due_in_turn(
@@ -209,7 +182,9 @@ def is_indexed(candidate: Candidate) -> bool:
     return bool(candidate.metadata.get("sha") or candidate.place)
 
 
-def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, float]]:
+def saying_little(
+    items: Sequence[Ranked], query: str, *, edition: int = EDITION
+) -> dict[int, dict[str, float]]:
     """Return item → its telling words and the least of those that are not worth reading even whole.
 
     A part of something larger must tell as much as an extract, unless it holds half of the question, and a
@@ -228,8 +203,9 @@ def saying_little(items: Sequence[Ranked], query: str) -> dict[int, dict[str, fl
                 continue
             if not _is_whole_file(candidate) or not asked.isdisjoint(terms(candidate.text)):
                 continue
-        told = telling_words(candidate.text)
-        if told < LEAST_WORDS and not (told and holds_half(candidate.text, query)):
+        told = telling_words(candidate.text, is_read(candidate, edition))
+        has_any = told or telling_words(candidate.text, False)
+        if told < LEAST_WORDS and not (has_any and holds_half(candidate.text, query)):
             little[i] = {"words": told, "least": LEAST_WORDS}
     return little
 
@@ -239,22 +215,3 @@ def _is_whole_file(candidate: Candidate) -> bool:
     metadata = candidate.metadata
     begins = bool(metadata.get("path")) and metadata.get("start_line") == 1
     return begins and not (metadata.get("headings") or metadata.get("symbol"))
-
-
-def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
-    """Return whether a piece of a longer record says something with nothing of it beside.
-
-    Args:
-        candidate: The record.
-        text: The piece.
-        asked: The terms of the question.
-    """
-    told = telling_words(text)
-    if is_appendix(text):
-        return False
-    if told < LEAST_WORDS:
-        # A row of figures says little in words: one that the question speaks of is read all the same.
-        held = len(asked & set(terms(text)))
-        return held >= LEAST_HELD and told + figures(text) >= LEAST_WORDS
-    # A sentence of a document that neither tells much nor speaks of the question only fills the room.
-    return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))

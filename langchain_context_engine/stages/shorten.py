@@ -39,12 +39,12 @@ class Shorten:
     truncator: Truncator
     compactor: Compactor | None = None
 
-    def asking(self, query: str) -> Shorten:
-        """Return the same for a question: extracts are chosen by what answers it."""
+    def asking(self, query: str, *, in_rows: bool = True) -> Shorten:
+        """Return the same for a question: extracts are chosen by what answers it, of a table by rows."""
         compactor = self.compactor
         if isinstance(compactor, Cut):
-            compactor = replace(compactor, truncator=asking(compactor.truncator, query))
-        return replace(self, truncator=asking(self.truncator, query), compactor=compactor)
+            compactor = replace(compactor, truncator=asking(compactor.truncator, query, in_rows=in_rows))
+        return replace(self, truncator=asking(self.truncator, query, in_rows=in_rows), compactor=compactor)
 
     def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
         """Return the shortened text; it never costs more than the allowance."""

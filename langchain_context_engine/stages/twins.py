@@ -6,10 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.ranking.editions import EDITION, NEWEST_STAYS, OWN_STANDS
+from langchain_context_engine.ranking.editions import EDITION, NEWEST_STAYS, OWN_STANDS, ROWS
 from langchain_context_engine.stages.reading import is_indexed
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
+from langchain_context_engine.text.units import message_of
 from langchain_context_engine.values.types import Passage
 
 _WORD = re.compile(r"\w+")
@@ -42,7 +43,7 @@ def find_twin(passages: Sequence[Passage], threshold: float | None, *, edition: 
         threshold: The least likeness of near texts, 0–100; None: only words in a row count.
         edition: Of the rules, see `ranking/editions.py`.
     """
-    told = [_in_a_row(passage.text) for passage in passages]
+    told = [_in_a_row(passage.text, edition >= ROWS) for passage in passages]
     for place in reversed(range(len(passages))):
         if passages[place].ranked.candidate.is_pinned:
             continue
@@ -100,11 +101,17 @@ def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin 
 
 
 @remember(2**23)
-def _in_a_row(text: str) -> str:
+def _in_a_row(text: str, is_message: bool) -> str:
     """Return the words of a text between spaces, so that those of another one are found as a piece of it.
 
-    That a commit merges, or the number of its request, says nothing beside the commit that was merged.
+    That a commit merges, or the number of its request, says nothing beside the commit that was merged, nor
+    do the files that both list.
+
+    Args:
+        text: The text.
+        is_message: Of a merge only the message is looked at.
     """
+    text = message_of(text) if is_message and _MERGE.match(text) else text
     text = _NUMBER_OF_REQUEST.sub(r"\1", _MERGE.sub("", text).lstrip())
     return f" {' '.join(_WORD.findall(text.lower()))} "
 

@@ -15,6 +15,7 @@ __all__ = [
     "memo",
     "shingles",
     "similarity",
+    "tables",
     "tokens",
     "trigrams",
     "truncate",

@@ -19,7 +19,8 @@ from typing import Any
 from zlib import crc32
 
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.sentences import Span, is_code, unit_spans
+from langchain_context_engine.text.sentences import is_code, row_spans, unit_spans
+from langchain_context_engine.text.tables import Span, is_rows, tables_of
 from langchain_context_engine.text.words import terms
 
 MOST_BYTES = 2**26
@@ -38,12 +39,14 @@ class Analysis:
         edges: Start and end of each piece in turn.
         pairs: A number for each term of each piece, four bytes each, piece after piece.
         ends: Where each piece's terms end in it, in terms.
+        heads: For each piece the place of the table header that it needs, or -1.
     """
 
     is_prose: bool
     edges: array[int]
     pairs: bytes
     ends: array[int]
+    heads: array[int]
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -72,9 +75,9 @@ class Analysis:
 
 
 @remember(MOST_BYTES)
-def analyse(text: str) -> Analysis:
-    """Return the analysis of a text."""
-    spans = unit_spans(text)
+def analyse(text: str, in_rows: bool = False) -> Analysis:
+    """Return the analysis of a text; its tables whole, or in rows, which is what packing asks for."""
+    spans, heads = row_spans(text) if in_rows else (whole := unit_spans(text), [-1] * len(whole))
     numbers: list[int] = []
     ends: list[int] = []
     for start, end in spans:
@@ -82,13 +85,15 @@ def analyse(text: str) -> Analysis:
         ends.append(len(numbers))
     # Arrays made at once take what they need, growing ones more.
     edges = array("I", chain.from_iterable(spans))
-    return Analysis(not is_code(text), edges, array("I", numbers).tobytes(), array("I", ends))
+    is_prose = not is_code(text) or (in_rows and is_rows(text))
+    pairs = array("I", numbers).tobytes()
+    return Analysis(is_prose, edges, pairs, array("I", ends), array("i", heads))
 
 
 @remember(MOST_BYTES)
-def sizes_of(text: str, count: Callable[[str], int]) -> Sequence[int]:
+def sizes_of(text: str, count: Callable[[str], int], in_rows: bool = False) -> Sequence[int]:
     """Return what a text counts, and what each of its pieces does by itself."""
-    spans = analyse(text).spans
+    spans = (analyse(text, True) if in_rows else analyse(text)).spans
     return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
 
 
@@ -101,6 +106,8 @@ def measure(text: str, count: Callable[[str], int]) -> int:
 def prepare(text: str, count: Callable[[str], int] | None) -> None:
     """Analyse a text before a question meets it; without a counter, all but its sizes."""
     analyse(text)
+    if tables_of(text):
+        analyse(text, True)
     if count is not None:
         sizes_of(text, count)
 
@@ -116,12 +123,12 @@ Found = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 @remember(_FEW_BYTES)
-def find_terms(text: str, wanted: tuple[int, ...]) -> Found:
+def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Found:
     """Return which of some terms (their numbers) stand in which pieces of a text.
 
     Kept for a little, since ranking and packing ask the same.
     """
-    pieces = analyse(text)
+    pieces = analyse(text, True) if in_rows else analyse(text)
     found = []
     for i, number in enumerate(wanted):
         term = number.to_bytes(_WIDTH, sys.byteorder)
@@ -139,9 +146,9 @@ def idf_of(found: Sequence[Found], wanted: int) -> list[float]:
     return [math.log(1 + (n - have + 0.5) / (have + 0.5)) for have in df]
 
 
-def shares_of(text: str, found: Found, idf: Sequence[float]) -> list[float]:
+def shares_of(pieces: Analysis, found: Found, idf: Sequence[float]) -> list[float]:
     """Return, for each piece of a text, the share of the wanted terms' idf that it carries, 0–1."""
-    shares = [0.0] * len(analyse(text))
+    shares = [0.0] * len(pieces)
     total = math.fsum(idf)
     for term, places in found:
         for place in places:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from langchain_context_engine.text.truncate import Count, Extractive, Truncator, extractive
+from langchain_context_engine.text.truncate import (
+    Count,
+    Extractive,
+    Truncator,
+    extractive,
+    keep_end,
+    keep_end_of_prose,
+)
 
 __all__ = ["AtLeast", "asking"]
 
@@ -32,11 +39,16 @@ class AtLeast:
         return cut if len(cut) >= self.characters else ""
 
 
-def asking(truncator: Truncator, query: str) -> Truncator:
+def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncator:
     """Return the truncator as it cuts for a question: extracts are chosen by what answers it.
 
-    One that keeps the start or the end, a function of one's own, and an `Extractive` that has a question
-    already are returned as they are.
+    One that keeps the start or the end and a function of one's own are returned as they are; an `Extractive`
+    that has a question keeps it.
+
+    Args:
+        truncator: Any.
+        query: The question.
+        in_rows: Extracts are made of the rows of tables.
 
     Example:
         >>> words = lambda text: len(text.split())
@@ -44,9 +56,11 @@ def asking(truncator: Truncator, query: str) -> Truncator:
         'Bo came.'
     """
     if truncator is extractive:
-        return Extractive(query)
-    if isinstance(truncator, Extractive) and not truncator.query:
-        return replace(truncator, query=query)
+        return Extractive(query, in_rows=in_rows)
+    if isinstance(truncator, Extractive):
+        return replace(truncator, query=truncator.query or query, in_rows=truncator.in_rows and in_rows)
+    if truncator is keep_end and not in_rows:
+        return keep_end_of_prose
     if isinstance(truncator, AtLeast):
-        return replace(truncator, truncator=asking(truncator.truncator, query))
+        return replace(truncator, truncator=asking(truncator.truncator, query, in_rows=in_rows))
     return truncator

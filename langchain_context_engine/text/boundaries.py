@@ -10,7 +10,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from langchain_context_engine.text.sentences import sentence_spans, tables
+from langchain_context_engine.text.sentences import sentence_spans
+from langchain_context_engine.text.tables import tables
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _MOST_GIVEN_UP = 0.2

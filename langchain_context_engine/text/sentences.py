@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterator
 
 from langchain_context_engine.text.abbreviations import INITIALS, NEVER_LAST, NUMBERED, SELDOM_LAST
+from langchain_context_engine.text.tables import Span, by_rows, fenced_blocks, tables, tables_of
 from langchain_context_engine.text.worth import closes, opens
-
-Span = tuple[int, int]
 
 _END = re.compile(
     # Only the first of a run of stops may start a match, or a million dots would cost their square.
@@ -25,10 +24,6 @@ _END = re.compile(
     r"|(?P<newline>\n)(?:[ \t\r]*+\n)*+"
 )
 _NEWLINE = re.compile("\n")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_TABLE_RULE = re.compile(
-    r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
-)
 _LAST_WORD = re.compile(r"(?<![^\W_])(?<![^\W_]\.)[^\W_]++(?:\.[^\W_]++)*+$")
 _NEXT = re.compile(r"\s*[\"'“‘(\[«*_]*")
 _NEW_BLOCK = re.compile(r"[ \t\r]*(?:\n|#{1,6} |[-*+•–] |\d+[.)] |\||>|<|$)")
@@ -107,6 +102,12 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     return _with_what_it_belongs_to(text, _with_words(text, titled))
 
 
+def row_spans(text: str) -> tuple[list[Span], list[int]]:
+    """Return the same with each table as its rows, and for each span the place of its header, or -1."""
+    spans = unit_spans(text)
+    return by_rows(text, spans, MOST_PIECES) if spans and tables_of(text) else (spans, [-1] * len(spans))
+
+
 def _at_most(most: int, spans: list[Span]) -> list[Span]:
     """Join so many spans in a row that no more than `most` are left."""
     run = -(-len(spans) // most)
@@ -164,33 +165,8 @@ def is_code(text: str) -> bool:
     return len(lines) > 1 and len(code) * 2 > len(lines)
 
 
-def tables(text: str) -> list[tuple[int, int, int]]:
-    r"""Return each Markdown table as three offsets: where it starts, where its first row does, its end.
-
-    Example:
-        >>> tables("| a |\n|---|\n| 1 |\nEnd.")
-        [(0, 12, 17)]
-    """
-    found: list[tuple[int, int, int]] = []
-    end = 0
-    for rule in _TABLE_RULE.finditer(text) if "|" in text else ():
-        start = text.rfind("\n", 0, max(0, rule.start() - 1)) + 1
-        if rule.start() == 0 or start < end or text.find("|", start, rule.start()) < 0:
-            continue
-        end, body = rule.end(), min(rule.end() + 1, len(text))
-        while end < len(text):
-            stop = text.find("\n", end + 1)
-            stop = len(text) if stop < 0 else stop
-            if text.find("|", end, stop) < 0:
-                break
-            end = stop
-        found.append((start, body, end))
-    return found
-
-
 def _blocks(text: str) -> list[Span]:
-    fences = list(_fenced_blocks(text)) if "```" in text or "~~~" in text else []
-    blocks = sorted(fences + [(start, end) for start, _, end in tables(text)])
+    blocks = sorted(fenced_blocks(text) + [(start, end) for start, _, end in tables(text)])
     # A table inside of a fence belongs to it.
     reach = 0
     outermost = []
@@ -199,20 +175,6 @@ def _blocks(text: str) -> list[Span]:
             outermost.append((start, end))
             reach = end
     return outermost
-
-
-def _fenced_blocks(text: str) -> Iterator[Span]:
-    opener: re.Match[str] | None = None
-    for fence in _FENCE.finditer(text):
-        if opener is None:
-            # A backtick in the info string makes it code within a line.
-            if "`" not in fence[2] or fence[1][0] == "~":
-                opener = fence
-        elif fence[1].startswith(opener[1]) and not fence[2].strip():
-            yield opener.start(), fence.end()
-            opener = None
-    if opener is not None:
-        yield opener.start(), len(text)
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:

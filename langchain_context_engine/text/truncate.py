@@ -12,12 +12,14 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.boundaries import good_ends, good_starts
 from langchain_context_engine.text.pieces import BLOCK_ELLIPSIS, ELLIPSIS, locate, merge, pieces
-from langchain_context_engine.text.sentences import Span, is_code
+from langchain_context_engine.text.sentences import is_code
+from langchain_context_engine.text.tables import Span, Table, is_rows, tables_of
 from langchain_context_engine.text.words import query_terms, terms
 
 __all__ = [
@@ -62,6 +64,8 @@ def keep_start(text: str, allowance: int, count: Count) -> str:
 def keep_end(text: str, allowance: int, count: Count) -> str:
     """Return the longest ending that fits, given up by at most a fifth to begin with a sentence or word.
 
+    One that begins within a table has the table's header before its rows.
+
     Args:
         text: The text; returned as it is if it fits.
         allowance: Tokens the result may cost.
@@ -73,6 +77,15 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
     """
     if _fits(text, allowance, count):
         return text
+    ending = keep_end_of_prose(text, allowance, count)
+    below = _rows_below_header(text, allowance, count)
+    return below if len(below) > len(ending) else ending
+
+
+def keep_end_of_prose(text: str, allowance: int, count: Count) -> str:
+    """Return the longest ending that fits and does not begin within a table (see `keep_end`)."""
+    if _fits(text, allowance, count):
+        return text
     length = len(text)
     longest = _longest(length, lambda n: _fits(text[length - n :], allowance, count), 4 * allowance)
     for start in good_starts(text, length - longest):
@@ -80,6 +93,28 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
         if piece and _fits(piece, allowance, count):
             return piece
     return ""
+
+
+def _rows_below_header(text: str, allowance: int, count: Count) -> str:
+    """Return the header of the table that an ending begins in, and the ending from a row of it on."""
+    for table in reversed(tables_of(text)):
+        fits = partial(_fits_below, text, table, allowance, count)
+        if not fits(1):
+            return ""
+        if not fits(len(table.rows)):
+            return _below(text, table, _longest(len(table.rows), fits, 1))
+    return ""
+
+
+def _fits_below(text: str, table: Table, allowance: int, count: Count, rows: int) -> bool:
+    return _fits(_below(text, table, rows), allowance, count)
+
+
+def _below(text: str, table: Table, rows: int) -> str:
+    """Return a table's header with so many of its last rows, and what follows them."""
+    head = text[table.start : table.head]
+    start = table.start + len(head) - len(head.lstrip())
+    return pieces(text, [(start, table.head), (table.rows[-rows][0], len(text))], (table,))
 
 
 def keep_whole(text: str, allowance: int, count: Count) -> str:
@@ -116,6 +151,7 @@ class Extractive:
 
     Attributes:
         query: What the extract should answer, or "".
+        in_rows: A table is its rows, of which each brings the header; else it is one piece.
 
     Example:
         >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
@@ -123,13 +159,15 @@ class Extractive:
     """
 
     query: str = ""
+    in_rows: bool = True
 
     def __call__(self, text: str, allowance: int, count: Count) -> str:
         """Return the extract."""
         if _fits(text, allowance, count):
             return text
-        chosen = _choose(text, _by_value(text, self.query), allowance, count)
-        extract = pieces(text, chosen)
+        found = tables_of(text) if self.in_rows else ()
+        chosen = _choose(text, _by_value(text, self.query, bool(found)), allowance, count, found)
+        extract = pieces(text, chosen, found)
         is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
         if is_answer or (extract and 2 * count(extract) >= allowance):
             return extract
@@ -138,11 +176,18 @@ class Extractive:
 
 
 @lru_cache(maxsize=8)
-def _by_value(text: str, query: str) -> tuple[Span, ...]:
-    """Return the units of a text, the best first; kept for a little: one text is cut to several lengths."""
-    units = [] if is_code(text) else analyse(text).spans
+def _by_value(text: str, query: str, in_rows: bool) -> tuple[tuple[Span, ...], ...]:
+    """Return the units of a text, the best first, each with the header that it needs before it.
+
+    Kept for a little: one text is cut to several lengths.
+    """
+    if is_code(text) and not (in_rows and is_rows(text)):
+        return ()
+    analysis = analyse(text, True) if in_rows else analyse(text)
+    units, heads = analysis.spans, analysis.heads
     asked, central = _values([terms(text[a:b]) for a, b in units], query)
-    return tuple(units[i] for i in sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i)))
+    order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))
+    return tuple((units[i],) if heads[i] < 0 else (units[heads[i]], units[i]) for i in order if heads[i] != i)
 
 
 def _values(units: Sequence[Sequence[str]], query: str) -> tuple[list[float], list[float]]:
@@ -217,27 +262,32 @@ def _longest(length: int, fits: Callable[[int], bool], guess: int) -> int:
     return low
 
 
-def _choose(text: str, units: Sequence[Span], allowance: int, count: Count) -> list[Span]:
+def _choose(
+    text: str, units: Sequence[Sequence[Span]], allowance: int, count: Count, found: Sequence[Table]
+) -> list[Span]:
     """Choose greedily by what the units cost alone, then correct by what the whole costs."""
     gap = count(ELLIPSIS)
-    chosen: list[Span] = []
-    left_out: list[Span] = []
+    chosen: list[Sequence[Span]] = []
+    left_out: list[Sequence[Span]] = []
+    standing: set[Span] = set()
     room = allowance
-    for start, end in units:
-        cost = count(text[start:end]) + (gap if chosen else 0)
+    for unit in units:
+        new = [span for span in unit if span not in standing]
+        cost = sum(count(text[start:end]) for start, end in new) + (gap if chosen else 0)
         # A unit that ends or begins where another does may close a gap; the exact count tells.
         if cost <= room:
-            chosen.append((start, end))
+            chosen.append(unit)
+            standing.update(new)
             room -= cost
         else:
-            left_out.append((start, end))
+            left_out.append(unit)
 
-    def fits(spans: Sequence[Span]) -> bool:
-        return _fits(pieces(text, spans), allowance, count)
+    def fits(taken: Sequence[Sequence[Span]]) -> bool:
+        return _fits(pieces(text, set(chain.from_iterable(taken)), found), allowance, count)
 
     if not fits(chosen):
         chosen = chosen[: _longest(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
     for unit in left_out[:_SECOND_TRIES]:
         if fits([*chosen, unit]):
             chosen.append(unit)
-    return chosen
+    return [*set(chain.from_iterable(chosen))]

@@ -25,7 +25,7 @@ from langchain_context_engine.text.analysis import (
     sizes_of,
     term_number,
 )
-from langchain_context_engine.text.sentences import Span
+from langchain_context_engine.text.tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.values.types import Candidate, Ranked
 
@@ -39,6 +39,9 @@ CODE_KINDS = frozenset({"code", "code_history"})
 
 MESSAGE_UP_TO = 250
 """A commit's message of up to so many tokens is one unit: its subject and its reasons belong together."""
+
+MESSAGE_OF_BEST = 400
+"""The same of the record that is the best of all."""
 
 _AFTER_MESSAGE = re.compile(r"^(?:\S.* \(\+\d+ −\d+\)|[A-Z][\w-]*-by: .*|---)[ \t]*$", re.MULTILINE)
 
@@ -71,6 +74,7 @@ class Unit(NamedTuple):
         span: Offsets in the original.
         size: Tokens of the piece by itself.
         value: What the unit is worth; comparable over passages.
+        head: Place in its passage of the table header that it needs, its own for a header; else -1.
     """
 
     item: int
@@ -78,6 +82,12 @@ class Unit(NamedTuple):
     span: Span
     size: int
     value: float
+    head: int = -1
+
+    @property
+    def is_head(self) -> bool:
+        """It is a table's header, which comes with the rows."""
+        return self.head == self.index
 
 
 def split_units(
@@ -87,6 +97,7 @@ def split_units(
     count: Callable[[str], int],
     *,
     may_split: bool = True,
+    in_rows: bool = True,
 ) -> list[list[Unit]]:
     """Return the units of each passage, in reading order.
 
@@ -96,19 +107,41 @@ def split_units(
         value: How units are valued.
         count: The token counter.
         may_split: False: every passage is one unit.
+        in_rows: Each row of a table is a unit, and the best record's message may be longer than others';
+            else, as before edition 6, a table is one unit, and no message is.
     """
+    texts = [item.candidate.text for item in items]
+    rows = [in_rows and i < SPLIT_FIRST and bool(tables_of(text)) for i, text in enumerate(texts)]
     splits = [
         may_split
         and i < SPLIT_FIRST
-        and is_divisible(item.candidate.text, item.candidate.kind)
+        and is_divisible(item.candidate.text, item.candidate.kind, in_rows=rows[i])
         and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
         for i, item in enumerate(items)
     ]
     wanted = numbers_of(query) if any(splits) else ()
-    found = [find_terms(item.candidate.text, wanted) if wanted else () for item in items]
+    found = [
+        (find_terms(text, wanted, True) if rows[i] and splits[i] else find_terms(text, wanted))
+        if wanted
+        else ()
+        for i, text in enumerate(texts)
+    ]
     idf = idf_of(found, len(wanted))
+    messages = (MESSAGE_OF_BEST if in_rows else MESSAGE_UP_TO, MESSAGE_UP_TO)
     return [
-        _units(i, item, value, _shared_out(item.candidate, found[i], idf, count))
+        _units(
+            i,
+            item,
+            value,
+            _shared_out(
+                item.candidate,
+                found[i],
+                idf,
+                count,
+                in_rows=rows[i],
+                most=messages[bool(i)],
+            ),
+        )
         if splits[i]
         else [_whole(i, item, value, count)]
         for i, item in enumerate(items)
@@ -137,26 +170,37 @@ def _whole(i: int, item: Ranked, value: UnitValue, count: Callable[[str], int]) 
     return Unit(i, 0, (0, len(text)), size, value.passage * item.score - value.size * _log(size))
 
 
-Pieces = tuple[Sequence[Span], Sequence[int], Sequence[float]]
-"""The spans of a passage's units, their sizes, and the share of the question that each holds."""
+Pieces = tuple[Sequence[Span], Sequence[int], Sequence[float], Sequence[int]]
+"""The spans of a passage's units, their sizes, the share of the question that each holds, their headers."""
 
 
 def _shared_out(
-    candidate: Candidate, found: Found, idf: Sequence[float], count: Callable[[str], int]
+    candidate: Candidate,
+    found: Found,
+    idf: Sequence[float],
+    count: Callable[[str], int],
+    *,
+    in_rows: bool,
+    most: int,
 ) -> Pieces:
     text = candidate.text
-    spans, sizes = analyse(text).spans, sizes_of(text, count)[1:]
-    shares = shares_of(text, found, idf)
+    analysis = analyse(text, True) if in_rows else analyse(text)
+    sizes = sizes_of(text, count, True) if in_rows else sizes_of(text, count)
+    spans, shares = analysis.spans, shares_of(analysis, found, idf)
+    heads: Sequence[int] = analysis.heads
     if candidate.kind != "commit":
-        return spans, sizes, shares
+        return spans, sizes[1:], shares, heads
     edge = len(message_of(text))
     within = sum(1 for start, _ in spans if start < edge)
     groups = [(0, within), (within, len(spans))]
-    if not 0 < measure(text[:edge], count) <= MESSAGE_UP_TO:
+    if not 0 < measure(text[:edge], count) <= most:
         groups = [*((j, j + 1) for j in range(within)), groups[1]]
+    else:
+        heads = [-1, -1]
     groups = [(first, end) for first, end in groups if first < end]
     joined = [(spans[first][0], spans[end - 1][1]) for first, end in groups]
-    return joined, [measure(text[a:b], count) for a, b in joined], _held(found, idf, groups)
+    sizes = [measure(text[a:b], count) for a, b in joined]
+    return joined, sizes, _held(found, idf, groups), [*heads[:within], -1][: len(joined)]
 
 
 def _held(found: Found, idf: Sequence[float], groups: Sequence[tuple[int, int]]) -> list[float]:
@@ -170,7 +214,7 @@ def _held(found: Found, idf: Sequence[float], groups: Sequence[tuple[int, int]])
 
 
 def _units(i: int, item: Ranked, value: UnitValue, pieces: Pieces) -> list[Unit]:
-    spans, sizes, shares = pieces
+    spans, sizes, shares, heads = pieces
     base = value.passage * item.score
     less = [value.size * _log(size) for size in sizes]
     if any(shares):
@@ -180,7 +224,7 @@ def _units(i: int, item: Ranked, value: UnitValue, pieces: Pieces) -> list[Unit]
     else:
         base -= math.log(len(spans))
         values = [base - minus for minus in less]
-    return list(map(_unit, zip(repeat(i), count_up(), spans, sizes, values, strict=False)))
+    return list(map(_unit, zip(repeat(i), count_up(), spans, sizes, values, heads, strict=False)))
 
 
 _unit = partial(tuple.__new__, Unit)
@@ -207,7 +251,7 @@ def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
     for candidate, held in zip(candidates, found, strict=True):
         # One term stands in some piece; more need not stand in the same.
         if len(held) > 1 and is_divisible(candidate.text, candidate.kind):
-            best.append(max(shares_of(candidate.text, held, idf)))
+            best.append(max(shares_of(analyse(candidate.text), held, idf)))
         else:
             best.append(math.fsum(idf[term] for term, _ in held) / total)
     return best
@@ -225,8 +269,11 @@ def is_prose(text: str, kind: str) -> bool:
     return kind not in CODE_KINDS and analyse(text).is_prose
 
 
-def is_divisible(text: str, kind: str) -> bool:
-    """Return whether a passage may be packed by its sentences: it is prose of more than one."""
+def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
+    """Return whether a passage may be packed by its sentences, or rows: it is prose of more than one."""
+    if in_rows:
+        analysis = analyse(text, True)
+        return kind not in CODE_KINDS and analysis.is_prose and len(analysis) > 1
     return is_prose(text, kind) and len(analyse(text)) > 1
 
 

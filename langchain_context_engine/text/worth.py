@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.pictured import without_pictures
 from langchain_context_engine.text.words import STOP_WORDS, words
 
 LEAST_WORDS = 4
@@ -77,16 +78,21 @@ _LONGEST_END = 8
 
 
 @remember(2**23)
-def telling_words(text: str) -> int:
+def telling_words(text: str, is_read: bool = True) -> int:
     """Return how many different words of a text tell something: no stop words, numbers, links or trailers.
 
     Of a script without spaces, each two characters that stand together count as a word.
+
+    Args:
+        text: The text.
+        is_read: What is but looked at, a badge or a list of links within a page, has no words; else its have.
 
     Example:
         >>> telling_words("For example:"), telling_words("Bob likes tea"), telling_words("(Pull #608)")
         (0, 3, 1)
     """
-    bare = _WITHOUT_WORDS.sub(" ", _ORNAMENTS.sub("", text[:_LONGEST]))
+    looked_at = without_pictures(text[:_LONGEST]) if is_read else text[:_LONGEST]
+    bare = _WITHOUT_WORDS.sub(" ", _ORNAMENTS.sub("", looked_at))
     return len({word for word in words(bare) if word not in _SAY_NOTHING and not _is_number(word)})
 
 
@@ -110,14 +116,21 @@ def has_word(text: str) -> bool:
 
 
 @remember(2**23)
-def is_ornament(text: str) -> bool:
+def is_ornament(text: str, is_read: bool = True) -> bool:
     """Return whether a piece holds nothing but trailers, badges, labels and marks.
+
+    Args:
+        text: The piece.
+        is_read: As for `telling_words`.
 
     Example:
         >>> is_ornament("Signed-off-by: Ana <ana@a.org>"), is_ornament("Signed off by Ana.")
         (True, False)
     """
-    return not _ORNAMENTS.sub("", text[:_LONGEST]).strip()
+    piece = text[:_LONGEST]
+    if not _ORNAMENTS.sub("", piece).strip():
+        return True
+    return is_read and not has_word(_ORNAMENTS.sub("", without_pictures(piece))) and has_word(piece)
 
 
 def is_appendix(text: str) -> bool:
@@ -138,7 +151,7 @@ def opens(piece: str) -> bool:
         (True, True, False)
     """
     if _COLON.search(piece, max(0, len(piece) - _LONGEST_END)):
-        return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece)
+        return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece, False)
     if len(piece) > _LONGEST_MARK:
         return False
     return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece))

@@ -11,12 +11,20 @@ import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.types import Key, Passage
+from langchain_context_engine.writing.bracketed import (
+    BRACKETS,
+    in_brackets,
+    members,
+    number_spans,
+    opens_bracket,
+    spans_of,
+    with_our_signs,
+)
 from langchain_context_engine.writing.templates.values import title_of
 
 __all__ = [
@@ -31,26 +39,15 @@ __all__ = [
     "used_citations",
 ]
 
-_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_OTHER_SIGNS = str.maketrans("［］【】〔〕〖〗", "[][][][]")
-"""Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""
-
-_OPENS = re.compile(r"[\[［【〔〖]")
-_DASH = re.compile(r"(?<=\d)\s*[-‐‑‒–—−－~～〜]\s*(?=\d)")
-_BETWEEN = re.compile(
-    r"[\s,;&+、，；､،؛·・＆]+(?:(?:and|und|et|y|e|i|och|og|en|и)\s+)?|(?<=\d)\s*[和与及跟と및]\s*(?=\d)"
-)
 _PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_NUMBERS = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 _JOINER = "\u200d"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_WIDEST_RANGE = 100  # what is wider is no list of citations
 _HASH_LENGTH = 6
 _LONGEST_HASH = 24
 
 
-def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[str]:
+def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), is_wide: bool = True) -> list[str]:
     """Return one marker for each text: `[1]`, `[2]`, … in order, without those that stand in any text.
 
     A number counts as standing there in a group too: `[3, 4]` or `[3-5]`.
@@ -58,12 +55,13 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
     Args:
         texts: The texts that get a marker.
         avoid: Further texts in which no marker may stand.
+        is_wide: See `bracketed.spans_of`.
 
     Example:
         >>> number_markers(["as shown in [2]", "b", "c"])
         ['[1]', '[3]', '[4]']
     """
-    taken = {span for text in itertools.chain(texts, avoid) for span in _number_spans(text)}
+    taken = {span for text in itertools.chain(texts, avoid) for span in number_spans(text, is_wide)}
     numbers: list[int] = []
     number = 1
     for first, last in sorted(taken):
@@ -73,38 +71,9 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[s
     return [f"[{n}]" for n in numbers]
 
 
-def opens_bracket(text: str) -> bool:
-    """Return whether a bracket of any script is opened in a text: else nothing in it looks like a marker."""
-    return _OPENS.search(text) is not None
-
-
-@remember(2**23)
-def _brackets(text: str) -> frozenset[str]:
-    """Return what stands in innermost square brackets; kept, since pack measures a text many times."""
-    text = text.translate(_OTHER_SIGNS)
-    return frozenset(_BRACKETS.findall(text)) if "[" in text else frozenset()
-
-
-@remember(2**23)
-def _number_spans(text: str) -> frozenset[tuple[int, int]]:
-    return frozenset(span for inner in _brackets(text) for span in _spans(inner))
-
-
-def _spans(inner: str) -> Iterator[tuple[int, int]]:
-    """Return the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers."""
-    parts = [_NUMBERS.fullmatch(part) for part in _members(inner)]
-    for part in parts if all(parts) else ():
-        if part is not None:
-            first, last = int(part[1]), int(part[2] or part[1])
-            if first <= last <= first + _WIDEST_RANGE:
-                yield first, last
-
-
-def _members(inner: str) -> list[str]:
-    return [part for part in _BETWEEN.split(_DASH.sub("-", inner.strip())) if part]
-
-
-def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) -> list[str]:
+def key_markers(
+    items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = (), is_wide: bool = True
+) -> list[str]:
     """Return one marker for each item, made of its kind and its key: `[fil-1a2b3c]`.
 
     The same item has the same marker in every context, but where it would equal another one or
@@ -113,12 +82,13 @@ def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) 
     Args:
         items: (kind, key) of each.
         avoid: Texts in which no marker may stand.
+        is_wide: See `bracketed.spans_of`.
 
     Example:
         >>> key_markers([("file", ("docs", "a.md")), ("message", ("chat", "7"))])
         ['[fil-59qeqo]', '[mes-2unz0z]']
     """
-    taken = {inner for text in avoid for inner in _brackets(text)}
+    taken = {inner for text in avoid for inner in in_brackets(text, is_wide)}
     seen: dict[tuple[str, Key], int] = {}
     names = []
     for item in items:
@@ -167,13 +137,14 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
     ]
 
 
-def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
-    return number_markers([p.ranked.candidate.text for p in passages], avoid=(*_shown(passages), *avoid))
+def _numbered(passages: Sequence[Passage], avoid: Iterable[str], is_wide: bool) -> list[str]:
+    texts = [p.ranked.candidate.text for p in passages]
+    return number_markers(texts, avoid=(*_shown(passages), *avoid), is_wide=is_wide)
 
 
-def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
+def _keyed(passages: Sequence[Passage], avoid: Iterable[str], is_wide: bool) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages), *avoid))
+    return key_markers(items, avoid=(*_shown(passages), *avoid), is_wide=is_wide)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +154,16 @@ class CitationStyle:
     Attributes:
         mark: Makes them, without those that stand in some further texts.
         avoid: Those texts: what a template itself says, and the question where it is written.
+        is_wide: See `bracketed.spans_of`; not so for traces of before.
     """
 
-    mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
+    mark: Callable[[Sequence[Passage], Iterable[str], bool], list[str]]
     avoid: tuple[str, ...] = ()
+    is_wide: bool = True
 
     def __call__(self, passages: Sequence[Passage]) -> list[str]:
         """Return one marker for each passage."""
-        return self.mark(passages, self.avoid)
+        return self.mark(passages, self.avoid, self.is_wide)
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
@@ -203,8 +176,8 @@ CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
 def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
     """Return the markers that an answer used, each once, in the order of first use.
 
-    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`), in the signs of any script (`［1］`, `【1、2】`). A number
-    within code is an index, not a citation.
+    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`), in the signs of any script (`［1］`, `【1、2】`), footnotes
+    (`[^1]`) and what is labelled (`[Sources: 1, 2]`) too. A number within code is an index, not a citation.
 
     Args:
         answer: What the model wrote.
@@ -214,15 +187,15 @@ def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
         >>> used_citations("It moved [2], as agreed [1, 3].", ["[1]", "[2]", "[3]", "[4]"])
         ('[2]', '[1]', '[3]')
     """
-    names = {m[1:-1] if _BRACKETS.fullmatch(m) else m: m for m in markers if m}
+    names = {m[1:-1] if BRACKETS.fullmatch(m) else m: m for m in markers if m}
     numbers = {int(name): m for name, m in names.items() if _PLAIN_NUMBER.fullmatch(name)}
     others = {name: m for name, m in names.items() if m not in numbers.values()}
-    answer = answer.translate(_OTHER_SIGNS)
+    answer = with_our_signs(answer)
     found = [(answer.find(m), m) for name, m in others.items() if name == m and m in answer]
-    for group in _BRACKETS.finditer(answer):
-        found += [(group.start(), others[n]) for n in (group[1].strip(), *_members(group[1])) if n in others]
-    for group in _BRACKETS.finditer(_CODE.sub(lambda code: " " * len(code[0]), answer)):
-        for first, last in _spans(group[1]):
+    for group in BRACKETS.finditer(answer):
+        found += [(group.start(), others[n]) for n in (group[1].strip(), *members(group[1])) if n in others]
+    for group in BRACKETS.finditer(_CODE.sub(lambda code: " " * len(code[0]), answer)):
+        for first, last in spans_of(group[1]):
             found += [(group.start(), numbers[n]) for n in range(first, last + 1) if n in numbers]
     return tuple(dict.fromkeys(m for _, m in sorted(found, key=lambda pair: pair[0])))
 

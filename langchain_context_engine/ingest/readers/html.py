@@ -142,6 +142,9 @@ class _Page:
     _has_space: bool = False
     _verbatim: int = 0
     _heading: tuple[int, int] | None = None
+    _rows: list[int] = field(default_factory=list)
+    _names: int = 0
+    _row: int = 0
 
     def text(self) -> str:
         return "".join(self._parts)
@@ -157,6 +160,9 @@ class _Page:
             return
         if tag in {"td", "th"} and is_closing:
             self._cell()
+            self._names = self._names + 1 if tag == "th" and self._names >= 0 else -1
+        if tag in {"table", "tr"}:
+            self._table(tag, is_closing=is_closing)
         if tag in _BLOCKS:
             self._break(2 if tag in _APART else 1)
         if tag == "pre":
@@ -165,6 +171,18 @@ class _Page:
             self._put("- ")
         if tag in _TITLES:
             self._title(_TITLES[tag], is_closing=is_closing)
+
+    def _table(self, tag: str, *, is_closing: bool) -> None:
+        """Rule off a first row that is names alone, as Markdown does: each row is understood by it."""
+        if tag == "table":
+            self._rows = self._rows[:-1] if is_closing else [*self._rows, 0]
+        elif not is_closing:
+            self._names, self._row = 0, self._length + self._breaks
+        elif self._rows:
+            self._rows[-1] += 1
+            if self._rows[-1] == 1 and self._names > 1 and "\n" not in self._tail(self._row):
+                self._breaks = 1
+                self._put(" | ".join("---" for _ in range(self._names)) + " |")
 
     def _title(self, level: int, *, is_closing: bool) -> None:
         if not is_closing:

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 
+from langchain_context_engine.ingest.readers.tables import is_header
 from langchain_context_engine.ingest.sections import Document, Heading, sections_under
 from langchain_context_engine.ingest.skipped import SkippedError
 
@@ -49,8 +50,11 @@ def _paragraphs(data: bytes) -> Iterator[tuple[int | None, str]]:
         found: list[tuple[int | None, str]] = []
         for item in docx.Document(io.BytesIO(data)).iter_inner_content():
             if isinstance(item, Table):
-                rows = (" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in item.rows)
-                found.append((None, "\n".join(rows)))
+                rows = [[" ".join(cell.text.split()) for cell in row.cells] for row in item.rows]
+                lines = [" | ".join(cells) for cells in rows]
+                if len(rows) > 1 and len(rows[0]) > 1 and is_header(rows[0]):
+                    lines.insert(1, " | ".join("---" for _ in rows[0]))
+                found.append((None, "\n".join(lines)))
                 continue
             name = (item.style.name if item.style is not None else "") or ""
             titled = _HEADING.match(name)

@@ -1,0 +1,289 @@
+"""Tables in a text: their header, which no row is understood without, and their rows.
+
+A Markdown table has a row of cells above a line of dashes; others are drawn (`drawn_tables.py`). A text that
+is rows of separated values as a whole (CSV, TSV) is a table too. One pass over the text, in linear time.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from langchain_context_engine.text.drawn_tables import drawn_tables
+from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.worth import opens
+
+__all__ = ["Span", "Table", "by_rows", "fenced_blocks", "is_rows", "tables", "tables_of"]
+
+Span = tuple[int, int]
+
+_FEW_BYTES = 2**23
+
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_RULE = re.compile(
+    r"^[ \t]*+\|?+(?:[ \t]*+:?+-++:?+[ \t]*+\|)++(?:[ \t]*+:?+-++:?+)?+[ \t\r]*+$", re.MULTILINE
+)
+_INDENT = re.compile(r"[ \t]*+")
+_SPACE = re.compile(r"\s*+")
+
+_DEEP = 4
+"""A table that is indented so far stands in a list of a list; without that it is no table."""
+
+_LEAST_VALUES = 3
+"""Lines of separated values that are told from prose with commas, the header included."""
+
+_DELIMITERS = ",;\t"
+
+
+class Table(NamedTuple):
+    """A table as it stands in a text.
+
+    Attributes:
+        start: Offset of its header.
+        head: Offset where its header ends, the line of dashes included.
+        rows: The spans of its rows, each with what it is indented by, without the line's end.
+    """
+
+    start: int
+    head: int
+    rows: tuple[Span, ...]
+
+    @property
+    def end(self) -> int:
+        """Offset after its last row."""
+        return self.rows[-1][1] if self.rows else self.head
+
+
+def tables(text: str) -> list[tuple[int, int, int]]:
+    r"""Return each Markdown table as three offsets: where it starts, where its first row does, its end.
+
+    Example:
+        >>> tables("| a |\n|---|\n| 1 |\nEnd.")
+        [(0, 12, 17)]
+    """
+    found: list[tuple[int, int, int]] = []
+    end = 0
+    for rule in _RULE.finditer(text) if "|" in text else ():
+        start = text.rfind("\n", 0, max(0, rule.start() - 1)) + 1
+        if rule.start() == 0 or start < end or text.find("|", start, rule.start()) < 0:
+            continue
+        end, body = rule.end(), min(rule.end() + 1, len(text))
+        while end < len(text):
+            stop = text.find("\n", end + 1)
+            stop = len(text) if stop < 0 else stop
+            if text.find("|", end, stop) < 0:
+                break
+            end = stop
+        found.append((start, body, end))
+    return found
+
+
+def fenced_blocks(text: str) -> list[Span]:
+    """Return the spans of the fenced blocks, one that is never closed up to the end."""
+    found: list[Span] = []
+    opener: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
+        if opener is None:
+            # A backtick in the info string makes it code within a line.
+            if "`" not in fence[2] or fence[1][0] == "~":
+                opener = fence
+        elif fence[1].startswith(opener[1]) and not fence[2].strip():
+            found.append((opener.start(), fence.end()))
+            opener = None
+    if opener is not None:
+        found.append((opener.start(), len(text)))
+    return found
+
+
+def tables_of(text: str) -> tuple[Table, ...]:
+    r"""Return the tables of two rows or more, none of a fenced block, in order.
+
+    Example:
+        >>> text = "| a |\n|---|\n| 1 |\n| 2 |\n"
+        >>> [(text[t.start : t.head], [text[a:b] for a, b in t.rows]) for t in tables_of(text)]
+        [('| a |\n|---|', ['| 1 |', '| 2 |'])]
+    """
+    return _tables_of(text) if "|" in text or "== " in text or _delimiter(text) else ()
+
+
+@remember(_FEW_BYTES)
+def _tables_of(text: str) -> tuple[Table, ...]:
+    if values := _value_rows(text):
+        (start, head), *rows = values
+        return (Table(start, head, tuple(rows)),)
+    fences = fenced_blocks(text)
+    found = []
+    for start, body, end in tables(text):
+        rows = _lines(text, body, end)
+        if len(rows) > 1 and not _is_deep(text, start, body):
+            found.append(Table(start, _line_end(text, body), tuple(rows)))
+    found += [Table(start, head, tuple(rows)) for start, head, rows in drawn_tables(text) if len(rows) > 1]
+    return tuple(_apart(sorted(found), fences))
+
+
+def _apart(found: Sequence[Table], fences: Sequence[Span]) -> Iterator[Table]:
+    """Yield the tables of which none stands in another or in a fenced block."""
+    reach = 0
+    for table in found:
+        if table.start >= reach and not any(a <= table.start < b for a, b in fences):
+            yield table
+            reach = table.end
+
+
+def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], list[int]]:
+    r"""Return the spans with each table as its rows, and for each span the place of its header, or -1.
+
+    A header is its own. What introduces a table belongs to its header, what closes it to its last row.
+
+    Args:
+        text: The text.
+        spans: In order.
+        most: So many rows of a table are told apart; of more, several in a row are one.
+
+    Example:
+        >>> text = "Ports:\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |"
+        >>> by_rows(text, [(0, len(text))], 9)
+        ([(0, 26), (27, 36), (37, 46)], [0, 0, 0])
+    """
+    parts: list[Span] = []
+    heads: list[int] = []
+    waiting = [*reversed(spans)]
+    found = tables_of(text)
+    for number, table in enumerate(found, 1):
+        while waiting and waiting[-1][1] <= table.start:
+            parts.append(waiting.pop())
+            heads.append(-1)
+        if not waiting:
+            break
+        first = last = waiting.pop()
+        while waiting and waiting[-1][0] < table.end:
+            last = waiting.pop()
+        begin = _skip_space(text, table.start)
+        lead = _lead(text, min(first[0], begin), begin)
+        if first[0] < lead:
+            parts.append((first[0], first[0] + len(text[first[0] : lead].rstrip())))
+            heads.append(-1)
+        head = len(parts)
+        parts.append((lead, table.head))
+        parts += _in_runs(table.rows, most)
+        heads += [head] * (len(parts) - head)
+        if number < len(found) and found[number].start < last[1]:
+            waiting.append((_skip_space(text, table.end), last[1]))
+        else:
+            parts[-1] = (parts[-1][0], max(table.end, last[1]))
+    parts += reversed(waiting)
+    heads += [-1] * len(waiting)
+    return parts, heads
+
+
+def _lead(text: str, start: int, table: int) -> int:
+    """Return where the paragraphs begin that introduce a table, of those between two offsets."""
+    lead = table
+    while lead > start:
+        blank = text.rfind("\n\n", start, lead - 1)
+        begin = _skip_space(text, blank) if blank >= 0 else start
+        if begin >= lead or not opens(text[begin:lead].rstrip()):
+            break
+        lead = begin
+    return lead
+
+
+def _in_runs(rows: Sequence[Span], most: int) -> list[Span]:
+    run = -(-len(rows) // most)
+    return [(rows[i][0], rows[min(i + run, len(rows)) - 1][1]) for i in range(0, len(rows), run)]
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _SPACE.match(text, position)
+    return found.end() if found else position
+
+
+def is_rows(text: str) -> bool:
+    r"""Return whether a text is lines of separated values below their names, and nothing else.
+
+    Each line has as many values as there are names; a name begins with a letter and no space, since prose
+    has a space behind a comma.
+
+    Example:
+        >>> is_rows("day,sum\n1,2\n3,4\n"), is_rows("Ana, Bo\nsang, danced\nleft, stayed\n")
+        (True, False)
+    """
+    return bool(_delimiter(text) and _value_rows(text))
+
+
+def _lines(text: str, start: int, end: int) -> list[Span]:
+    """Return the spans of the lines between two offsets, without space at their ends and empty ones."""
+    found: list[Span] = []
+    while start < end:
+        stop = text.find("\n", start, end)
+        stop = end if stop < 0 else stop
+        if text[start:stop].strip():
+            found.append((start, start + len(text[start:stop].rstrip())))
+        start = stop + 1
+    return found
+
+
+def _line_end(text: str, end: int) -> int:
+    """Return where what a line says ends; its own end is given."""
+    line = text.rfind("\n", 0, end - 1) + 1
+    return line + len(text[line:end].rstrip())
+
+
+def _is_deep(text: str, *lines: int) -> bool:
+    return any(_indent(text, line) >= _DEEP for line in lines)
+
+
+def _indent(text: str, line: int) -> int:
+    found = _INDENT.match(text, line)
+    return len(found[0].expandtabs(_DEEP)) if found else 0
+
+
+def _delimiter(text: str) -> str:
+    """Return what parts the values of a text's first line, "" where nothing does."""
+    first = text[: max(0, text.find("\n"))]
+    delimiter = max(_DELIMITERS, key=first.count)
+    return delimiter if delimiter in first else ""
+
+
+def _value_rows(text: str) -> list[Span]:
+    """Return the spans of the rows of a text of separated values, the names first; [] for any other."""
+    delimiter = _delimiter(text)
+    first = text[: max(0, text.find("\n"))]
+    names = [name.strip().strip('"') for name in first.split(delimiter or None)]
+    is_header = len(names) > 1 and len(set(names)) == len(names) and all(map(_is_name, names))
+    if not delimiter or not is_header or (delimiter == "," and ", " in first):
+        return []
+    rows = _lines(text, 0, len(text)) if '"' not in text else _quoted(text, delimiter)
+    is_even = '"' in text or all(text.count(delimiter, a, b) == len(names) - 1 for a, b in rows)
+    return rows if is_even and len(rows) >= _LEAST_VALUES else []
+
+
+def _is_name(name: str) -> bool:
+    """Return whether a value may name a column: no sentence, no pair, nothing of a program."""
+    is_begun = bool(name) and (name[0].isalpha() or name[0] in "_$#")
+    return is_begun and name[-1] not in ".!?{" and ":" not in name
+
+
+def _quoted(text: str, delimiter: str) -> list[Span]:
+    """Return the spans of rows whose values may stand in quotes, over several lines; [] where some differ."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
+    found: list[Span] = []
+    before, width = 0, 0
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                width = width or len(cells)
+                if len(cells) != width:
+                    return []
+                start = starts[before]
+                found.append((start, start + len(text[start : starts[reader.line_num] - 1].rstrip())))
+            before = reader.line_num
+    except csv.Error:
+        return []
+    return found
