@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands.memory import share_memory
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
     EmbeddingsOption,
@@ -73,6 +74,7 @@ def index(
     gives one collection of its own. A second folder in one store goes before them by its name.
     """
     require_path(path)
+    share_memory()
     home = store_to_fill(store, DEFAULT_STORE)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),

@@ -18,7 +18,8 @@ from langchain_context_engine.values.locks import ForkSafeLock
 if TYPE_CHECKING:
     from langchain_context_engine.searching.shelf import Shelf
 
-_PAGE = 2000
+# The words of a page are in memory until they are committed: some 60 MB for 1,000 records of code.
+_PAGE = 1000
 _PATIENCE_SECONDS = 0.2
 
 _READ_ONE_PAGE, _TAKE_ONE_IN = ForkSafeLock(), ForkSafeLock()
