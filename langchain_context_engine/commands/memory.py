@@ -16,5 +16,15 @@ def share_memory() -> None:
     next thread: pages that are each read in a thread of their own leave the memory of several behind. Only a
     program's own command may ask for it, never the library: it holds for the whole process.
     """
-    if platform.libc_ver()[0] == "glibc":
+    if _is_glibc():
         ctypes.CDLL(None).mallopt(_MOST_ARENAS, 1)
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, where the C library is glibc: it keeps it by itself."""
+    if _is_glibc():
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _is_glibc() -> bool:
+    return platform.libc_ver()[0] == "glibc"
