@@ -48,15 +48,23 @@ def test_what_people_write_programs_in_is_code(names, language):
     [
         ("a.v", "Theorem t : True.\nProof. exact I. Qed.\n", "coq"),
         ("a.v", "`timescale 1ns/1ps\nmodule top(input a);\nendmodule\n", "verilog"),
-        ("a.v", "module main\n\nfn main() {\n}\n", "verilog"),
+        ("a.v", "module main\n\nfn main() {\n}\n", "v"),
         ("a.v", "fn main() {\n\tprintln('x')\n}\n", "v"),
         ("a.d", "module app.main;\nimport std.stdio;\nvoid main() {}\n", "d"),
+        ("a.m", 'BeginPackage["Harbour`"]\nberth[x_] := x^2\nEndPackage[]\n', "wolfram"),
+        ("a.cl", "__kernel void add(__global float *a) {\n}\n", "opencl"),
+        ("a.cl", "(defun berth (x) x)\n", "lisp"),
+        ("a.fs", "#version 330\nvoid main() {\n}\n", "shader"),
+        ("a.fs", "module Harbour\nlet berth x = x + 1\n", "fsharp"),
+        ("a.r", 'REBOL [Title: "harbour"]\nprint "berth"\n', "rebol"),
+        ("a.r", "berth <- function(x) x + 1\n", "r"),
         ("obj/a.d", "obj/a.o: src/a.c include/a.h\n", None),
         ("a.cls", "\\NeedsTeXFormat{LaTeX2e}\n\\ProvidesClass{a}\n", "tex"),
         ("a.cls", "public class Harbour {\n}\n", "apex"),
     ],
 )
 def test_a_suffix_that_several_share_is_decided_by_what_the_file_says(path, text, language):
+    """F5."""
     assert language_of(path, text.encode()) == language
 
 
@@ -203,3 +211,6 @@ def test_a_list_for_programs_and_a_drawing_are_left_out(path, text, reason):
 
 def test_the_path_of_a_drawing_within_a_page_is_data():
     assert is_data('<path d="' + "M59.9451 102.776C106.367 53.5571L345.247 111.915" * 30 + '"/>')
+    assert not is_data(
+        f"SELECT a.id, b.name FROM a JOIN b ON a.id = b.id WHERE a.id IN ({', '.join(map(str, range(300)))})"
+    )

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[
 _MANY, _FEW = 40, 4
 # What a drawing's path is made of: `M59,0L59,108`.
 _STEP = re.compile(r"[A-Za-z]?\d+(?:[A-Za-z]\d+){0,8}[A-Za-z]?\Z")
-_VERY_MANY, _HARDLY_BUT = 100, 0.9
+_VERY_MANY, _HARDLY_BUT, _SOME = 100, 0.9, 0.05
 
 
 def refuse_armour(data: bytes) -> None:
@@ -42,7 +42,10 @@ def is_data(text: str) -> bool:
     if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
         return True
     found = _WORD.findall(text)
-    if len(found) >= _VERY_MANY and sum(map(bool, map(_STEP.match, found))) >= _HARDLY_BUT * len(found):
-        return True
+    if len(found) >= _VERY_MANY:
+        steps = [word for word in found if _STEP.match(word)]
+        lettered = sum(not word.isdigit() for word in steps)
+        if len(steps) >= _HARDLY_BUT * len(found) and lettered >= _SOME * len(found):
+            return True
     telling = {word.lower() for word in found if not _NUMBER.match(word)}
     return len(telling) < _FEW and len(found) >= _MANY
