@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}\Z")
 _MANY, _FEW = 40, 4
 # What a drawing's path is made of: `M59,0L59,108`.
-_STEP = re.compile(r"[A-Za-z]?\d+(?:[A-Za-z]\d+){0,8}[A-Za-z]?\Z")
+_STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?\Z")
 _VERY_MANY, _HARDLY_BUT, _SOME = 100, 0.9, 0.05
 
 

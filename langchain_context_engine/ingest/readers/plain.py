@@ -20,7 +20,7 @@ _COMMENT = re.compile(r"^(#{1,6}) \S.*\n\1 \S", re.MULTILINE)
 _ELEMENT = re.compile(r"</?[A-Za-z]")
 # A drawing as Android or the web keeps it.
 _DRAWING = re.compile(
-    r"\s*(?:<\?[^>]{0,200}>\s*)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*)?<(?:animated-)?(?:vector|svg)[\s>]"
+    r"\s*+(?:<\?[^>]{0,200}>\s*+)?(?:<!--(?:(?!-->)[\s\S]){0,2000}-->\s*+)?<(?:animated-)?(?:vector|svg)[\s>]"
 )
 _LEAST_LINES, _LEAST_MEAN = 200, 40
 _UNSPACED_SHARE = 0.9
