@@ -11,7 +11,8 @@ _COMMAND = re.compile(
     rf"[ \t]{{0,40}}\\(?P<name>{'|'.join(_LEVELS)})\*?[ \t]*(?:\[[^\]\n]{{0,300}}\])?[ \t]*\{{"
 )
 _VERBATIM = re.compile(
-    r"[ \t]{0,40}\\(?P<does>begin|end)\{(?P<name>verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?\}"
+    r"[ \t]{0,40}\\(?P<does>begin|end)"
+    r"\{(?P<name>verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?\}"
 )
 _LONGEST_TITLE = 400
 # What is no part of a title as it is read: a label, an entry of the index, a note.
