@@ -75,7 +75,7 @@ def _read_text(text: str) -> datetime | None:
         return day
     for form, layout in _OTHER_FORMS:
         if form.fullmatch(text):
-            plain = re.sub(r"[_-]", "", text) if "-" not in layout else text
+            plain = text if "-" in layout else text.replace("_", "").replace("-", "")
             return datetime.strptime(plain, layout).replace(tzinfo=UTC)
     if "_" not in text:  # which Python takes for one between the digits of a number
         try:
