@@ -185,6 +185,8 @@ DUMPED = {"page_content": "hello", "metadata": {"workspace_id": "acme", "kind": 
     [
         DUMPED,
         {**DUMPED, "id": None, "type": "Document"},
+        {**DUMPED, "metadata": json.dumps(DUMPED["metadata"])},
+        f"{json.dumps(DUMPED)},",
         {
             "lc": 1,
             "type": "constructor",

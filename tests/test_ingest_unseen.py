@@ -7,6 +7,7 @@ import json
 import pytest
 
 from langchain_context_engine.ingest import Splitter
+from langchain_context_engine.ingest.blobs import is_data
 from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.reading import kind_of, read_records
 from langchain_context_engine.ingest.skipped import SkippedError
@@ -47,15 +48,23 @@ def test_what_people_write_programs_in_is_code(names, language):
     [
         ("a.v", "Theorem t : True.\nProof. exact I. Qed.\n", "coq"),
         ("a.v", "`timescale 1ns/1ps\nmodule top(input a);\nendmodule\n", "verilog"),
-        ("a.v", "module main\n\nfn main() {\n}\n", "verilog"),
+        ("a.v", "module main\n\nfn main() {\n}\n", "v"),
         ("a.v", "fn main() {\n\tprintln('x')\n}\n", "v"),
         ("a.d", "module app.main;\nimport std.stdio;\nvoid main() {}\n", "d"),
+        ("a.m", 'BeginPackage["Harbour`"]\nberth[x_] := x^2\nEndPackage[]\n', "wolfram"),
+        ("a.cl", "__kernel void add(__global float *a) {\n}\n", "opencl"),
+        ("a.cl", "(defun berth (x) x)\n", "lisp"),
+        ("a.fs", "#version 330\nvoid main() {\n}\n", "shader"),
+        ("a.fs", "module Harbour\nlet berth x = x + 1\n", "fsharp"),
+        ("a.r", 'REBOL [Title: "harbour"]\nprint "berth"\n', "rebol"),
+        ("a.r", "berth <- function(x) x + 1\n", "r"),
         ("obj/a.d", "obj/a.o: src/a.c include/a.h\n", None),
         ("a.cls", "\\NeedsTeXFormat{LaTeX2e}\n\\ProvidesClass{a}\n", "tex"),
         ("a.cls", "public class Harbour {\n}\n", "apex"),
     ],
 )
 def test_a_suffix_that_several_share_is_decided_by_what_the_file_says(path, text, language):
+    """F5."""
     assert language_of(path, text.encode()) == language
 
 
@@ -71,6 +80,7 @@ def test_a_suffix_that_several_share_is_decided_by_what_the_file_says(path, text
         ("login.feature", "Feature: Login\n  Scenario: A guest logs in\n"),
         ("harbour.1", '.\\" The manual\n.TH HARBOUR 1 2026-07-15\n.SH NAME\nharbour \\- berths\n'),
         ("tool.8", ".Dd July 1, 2026\n.Dt TOOL 8\n"),
+        (".yamllint", "rules:\n  line-length:\n    max: 120\n"),
         (".ocamlformat", "version = 0.26.2\nprofile = default\n"),
         ("api.xsd", "<xs:schema><xs:element name='berth' type='xs:string'/></xs:schema>\n"),
     ],
@@ -162,3 +172,45 @@ def test_the_headings_of_perls_documentation_are_its_trail():
     text = "=encoding utf8\n\n=head1 GUIDE\n\nOf the harbour.\n\n=head2 The C<berth> method\n\nIt moors.\n\n=cut\n"
     places = [record.metadata["place"] for record in records("lib/Guide.pod", text)]
     assert places == ["lib/Guide.pod:3-5", "lib/Guide.pod › The berth method"]
+
+
+def test_the_chapters_and_sections_of_latex_are_its_trail():
+    text = (
+        "\\documentclass{book}\n\\chapter{Harbours \\label{h}}\nShips.\n% \\section{no}\n"
+        "\\begin{verbatim}\n\\section{nor this}\n\\end{verbatim}\n\\section[short]{The \\emph{old} quay}\nStones.\n"
+    )
+    assert [r.metadata["title"] for r in records("a.tex", text)][-2:] == ["Harbours", "The old quay"]
+
+
+def test_an_example_of_html_or_a_line_above_a_fence_is_no_title_of_plain_text():
+    text = "Inlines\n=======\n\nx y\n\n<p>foo</p>\n`````\n\nBold text\n\naaa\n```\nmore\n"
+    assert {r.metadata["title"] for r in records("spec.txt", text)} == {"Inlines"}
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "reason"),
+    [
+        (
+            "baseline-prof.txt",
+            "HSPLandroidx/room/Room;-><init>(Landroid/content/Context;I)V\n" * 300,
+            "generated",
+        ),
+        ("urls.txt", "https://example.org/harbour/berths/of-the-old-quay\n" * 300, "generated"),
+        (
+            "icon.xml",
+            '<?xml version="1.0"?>\n<!-- ours -->\n<vector a="b"><path d="M0,0h1v2z"/></vector>',
+            "unsupported",
+        ),
+    ],
+)
+def test_a_list_for_programs_and_a_drawing_are_left_out(path, text, reason):
+    with pytest.raises(SkippedError) as refused:
+        records(path, text)
+    assert refused.value.reason == reason
+
+
+def test_the_path_of_a_drawing_within_a_page_is_data():
+    assert is_data('<path d="' + "M59.9451 102.776C106.367 53.5571L345.247 111.915" * 30 + '"/>')
+    assert not is_data(
+        f"SELECT a.id, b.name FROM a JOIN b ON a.id = b.id WHERE a.id IN ({', '.join(map(str, range(300)))})"
+    )

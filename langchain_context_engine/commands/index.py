@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands.memory import give_back, share_memory
 from langchain_context_engine.commands.options import (
     DEFAULT_STORE,
     EmbeddingsOption,
@@ -73,6 +74,7 @@ def index(
     gives one collection of its own. A second folder in one store goes before them by its name.
     """
     require_path(path)
+    share_memory()
     home = store_to_fill(store, DEFAULT_STORE)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
@@ -101,6 +103,7 @@ def index(
         if report.written and not is_dry:
             names = report.collections
             words_of = [client.get_collection(each, embedding_function=None) for each in names]
+            give_back()
             read_words(words_of, lambda done, total, each: on_progress(done, total, f"words of {each}"))
     if lists_skipped:
         _list(report)

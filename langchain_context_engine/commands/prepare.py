@@ -9,6 +9,7 @@ import typer
 
 from langchain_context_engine.commands import output
 from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.memory import share_memory
 from langchain_context_engine.commands.options import DEFAULT_STORE, CollectionsOption, StoreOption
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import UnknownNameError
@@ -33,6 +34,7 @@ def prepare(
     """
     from langchain_context_engine.searching.state import index_state
 
+    share_memory()
     found = Store(store).collections(collection) if server is None else _on_server(server, collection)
     with output.progress_bar("reading") as show:
         read_words(found, show)

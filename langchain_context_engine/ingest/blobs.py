@@ -17,6 +17,9 @@ _ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}\Z")
 _MANY, _FEW = 40, 4
+# What a drawing's path is made of: `M59,0L59,108`.
+_STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?\Z")
+_VERY_MANY, _HARDLY_BUT, _SOME = 100, 0.9, 0.05
 
 
 def refuse_armour(data: bytes) -> None:
@@ -39,5 +42,10 @@ def is_data(text: str) -> bool:
     if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
         return True
     found = _WORD.findall(text)
+    if len(found) >= _VERY_MANY:
+        steps = [word for word in found if _STEP.match(word)]
+        lettered = sum(not word.isdigit() for word in steps)
+        if len(steps) >= _HARDLY_BUT * len(found) and lettered >= _SOME * len(found):
+            return True
     telling = {word.lower() for word in found if not _NUMBER.match(word)}
     return len(telling) < _FEW and len(found) >= _MANY

@@ -123,7 +123,11 @@ def index_repository(
         on_progress=on_progress or silent,
         warnings=warnings,
     )
-    run.do()
+    try:
+        run.do()
+    finally:
+        if git is not None:
+            git.repository.free()  # it holds itself and the objects that it read until somebody collects it
     return IndexReport(
         collections={writer.name: writer.report for writer in run.writers.values()},
         skipped=dict(Counter(entry.reason for entry in run.skipped)),

@@ -81,7 +81,8 @@ def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
         (({'a': 1}, ''), (None, 'no object but a list'))
     """
     try:
-        row = json.loads(line)
+        # Lines that were taken out of a list end in its comma.
+        row = json.loads(line.rstrip().removesuffix(","))
     except RecursionError:
         return None, "nested too deep"
     except json.JSONDecodeError as error:
@@ -120,6 +121,7 @@ def _with_inner_fields(
     fields: dict[str, Any], mapping: Mapping[str, str], *, is_document: bool
 ) -> dict[str, Any]:
     """Return fields with those of an object named `metadata` in its place; of two of one name the inner."""
+    fields = {n: _object_in(value) if n in _METADATA_FIELDS else value for n, value in fields.items()}
     holder = next((name for name in _METADATA_FIELDS if isinstance(fields.get(name), dict)), None)
     if holder is None and not (is_document and fields.get("metadata") is None):
         return fields
@@ -129,6 +131,14 @@ def _with_inner_fields(
     renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
     inner = fields[holder] if holder else {}
     return outer | {name: value for name, value in inner.items() if name not in renamed}
+
+
+def _object_in(value: Any) -> Any:
+    """Return the object that a text holds as JSON, as tables keep metadata; any other value as it is."""
+    if not (isinstance(value, str) and value.lstrip().startswith("{")):
+        return value
+    found, _ = read_row(value)
+    return value if found is None else found
 
 
 def _is_vector(name: str, value: Any) -> bool:

@@ -71,6 +71,15 @@ _PERL = re.compile(
 )
 _PROLOG = re.compile(r"^(?::-|\w[^\n%]{0,200}:-|%)", re.MULTILINE)
 _COQ = re.compile(r"^[ \t]*(?:Require|Theorem|Lemma|Definition|Inductive|Fixpoint)\s", re.MULTILINE)
+_V = re.compile(r"^(?:pub )?fn (?:\([^()\n]{1,80}\) )?\w", re.MULTILINE)
+_MATHEMATICA = re.compile(
+    r"\A\s*(?:\(\*|BeginPackage\[|Needs\[|Get\[|<<)|^[A-Za-z]\w*\[[^\n]{0,200}\] ?:=", re.MULTILINE
+)
+_OPENCL = re.compile(r"\b(?:__kernel|__global|get_global_id)\b|^kernel void\b", re.MULTILINE)
+_SHADER = re.compile(
+    r"^[ \t]*#version \d|\bgl_(?:FragColor|Position|FragCoord)\b|^void main\s*\(", re.MULTILINE
+)
+_REBOL = re.compile(r"\A\s*REBOL\s*\[", re.IGNORECASE)
 _VERILOG = re.compile(
     r"^[ \t]*(?:(?:end)?module\b|`(?:timescale|include|define)\b|always\b|assign\b)", re.MULTILINE
 )
@@ -86,6 +95,8 @@ def _header_language(text: str) -> str:
 
 
 def _m_language(text: str) -> str:
+    if _MATHEMATICA.search(text) and not _OBJECTIVE_C.search(text):
+        return "wolfram"
     is_matlab = _MATLAB.search(text) and not _OBJECTIVE_C.search(text) and "#include" not in text
     return "matlab" if is_matlab else "objc"
 
@@ -111,12 +122,26 @@ def _ts_language(text: str) -> str | None:
 def _v_language(text: str) -> str:
     if _COQ.search(text):
         return "coq"
+    if _V.search(text):
+        return "v"
     return "verilog" if _VERILOG.search(text) else "v"
 
 
 def _d_language(text: str) -> str | None:
     """What a compiler notes of a file's dependencies has this suffix too."""
     return "d" if _D.search(text) else None
+
+
+def _cl_language(text: str) -> str:
+    return "opencl" if _OPENCL.search(text) else "lisp"
+
+
+def _fs_language(text: str) -> str:
+    return "shader" if _SHADER.search(text) else "fsharp"
+
+
+def _r_language(text: str) -> str:
+    return "rebol" if _REBOL.search(text) else "r"
 
 
 def _cls_language(text: str) -> str:
@@ -147,6 +172,9 @@ _DECIDED_BY_CONTENT: Mapping[str, Callable[[str], str | None]] = {
     ".v": _v_language,
     ".d": _d_language,
     ".cls": _cls_language,
+    ".cl": _cl_language,
+    ".fs": _fs_language,
+    ".r": _r_language,
     ".ts": _ts_language,
     ".html": _html_language,
     ".htm": _html_language,

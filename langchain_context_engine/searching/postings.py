@@ -20,7 +20,7 @@ from langchain_context_engine.text.words import query_terms, terms
 
 _HEAP_BYTES = 30_000_000
 _SMALL_HEAP_BYTES = 15_000_000
-_FEW = 1000
+_FEW = 100
 _COUNTED_UPTO = 20_000
 """Rows with a word up to which the dead among them are told apart; of more they change nothing."""
 

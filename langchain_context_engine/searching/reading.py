@@ -18,7 +18,10 @@ from langchain_context_engine.values.locks import ForkSafeLock
 if TYPE_CHECKING:
     from langchain_context_engine.searching.shelf import Shelf
 
-_PAGE = 2000
+_PAGE = 1000
+_MOST_CHARACTERS = 500_000
+"""Characters of text whose words are in memory until they are committed: some 30 MB."""
+
 _PATIENCE_SECONDS = 0.2
 
 _READ_ONE_PAGE, _TAKE_ONE_IN = ForkSafeLock(), ForkSafeLock()
@@ -81,9 +84,12 @@ def _read_pages(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer: W
 
     for page, records in _ahead(watch_.pages(read_to, _PAGE), read):
         with _TAKE_ONE_IN:
-            changes = _changes(shelf, page.ids, records, {}, total)
-            writer.commit(changes, {"read_to": page.read_to, "begun": begun})
-        done += len(changes)
+            for ids in _parts(page.ids, records):
+                changes = _changes(shelf, ids, records, {}, total)
+                # A reading that is broken off within a page reads all of that page again.
+                is_last = ids[-1] == page.ids[-1]
+                writer.commit(changes, {"begun": begun} | ({"read_to": page.read_to} if is_last else {}))
+                done += len(changes)
         shelf.progress = (done, max(done, total))
         told(*shelf.progress)
     writer.commit((), {"is_whole": 1, "sequence": begun})
@@ -100,9 +106,23 @@ def _read_changes(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer:
         ending_soon()
         ids = changes.written[start : start + _PAGE]
         records = handle.read(ids, _fields(shelf))
-        writer.commit(_changes(shelf, ids, records, changes.vectors, len(shelf.view)), {})
+        for some in _parts(ids, records):
+            writer.commit(_changes(shelf, some, records, changes.vectors, len(shelf.view)), {})
         shelf.progress = (start + len(ids), len(changes.written))
     writer.commit([(id_, None, None) for id_ in changes.gone], {"sequence": changes.sequence})
+
+
+def _parts(ids: Sequence[str], found: _Found) -> Iterator[Sequence[str]]:
+    """Yield the ids in parts whose texts are not too long together."""
+    start, characters = 0, 0
+    for end, id_ in enumerate(ids):
+        length = len(found.get(id_, {}).get("documents") or "")
+        if characters and characters + length > _MOST_CHARACTERS:
+            yield ids[start:end]
+            start, characters = end, 0
+        characters += length
+    if start < len(ids):
+        yield ids[start:]
 
 
 def _ahead(pages: Iterable[Page], read: Callable[[Page], _Found]) -> Iterator[tuple[Page, _Found]]:
@@ -150,7 +170,7 @@ def _changes(
     total: int,
 ) -> list[Change]:
     """Return what becomes of ids: the records that were found, with vectors where they are kept."""
-    records, room = to_records(found), shelf.room()
+    records, room = to_records({id_: found[id_] for id_ in ids if id_ in found}), shelf.room()
     changes: list[Change] = [(id_, None, None) for id_ in ids if id_ not in records]
     for id_, record in records.items():
         vector = vectors.get(id_)

@@ -130,21 +130,11 @@ class Rows:
 
     def every(self) -> Iterator[Record]:
         """Yield all records, read some hundreds at a time."""
-        last = 0
-        while True:
-            found = self.fetch(
-                f"SELECT {_COLUMNS} FROM records WHERE row > ? ORDER BY row LIMIT ?",  # noqa: S608
-                last,
-                _AT_ONCE,
-            )
-            yield from map(_record, found)
-            if len(found) < _AT_ONCE:
-                return
-            last = found[-1][0]
+        return map(_record, self._paged(_COLUMNS))
 
     def vectors(self) -> Iterator[tuple[str, bytes | None]]:
-        """Yield the id and vector of each record."""
-        yield from self.fetch("SELECT id, vector FROM records")
+        """Yield the id and vector of each record, read some hundreds at a time."""
+        return ((id_, vector) for _, id_, vector in self._paged("row, id, vector"))
 
     def vector_bytes(self) -> int:
         """Return how many bytes a vector takes; 0 where none is kept."""
@@ -179,6 +169,20 @@ class Rows:
         """Return the rows that a statement gives."""
         with self.lock:
             return self._database.execute(statement, values).fetchall()
+
+    def _paged(self, columns: str) -> Iterator[Any]:
+        """Yield columns, the row before others, of all records in order of their rows."""
+        last = 0
+        while True:
+            found = self.fetch(
+                f"SELECT {columns} FROM records WHERE row > ? ORDER BY row LIMIT ?",  # noqa: S608
+                last,
+                _AT_ONCE,
+            )
+            yield from found
+            if len(found) < _AT_ONCE:
+                return
+            last = found[-1][0]
 
     def _in(self, statement: str, values: Sequence[Any]) -> list[Any]:
         found: list[Any] = []

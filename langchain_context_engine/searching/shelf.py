@@ -278,9 +278,9 @@ class Shelf:
         if (count * size > self.vectors.most_bytes) if size else (count > READ_AT_ONCE):
             self.vectors.is_too_large = True
             return
-        since = self.view.since
-        kept = ((id_, vector) for id_, vector in rows.vectors() if not since.has(id_))
-        self.vectors.put({id_: unpacked(vector) for id_, vector in kept})
+        kept = ((id_, unpacked(each)) for id_, each in rows.vectors() if not self.view.since.has(id_))
+        while some := dict(itertools.islice(kept, READ_AT_ONCE)):
+            self.vectors.put(some)
 
     def arrange(self, keys: Sequencing) -> None:
         """Have the records placed by a pair of metadata keys."""

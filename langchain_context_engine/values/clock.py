@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 
 from langchain_context_engine.values.columns import from_column
+from langchain_context_engine.values.written_date import read_written
 
 asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 """When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
@@ -20,7 +21,12 @@ _FINER = 1000
 _END_OF_CENTURIES = 4_102_444_800
 _DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
 # What ISO 8601 has and `fromisoformat` lacks: a month, a day of the year.
-_OTHER_FORMS = ((re.compile(r"\d{4}-\d{2}"), "%Y-%m"), (re.compile(r"\d{4}-\d{3}"), "%Y-%j"))
+_OTHER_FORMS = (
+    (re.compile(r"\d{4}-\d{2}"), "%Y-%m"),
+    (re.compile(r"\d{4}-\d{3}"), "%Y-%j"),
+    (re.compile(r"(?:19|20)\d{2}[0-3]\d{2}"), "%Y%j"),
+    (re.compile(r"(?:19|20)\d{6}[_-]\d{6}"), "%Y%m%d%H%M%S"),  # as cameras and backups are named
+)
 # As git, databases and Go print a zone: behind a space, by its name as well.
 _SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:UTC|GMT|[A-Z]{3,4}))?)$")
 _AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
@@ -37,10 +43,10 @@ def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
     Read are: datetimes and dates, ISO 8601 strings (`Z` and the basic forms without hyphens
-    included; a month or a year is its first day), dates as in mail, epoch seconds and finer ones
-    (milli, micro, nano) as numbers or numeric strings. Naive values are UTC. Eight digits that are a day
-    between 1900 and 2100 are that day, four that are such a year its first, as numbers too: as epoch seconds
-    they would be in 1970.
+    included; a month or a year is its first day), dates as in mail and as `read_written` reads them,
+    epoch seconds and finer ones (milli, micro, nano) as numbers or numeric strings. Naive values are
+    UTC. Eight digits that are a day between 1900 and 2100 are that day, four that are such a year its
+    first, as numbers too, seven the day of a year as a string: as epoch seconds they would be in 1970.
 
     Example:
         >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
@@ -68,17 +74,22 @@ def read_instant(value: object) -> datetime | None:
 def _read_text(text: str) -> datetime | None:
     if day := _read_day(text):
         return day
-    try:
-        return _read_epoch(float(text))
-    except ValueError:
-        pass
     for form, layout in _OTHER_FORMS:
         if form.fullmatch(text):
-            return datetime.strptime(text, layout).replace(tzinfo=UTC)
+            plain = text if "-" in layout else text.replace("_", "").replace("-", "")
+            return datetime.strptime(plain, layout).replace(tzinfo=UTC)
+    if "_" not in text:  # which Python takes for one between the digits of a number
+        try:
+            return _read_epoch(float(text))
+        except ValueError:
+            pass
     if _AS_IN_MAIL.fullmatch(text):
         return read_instant(parsedate_to_datetime(text))
     zoned = _SPACED_ZONE.sub(lambda zone: zone[1] or "Z", text)
-    return read_instant(datetime.fromisoformat(zoned.upper()))
+    try:
+        return read_instant(datetime.fromisoformat(zoned.upper()))
+    except ValueError:
+        return read_written(text)
 
 
 def _read_day(text: str) -> datetime | None:

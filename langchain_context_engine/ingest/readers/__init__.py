@@ -9,11 +9,12 @@ from pathlib import PurePosixPath
 from langchain_context_engine.ingest.marks import without_mark
 from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
 from langchain_context_engine.ingest.readers.html import read_html
+from langchain_context_engine.ingest.readers.latex import read_latex
 from langchain_context_engine.ingest.readers.mail import read_mail
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.notebook import read_notebook
 from langchain_context_engine.ingest.readers.pdf import read_pdf
-from langchain_context_engine.ingest.readers.plain import read_lines, read_plain
+from langchain_context_engine.ingest.readers.plain import read_lines, read_plain, read_xml
 from langchain_context_engine.ingest.readers.pod import read_pod
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.readers.rows import read_rows
@@ -46,6 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "markdown": Format(read_text=read_markdown),
     "restructured": Format(read_text=read_restructured),
     "asciidoc": Format(read_text=read_asciidoc),
+    "latex": Format(read_text=read_latex),
     "plain": Format(read_text=read_plain),
     "pod": Format(read_text=read_pod),
     "html": Format(read_text=read_html, is_data=True),
@@ -54,7 +56,7 @@ FORMATS: Mapping[str, Format] = {
     "yaml": Format(read_text=read_yaml, is_data=True),
     "json": Format(read_text=read_json, is_data=True),
     "ini": Format(read_text=read_ini, is_data=True),
-    "xml": Format(read_text=read_lines, is_data=True),
+    "xml": Format(read_text=read_xml, is_data=True),
     "lines": Format(read_text=read_lines, is_data=True),
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
@@ -70,8 +72,9 @@ BY_SUFFIX = {
         "markdown": ".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc",
         "restructured": ".rst .rest",
         "asciidoc": ".adoc .asciidoc .asc .rdoc",
-        "plain": ".txt .text .org .tex .latex .typ .typst .textile .cabal .wiki .mediawiki .creole .t2t"
+        "plain": ".txt .text .org .typ .typst .textile .cabal .wiki .mediawiki .creole .t2t"
         " .texi .texinfo .man .feature .robot",
+        "latex": ".tex .latex .ltx",
         "pod": ".pod",
         "lines": ".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly",
         "html": ".html .htm .xhtml",
@@ -140,6 +143,8 @@ _BY_NAME = {
     ".babelrc": "json",
     ".clang-format": "yaml",
     ".clang-tidy": "yaml",
+    ".ansible-lint": "yaml",
+    ".yamllint": "yaml",
     "cabal.project": "plain",
     "go.mod": "plain",
     "go.work": "plain",

@@ -27,7 +27,7 @@ _NUL_SHARE = 0.5
 _LEAST_WIDE = 8
 _COHERENT = 0.25
 _WESTERN = frozenset({"cp1252", "iso8859-15"})
-_ISO_2022 = re.compile(rb"\x1b\$[@B].{2,400}?\x1b\([BJ]", re.DOTALL)
+_INTO_KANJI = re.compile(rb"\x1b\$[@B]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _LONGEST_MEAN_LINE = 1000
 _LEAST_SPACE = 0.1
@@ -130,7 +130,8 @@ def _as_declared(data: bytes) -> str | None:
 
 def _seven_bits(data: bytes) -> str | None:
     """Return Japanese in ISO 2022, which is ASCII with escapes; None where the text is not in it."""
-    if not _ISO_2022.search(data):
+    begins = _INTO_KANJI.search(data)
+    if begins is None or not data.isascii() or data.find(b"\x1b(", begins.end()) < 0:
         return None
     try:
         return data.decode("iso2022_jp_ext")
