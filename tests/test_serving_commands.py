@@ -189,13 +189,13 @@ def test_who_answers_others_takes_no_question_from_a_file_of_settings(
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pools are glibc's")
-@pytest.mark.parametrize("chosen", ["", "1"])
-def test_threads_of_a_server_share_two_pools_of_memory_unless_somebody_chose(chosen):
+@pytest.mark.parametrize(("chosen", "pools"), [("", 2), ("", 1), ("1", 2)])
+def test_threads_of_a_command_share_so_few_pools_of_memory_unless_somebody_chose(chosen, pools):
     """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
     program = (
         "import ctypes, sys, threading\n"
-        "from langchain_context_engine.serving.long_life import share_memory\n"
-        "print(share_memory())\n"
+        "from langchain_context_engine.commands.memory import share_memory\n"
+        f"print(share_memory({pools}))\n"
         "gate = threading.Barrier(8)\n"
         "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"
         "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
@@ -206,4 +206,4 @@ def test_threads_of_a_server_share_two_pools_of_memory_unless_somebody_chose(cho
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert told.stdout.startswith(str(not chosen))
-    assert told.stdout.count("<heap nr=") == (1 if chosen else 2)
+    assert told.stdout.count("<heap nr=") == (1 if chosen else pools)

@@ -74,7 +74,7 @@ def index(
     gives one collection of its own. A second folder in one store goes before them by its name.
     """
     require_path(path)
-    share_memory()
+    share_memory(1)
     home = store_to_fill(store, DEFAULT_STORE)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),

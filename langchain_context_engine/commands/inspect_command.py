@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.serving.long_life import shared_memory_environment
+from langchain_context_engine.commands.memory import shared_memory_environment
 from langchain_context_engine.values.errors import ConfigError
 
 __all__ = ["app_path", "inspect", "inspect_command", "inspect_environment"]

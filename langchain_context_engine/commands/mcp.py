@@ -14,6 +14,7 @@ import typer
 from langchain_context_engine.commands import embedders, output
 from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.memory import share_memory
 from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import UnknownNameError
@@ -69,7 +70,6 @@ def mcp(
         raise CommandFailedError(
             'the MCP server is not installed: pip install "langchain-context-engine[mcp]"'
         )
-    from langchain_context_engine.serving.long_life import share_memory
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
     share_memory()

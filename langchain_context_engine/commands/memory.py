@@ -1,30 +1,49 @@
-"""What a command that works through a whole repository asks of the C library's memory."""
+"""What a command asks of the C library's memory, where that is glibc; elsewhere nothing is changed.
+
+Only a program's own command may ask for it, never the library: it holds for the whole process.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import platform
 
-_MOST_ARENAS = -8
-"""`M_ARENA_MAX` of glibc's `malloc.h`."""
+__all__ = ["give_back", "share_memory", "shared_memory_environment"]
+
+_VARIABLE = "MALLOC_ARENA_MAX"
+_POOLS = 2
+_M_ARENA_MAX = -8  # as glibc's malloc.h has it
 
 
-def share_memory() -> None:
-    """Let all threads of this process take memory from one place, where the C library is glibc.
+def share_memory(pools: int = _POOLS) -> bool:
+    """Let the threads of this process take memory from so few pools; return whether they will.
 
-    By default it keeps up to eight places a core, and what a thread gave back in one is not given to the
-    next thread: pages that are each read in a thread of their own leave the memory of several behind. Only a
-    program's own command may ask for it, never the library: it holds for the whole process.
+    Else each of up to eight pools a processor keeps what its threads once needed at most. After five hundred
+    questions by four threads 407 MB were held, of which 315 were used; with two pools 324. A command that
+    reads page by page, each in a thread of its own, is best served by one.
+
+    To be called before threads start. Who sets MALLOC_ARENA_MAX has chosen.
+
+    Args:
+        pools: How many; two where threads work side by side.
     """
-    if _is_glibc():
-        ctypes.CDLL(None).mallopt(_MOST_ARENAS, 1)
+    if platform.libc_ver()[0] != "glibc" or os.environ.get(_VARIABLE):
+        return False
+    return bool(ctypes.CDLL(None).mallopt(_M_ARENA_MAX, pools))
+
+
+def shared_memory_environment() -> dict[str, str]:
+    """Return the variable that lets another process do the same, if nobody has set it.
+
+    Example:
+        >>> set(shared_memory_environment().values()) <= {"2"}
+        True
+    """
+    return {} if os.environ.get(_VARIABLE) else {_VARIABLE: str(_POOLS)}
 
 
 def give_back() -> None:
-    """Give memory that is free back to the system, where the C library is glibc: it keeps it by itself."""
-    if _is_glibc():
+    """Return to the system what is free: what one phase needed, the next one does not."""
+    if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
-
-
-def _is_glibc() -> bool:
-    return platform.libc_ver()[0] == "glibc"

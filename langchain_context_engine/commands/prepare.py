@@ -34,7 +34,7 @@ def prepare(
     """
     from langchain_context_engine.searching.state import index_state
 
-    share_memory()
+    share_memory(1)
     found = Store(store).collections(collection) if server is None else _on_server(server, collection)
     with output.progress_bar("reading") as show:
         read_words(found, show)

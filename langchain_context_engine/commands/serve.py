@@ -12,6 +12,7 @@ from langchain_context_engine.commands import output
 from langchain_context_engine.commands.engine_options import EngineOptions, with_engine_options
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.commands.inspect import require_free, shown_address
+from langchain_context_engine.commands.memory import share_memory
 from langchain_context_engine.commands.options import RecordsOption, ScopeOption, read_pairs
 from langchain_context_engine.values.errors import UnknownNameError
 
@@ -53,7 +54,6 @@ def serve(
     """
     _require("starlette", "uvicorn")
     from langchain_context_engine.serving.hosts import require_token_beyond_this_machine
-    from langchain_context_engine.serving.long_life import share_memory
     from langchain_context_engine.serving.server import serve as run
 
     share_memory()

@@ -6,4 +6,4 @@ body's fields may say in `server_bodies.py`. Answers are the engine's own.
 
 from __future__ import annotations
 
-__all__ = ["hosts", "long_life", "mcp_server", "server"]
+__all__ = ["hosts", "mcp_server", "server"]

@@ -22,8 +22,8 @@ import time
 from pathlib import Path
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
+from langchain_context_engine.commands.memory import share_memory
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.serving.long_life import share_memory
 from tests.benchmarks.process_figures import resident_megabytes
 from tests.benchmarks.speed_data import Maker, Query, open_collections
 
