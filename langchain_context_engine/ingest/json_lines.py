@@ -93,11 +93,12 @@ class JsonLines:
                     )
                 survey.last_lines[record.id] = number
         if not survey.last_lines and survey.counts["invalid"]:
-            fields = (
-                f"the first object has {', '.join(example) or 'no fields'}"
-                if example
-                else "none is an object"
-            )
+            if example is None:
+                raise ConfigError(
+                    f"{self.path}: no line is an object; JSON Lines has one a line, which of an array"
+                    f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
+                )
+            fields = f"the first object has {', '.join(example) or 'no fields'}"
             wanted = self.mapping.get("text") or " or ".join(TEXT_FIELDS)
             raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
         return survey
