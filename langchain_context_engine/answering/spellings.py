@@ -42,7 +42,8 @@ def _written(name: str) -> Iterator[str]:
         yield attribute[1]
     if marked := _MARKED.match(bare):
         yield marked[0]
-        yield bare[marked.end() :].strip().strip(_QUOTES)
+        bare = bare[marked.end() :].strip().strip(_QUOTES)
+        yield bare
     tidy = bare.replace("\\", "/").replace(" > ", " › ")
     yield tidy.removeprefix("./")
     yield tidy.removesuffix("()")
