@@ -23,7 +23,7 @@ def spellings(named: str) -> Iterator[str]:
         >>> list(spellings("`[2] src/pay.py`"))
         ['`[2] src/pay.py`', '[2] src/pay.py', '[2]', 'src/pay.py']
         >>> list(spellings("(3),"))
-        ['(3),', '3', '[3]']
+        ['(3),', '(3)', '3', '[3]']
     """
     seen: set[str] = set()
     for written in _written(named.strip()):
