@@ -36,7 +36,7 @@ WORDS = [
     "refund",
 ]
 TRACES = 200
-FEWER = 80
+FEWER = 40
 """Of which most runs prove every change; the long form proves all."""
 
 
