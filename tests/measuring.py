@@ -31,7 +31,9 @@ def is_measured(test: pytest.Item) -> bool:
     """Return whether a test's lines are to be measured.
 
     Not of hundreds of generated cases of one rule, whose lines those with a name of their own run too, nor of
-    what is marked `unmeasured`.
+    attacks, which do so with masses of data, nor of what is marked `unmeasured`.
     """
+    if "attack" in test.path.parts:
+        return False
     is_generated = getattr(getattr(test, "obj", None), "is_hypothesis_test", False)
     return not is_generated and test.get_closest_marker("unmeasured") is None
