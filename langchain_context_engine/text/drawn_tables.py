@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-__all__ = ["drawn_tables"]
+__all__ = ["Span", "drawn_tables", "line_spans"]
 
 Span = tuple[int, int]
 
@@ -76,7 +76,7 @@ def _simples(text: str) -> Iterator[tuple[int, int, list[Span]]]:
         if not is_header or text[top[1] : below[0]].isspace() or "\n\n" in text[top[1] : below[0]]:
             place += 1
             continue
-        rows = _lines(text, below[1] + 1, bottom[0])
+        rows = line_spans(text, below[1] + 1, bottom[0])
         if rows:
             rows[-1] = (rows[-1][0], _trimmed(text, rows[-1][0], bottom[1]))
         yield top[0], _trimmed(text, below[0], below[1]), rows
@@ -90,7 +90,7 @@ def _between_bars(text: str) -> Iterator[tuple[int, int, list[Span]]]:
         is_header = text.startswith("\n", head + 1) and text[after + 1 : head].strip() and head < before
         if not is_header:
             continue
-        rows = _lines(text, head + 1, before)
+        rows = line_spans(text, head + 1, before)
         rows = _by_records(text, rows)
         if rows:
             rows[-1] = (rows[-1][0], _trimmed(text, rows[-1][0], end))
@@ -112,7 +112,8 @@ def _by_records(text: str, lines: list[Span]) -> list[Span]:
     return joined
 
 
-def _lines(text: str, start: int, end: int) -> list[Span]:
+def line_spans(text: str, start: int, end: int) -> list[Span]:
+    """Return the spans of the lines between two offsets, without space at their ends and empty ones."""
     found: list[Span] = []
     while start < end:
         stop = min(end, _end_of_line(text, start))

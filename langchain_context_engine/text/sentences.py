@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from langchain_context_engine.text.abbreviations import INITIALS, NEVER_LAST, NUMBERED, SELDOM_LAST
-from langchain_context_engine.text.tables import Span, by_rows, fenced_blocks, tables, tables_of
+from langchain_context_engine.text.tables import Span, at_most, by_rows, fenced_blocks, tables, tables_of
 from langchain_context_engine.text.worth import closes, opens
 
 _END = re.compile(
@@ -91,7 +91,7 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
         >>> [text[a:b] for a, b in unit_spans(text)]
         ['Billing\nWe chose Stripe.', 'It was cheap.']
     """
-    spans = _at_most(MOST_PIECES, sentence_spans(text))
+    spans = at_most(MOST_PIECES, sentence_spans(text))
     if not spans:
         return []
     start = spans[0][0]
@@ -106,14 +106,6 @@ def row_spans(text: str) -> tuple[list[Span], list[int]]:
     """Return the same with each table as its rows, and for each span the place of its header, or -1."""
     spans = unit_spans(text)
     return by_rows(text, spans, MOST_PIECES) if spans and tables_of(text) else (spans, [-1] * len(spans))
-
-
-def _at_most(most: int, spans: list[Span]) -> list[Span]:
-    """Join so many spans in a row that no more than `most` are left."""
-    run = -(-len(spans) // most)
-    if run <= 1:
-        return spans
-    return [(spans[i][0], spans[min(i + run, len(spans)) - 1][1]) for i in range(0, len(spans), run)]
 
 
 def _with_what_it_belongs_to(text: str, spans: list[Span]) -> list[Span]:

@@ -11,13 +11,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from langchain_context_engine.text.drawn_tables import drawn_tables
+from langchain_context_engine.text.drawn_tables import Span, drawn_tables, line_spans
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.worth import opens
 
-__all__ = ["Span", "Table", "by_rows", "fenced_blocks", "is_rows", "tables", "tables_of"]
-
-Span = tuple[int, int]
+__all__ = ["Span", "Table", "at_most", "by_rows", "fenced_blocks", "is_rows", "tables", "tables_of"]
 
 _FEW_BYTES = 2**23
 
@@ -116,7 +114,7 @@ def _tables_of(text: str) -> tuple[Table, ...]:
     fences = fenced_blocks(text)
     found = []
     for start, body, end in tables(text):
-        rows = _lines(text, body, end)
+        rows = line_spans(text, body, end)
         if len(rows) > 1 and not _is_deep(text, start, body):
             found.append(Table(start, _line_end(text, body), tuple(rows)))
     found += [Table(start, head, tuple(rows)) for start, head, rows in drawn_tables(text) if len(rows) > 1]
@@ -167,7 +165,7 @@ def by_rows(text: str, spans: Sequence[Span], most: int) -> tuple[list[Span], li
             heads.append(-1)
         head = len(parts)
         parts.append((lead, table.head))
-        parts += _in_runs(table.rows, most)
+        parts += at_most(most, table.rows)
         heads += [head] * (len(parts) - head)
         if number < len(found) and found[number].start < last[1]:
             waiting.append((_skip_space(text, table.end), last[1]))
@@ -190,9 +188,12 @@ def _lead(text: str, start: int, table: int) -> int:
     return lead
 
 
-def _in_runs(rows: Sequence[Span], most: int) -> list[Span]:
-    run = -(-len(rows) // most)
-    return [(rows[i][0], rows[min(i + run, len(rows)) - 1][1]) for i in range(0, len(rows), run)]
+def at_most(most: int, spans: Sequence[Span]) -> list[Span]:
+    """Join so many spans in a row that no more than `most` are left."""
+    run = -(-len(spans) // most)
+    if run <= 1:
+        return [*spans]
+    return [(spans[i][0], spans[min(i + run, len(spans)) - 1][1]) for i in range(0, len(spans), run)]
 
 
 def _skip_space(text: str, position: int) -> int:
@@ -210,19 +211,7 @@ def is_rows(text: str) -> bool:
         >>> is_rows("day,sum\n1,2\n3,4\n"), is_rows("Ana, Bo\nsang, danced\nleft, stayed\n")
         (True, False)
     """
-    return bool(_delimiter(text) and _value_rows(text))
-
-
-def _lines(text: str, start: int, end: int) -> list[Span]:
-    """Return the spans of the lines between two offsets, without space at their ends and empty ones."""
-    found: list[Span] = []
-    while start < end:
-        stop = text.find("\n", start, end)
-        stop = end if stop < 0 else stop
-        if text[start:stop].strip():
-            found.append((start, start + len(text[start:stop].rstrip())))
-        start = stop + 1
-    return found
+    return bool(_value_rows(text))
 
 
 def _line_end(text: str, end: int) -> int:
@@ -249,13 +238,14 @@ def _delimiter(text: str) -> str:
 
 def _value_rows(text: str) -> list[Span]:
     """Return the spans of the rows of a text of separated values, the names first; [] for any other."""
-    delimiter = _delimiter(text)
-    first = text[: max(0, text.find("\n"))]
-    names = [name.strip().strip('"') for name in first.split(delimiter or None)]
-    is_header = len(names) > 1 and len(set(names)) == len(names) and all(map(_is_name, names))
-    if not delimiter or not is_header or (delimiter == "," and ", " in first):
+    if not (delimiter := _delimiter(text)):
         return []
-    rows = _lines(text, 0, len(text)) if '"' not in text else _quoted(text, delimiter)
+    first = text[: max(0, text.find("\n"))]
+    names = [name.strip().strip('"') for name in first.split(delimiter)]
+    is_header = len(names) > 1 and len(set(names)) == len(names) and all(map(_is_name, names))
+    if not is_header or (delimiter == "," and ", " in first):
+        return []
+    rows = line_spans(text, 0, len(text)) if '"' not in text else _quoted(text, delimiter)
     is_even = '"' in text or all(text.count(delimiter, a, b) == len(names) - 1 for a, b in rows)
     return rows if is_even and len(rows) >= _LEAST_VALUES else []
 

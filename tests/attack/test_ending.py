@@ -120,7 +120,6 @@ class Hanging:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.unmeasured
 async def test_a_source_that_hangs_gets_no_second_call_meanwhile(is_async):
     """Point 8: 1,000 builds left 1,002 threads behind."""
     hanging = Hanging()

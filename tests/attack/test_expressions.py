@@ -25,8 +25,6 @@ from tests.attack.expressions import calls, expressions, made_while_running
 from tests.attack.shapes import SHAPES, text_of
 from tests.attack.timing import TooSlowError, processor_seconds
 
-pytestmark = pytest.mark.unmeasured
-
 SHORT, SHORT_SECONDS = 12_000, 0.1
 LONG, LONG_SECONDS = 160_000, 0.75
 """What is quadratic needs seconds for the short text and minutes for the long one."""

@@ -14,8 +14,6 @@ from tests.attack.timing import processor_seconds
 from tests.builders import ListSource
 from tests.growth import assert_linear
 
-pytestmark = pytest.mark.unmeasured
-
 QUESTION = "when do invoices go out?"
 LINE = "Invoices go out monthly, says line after line of this. "
 WORDS = ["invoice", "monthly", "report", "card", "alpha", "beta", "payment", "system", "go", "out", "when"]
