@@ -31,9 +31,10 @@ SETTLED = """() => {
         && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
         && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
 }"""
-COUNT_CLICKS = """addEventListener('click', (event) => {
+COUNT_CLICKS = """document.addEventListener('click', (event) => {
     if (event.isTrusted) sessionStorage.clicks = +(sessionStorage.clicks || 0) + 1;
 }, true)"""
+"""A click that meets what moved in between Playwright stops at the window and tries again: it is no second one."""
 SEE_CHOSEN = """() => addEventListener('keydown', () => {
     window.chosen = document.querySelector('tr[aria-selected=true]').dataset.id;
 }, true)"""
