@@ -1,4 +1,4 @@
-"""Two hundred builds at once in each design: each answers, or says that it was late."""
+"""Two hundred builds at once in each design: each answers, in whole, whatever the others do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from langchain_context_engine import AllSourcesFailedError, Context
 from langchain_context_engine.values.types import Status
 from tests.designs import (
     learning_builders,
@@ -19,26 +18,28 @@ from tests.designs import (
 pytestmark = pytest.mark.unmeasured
 
 AT_ONCE = 200
+# Who waits for a turn spends no deadline (`test_turnstile.py`); here no other work of the machine spends it.
+PATIENT = {"timeout_seconds": 300}
 
 
 def memory():
-    engine = memory_builders.a_memory()
+    engine = memory_builders.a_memory(**PATIENT)
     return lambda i: engine.build_context(f"project timeline {i}", "acme").trace
 
 
 def workspace():
-    builder = workspace_builders.a_builder(workspace_builders.a_page(8))
+    builder = workspace_builders.a_builder(workspace_builders.a_page(8), **PATIENT)
     asked = {"builder": builder, "focus": {"block_id": "p1"}}
     return lambda i: workspace_builders.build([], f"Where are lost keys {i}?", **asked).context
 
 
 def learning():
-    assembler = learning_builders.an_assembler()
+    assembler = learning_builders.an_assembler(**PATIENT)
     return lambda i: learning_builders.assemble(query=f"flaky login {i}", assembler=assembler).context
 
 
 def prime():
-    service = prime_builders.a_service()
+    service = prime_builders.a_service(**PATIENT)
     service.prepare()
     return lambda i: prime_builders.ask(service, f"When are invoices {i} sent?").trace
 
@@ -46,32 +47,19 @@ def prime():
 def plan():
     made = plan_builders.a_plan(
         [plan_builders.SYSTEM, plan_builders.a_pack("faq"), plan_builders.USER],
-        packs={"faq": plan_builders.an_engine()},
+        packs={"faq": plan_builders.an_engine(**PATIENT)},
     )
     return lambda i: made.assemble({"question": f"Where is order {i}?"}).trace
 
 
-def answered(build, i: int) -> Context | None:
-    """Return the answer to a build; None where all of its sources were late, which it says by an error."""
-    try:
-        return build(i)
-    except AllSourcesFailedError as error:
-        assert all(is_late(problem) for problem in error.warnings), error
-        return None
-
-
-def is_late(told: str) -> bool:
-    """Tell whether something was said of time."""
-    return "deadline" in told or "an earlier question" in told
-
-
 @pytest.mark.parametrize("design", [memory, workspace, learning, prime, plan], ids=lambda d: d.__name__)
-def test_two_hundred_builds_at_once_answer_or_say_that_they_were_late(design):
+def test_each_of_two_hundred_builds_at_once_is_the_build_of_its_question(design):
     build = design()
-    build(-1)
+    asked = build(-1).request.query
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        contexts = [found for found in pool.map(lambda i: answered(build, i), range(AT_ONCE)) if found]
+        contexts = list(pool.map(build, range(AT_ONCE)))
     assert all(context.text for context in contexts)
-    assert all(context.status is Status.OK or any(map(is_late, context.warnings)) for context in contexts)
-    # How many depends on what else the machine does; where waiting spent the deadline it was a handful.
-    assert sum(context.status is Status.OK for context in contexts) > 0.5 * AT_ONCE
+    assert [c.warnings for c in contexts if c.status is not Status.OK] == []
+    assert [context.request.query for context in contexts] == [
+        asked.replace("-1", str(i)) for i in range(AT_ONCE)
+    ]
