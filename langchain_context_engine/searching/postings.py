@@ -16,7 +16,7 @@ from typing import Any
 from langchain_context_engine.filtering.filters import Filter
 from langchain_context_engine.searching.bags import Spellings, Words, joined
 from langchain_context_engine.searching.facets import Narrowing
-from langchain_context_engine.text.words import query_terms, terms
+from langchain_context_engine.text.words import closed_forms, query_terms, terms
 
 _HEAP_BYTES = 30_000_000
 _SMALL_HEAP_BYTES = 15_000_000
@@ -27,19 +27,26 @@ _COUNTED_UPTO = 20_000
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """A question as it is looked up: its terms, each once, and its pairs of adjoining terms.
+    """A question as it is looked up.
 
-    With `needs_all` a row must have every term, in some spelling; else one will do.
+    Attributes:
+        terms: Its terms, each once.
+        pairs: Its pairs of adjoining terms.
+        needs_all: A row must have every term, in some spelling; else one will do.
+        closed: For each term the words that it makes with the one beside it (`closed_forms`).
     """
 
     terms: tuple[str, ...]
     pairs: tuple[str, ...]
     needs_all: bool = False
+    closed: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, query: str) -> LexicalQuery:
         """Read a question."""
-        return cls(tuple(query_terms(query)), tuple(dict.fromkeys(joined(terms(query)))))
+        found, forms = tuple(query_terms(query)), closed_forms(query)
+        closed = tuple(forms.get(term, ()) for term in found)
+        return cls(found, tuple(dict.fromkeys(joined(terms(query)))), closed=closed)
 
 
 @dataclass(frozen=True, slots=True)

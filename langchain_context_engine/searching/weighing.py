@@ -60,12 +60,13 @@ def weigh(query: LexicalQuery, views: Sequence[View], within: Filter) -> Weighed
 
     words: list[Spellings] = []
     idf: dict[str, float] = {}
-    for word in query.terms:
+    for i, word in enumerate(query.terms):
         have = frequency(word)
+        joined = [(form, 1.0) for form in (query.closed[i] if query.closed else ()) if frequency(form)]
         spellings: Spellings = [(word, 1.0)]
-        if not have and len(word) >= _CORRECTABLE:
+        if not have and not joined and len(word) >= _CORRECTABLE:
             spellings = _spellings(word, views, frequency) or spellings
-        words.append(tuple(spellings))
+        words.append((*spellings, *joined))
         for spelling, _ in spellings:
             idf[spelling] = idf_of(frequency(spelling), records)
     had = {pair: frequency(pair, of_pairs=True) for pair in query.pairs}

@@ -96,7 +96,7 @@ class Filler:
                 continue
             self.turns.no_room(unit.item, reason, cost, room)
             is_lone = unit.item not in basket or unit.item in basket.cuts
-            # What is too long for its cap never gets in whole, so waiting for room would not help.
+            # What is too long for its cap never gets in whole: waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(unit.item, room)
             if not is_due and unit.item == 0 and unit.size > self.limit:
                 # The best of all, too long for any budget like this: its beginning, in half of it.
@@ -243,11 +243,11 @@ class Filler:
 
     def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
         """Return an item's shortened text with its cost and whether a compactor wrote it, or None."""
-        shorten = self.packing.shorten
+        ranked = self.items[item]
+        shorten = self.packing.shorten_of(ranked.candidate)
         allowance = self.basket.text_room(item, room)
         if shorten is None or allowance <= 0:
             return None
-        ranked = self.items[item]
         # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
         for _ in range(_RECUTS):
             # A compactor is asked once for an item; a second try is a plain cut.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from langchain_context_engine.ranking.editions import EDITION
+from langchain_context_engine.ranking.editions import EDITION, LINES
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
-from langchain_context_engine.text.units import UnitValue
+from langchain_context_engine.text.units import CODE_KINDS, UnitValue
 from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.types import Decision
+from langchain_context_engine.values.types import Candidate, Decision
 from langchain_context_engine.writing.layout import Layout, Written
 
 
@@ -50,6 +50,11 @@ class Packing:
         """Nothing but the budget as a whole keeps a passage out."""
         caps = (self.budget.source_cap, self.budget.item_cap, self.diversity, self.k)
         return all(cap is None for cap in caps)
+
+    def shorten_of(self, candidate: Candidate) -> Shorten | None:
+        """Return what makes a candidate fit: a program is cut between its lines."""
+        in_lines = self.edition >= LINES and candidate.kind in CODE_KINDS
+        return self.shorten.by_lines() if self.shorten and in_lines else self.shorten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from langchain_context_engine.text.asking import asking
+from langchain_context_engine.text.asking import asking, by_lines
 from langchain_context_engine.text.truncate import Span, Truncator, keep_start, locate
 from langchain_context_engine.writing.compact import Compactor, Cut, compact
 
@@ -45,6 +45,13 @@ class Shorten:
         if isinstance(compactor, Cut):
             compactor = replace(compactor, truncator=asking(compactor.truncator, query, in_rows=in_rows))
         return replace(self, truncator=asking(self.truncator, query, in_rows=in_rows), compactor=compactor)
+
+    def by_lines(self) -> Shorten:
+        """Return the same for a program: extracts are its first lines, whole."""
+        compactor = self.compactor
+        if isinstance(compactor, Cut):
+            compactor = replace(compactor, truncator=by_lines(compactor.truncator))
+        return replace(self, truncator=by_lines(self.truncator), compactor=compactor)
 
     def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
         """Return the shortened text; it never costs more than the allowance."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
-from langchain_context_engine.ranking.editions import EDITION, ROWS
+from langchain_context_engine.ranking.editions import EDITION, LINES, ROWS
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import CODE_KINDS, Unit, is_divisible
 from langchain_context_engine.text.words import terms
@@ -16,6 +16,7 @@ from langchain_context_engine.text.worth import (
     has_word,
     is_appendix,
     is_ornament,
+    opens_block,
     telling_words,
 )
 from langchain_context_engine.values.types import Candidate
@@ -40,7 +41,7 @@ def is_part(candidate: Candidate) -> bool:
 
 
 def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, edition: int = EDITION) -> bool:
-    """Return whether what a cut leaves of a record says something; what is no part of another always does.
+    """Return whether what a cut leaves of a record says something; of one that is no file's it always does.
 
     Args:
         candidate: The record.
@@ -49,7 +50,7 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, ed
         rank: Its place in the ranking; of the best of all, at 0, the beginning of a sentence is read.
         edition: Of the rules, see `ranking/editions.py`.
     """
-    if not is_part(candidate):
+    if not (is_part(candidate) or (candidate.place and edition >= LINES)):
         return True
     if rank and edition >= ROWS and breaks_off(candidate, cut):
         return False
@@ -108,7 +109,7 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], editio
         edition: Of the rules, see `ranking/editions.py`.
     """
     told = telling_words(text, is_read(candidate, edition))
-    if is_appendix(text):
+    if is_appendix(text) or (edition >= LINES and is_part(candidate) and opens_block(text)):
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.

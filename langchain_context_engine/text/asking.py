@@ -13,7 +13,7 @@ from langchain_context_engine.text.truncate import (
     keep_end_of_prose,
 )
 
-__all__ = ["AtLeast", "asking"]
+__all__ = ["AtLeast", "asking", "by_lines"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,4 +63,26 @@ def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncat
         return keep_end_of_prose
     if isinstance(truncator, AtLeast):
         return replace(truncator, truncator=asking(truncator.truncator, query, in_rows=in_rows))
+    return truncator
+
+
+def by_lines(truncator: Truncator) -> Truncator:
+    r"""Return the truncator as it cuts a program: extracts are its first lines, whole.
+
+    One that keeps the start or the end and a function of one's own are returned as they are.
+
+    Args:
+        truncator: Any.
+
+    Example:
+        >>> words = lambda text: len(text.split())
+        >>> by_lines(extractive)("# It adds.\ntotal = 1 + 2\nprint(total)", 8, words)
+        '# It adds.\ntotal = 1 + 2'
+    """
+    if truncator is extractive:
+        return Extractive(in_lines=True)
+    if isinstance(truncator, Extractive):
+        return replace(truncator, in_lines=True)
+    if isinstance(truncator, AtLeast):
+        return replace(truncator, truncator=by_lines(truncator.truncator))
     return truncator

@@ -7,8 +7,10 @@ code points) may be several code points. The rules are those of Unicode's extend
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import takewhile
 
 from langchain_context_engine.text.sentences import sentence_spans
 from langchain_context_engine.text.tables import tables
@@ -17,8 +19,14 @@ _ZERO_WIDTH_JOINER = "\u200d"
 _MOST_GIVEN_UP = 0.2
 """The share of what is kept that a cut may give up to stand between sentences or words."""
 
+_MOST_FOR_A_BLOCK = 0.1
+"""The share of what is kept that a cut of a program may give up to stand before an empty line."""
+
 _WINDOW = 2000
 """Characters looked through for a good place, at most."""
+
+_LEADS_ON = re.compile(r"^\s*+(?:$|//|#|/?\*(?!/)|--|;|@)|[({\[,:=]\s*$")
+"""A line that says what comes after it: a comment, a decorator, one that opens a block or breaks off."""
 
 _WORD_WINDOW = 24
 """Characters looked through for a word's end, at least."""
@@ -49,6 +57,30 @@ def good_ends(text: str, end: int) -> Iterator[int]:
         yield _character_start(text, last)
         step = 2 * step or 1
         last = _outside_rows(found, text, max(0, end - step))
+
+
+def line_ends(text: str, end: int) -> Iterator[int]:
+    r"""Yield places to end a beginning of a program that is at most `end` long, the best first.
+
+    Within the last tenth before an empty line; within the last half after a line that neither opens a block
+    nor is a comment to what follows. Then after the last line, and after ever earlier ones.
+
+    Example:
+        >>> list(line_ends("a = f(1)\nb = 2\nif a:\n    c = 3", 22))
+        [14, 20, 8]
+    """
+    ends = [at for at in range(min(end, len(text) - 1), 0, -1) if text[at] == "\n"]
+    late = takewhile(lambda at: at >= end * (1 - _MOST_FOR_A_BLOCK), ends)
+    of_block = next((at for at in late if not _line_at(text, at + 1).strip()), None)
+    later = takewhile(lambda at: 2 * at >= end, ends)
+    lines = ((at, _line_at(text, text.rfind("\n", 0, at) + 1)) for at in later)
+    whole = next((at for at, line in lines if not _LEADS_ON.search(line)), None)
+    yield from dict.fromkeys(at for at in (of_block, whole, *ends) if at is not None)
+
+
+def _line_at(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start:] if end < 0 else text[start:end]
 
 
 def good_starts(text: str, start: int) -> Iterator[int]:

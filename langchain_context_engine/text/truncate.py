@@ -16,7 +16,15 @@ from functools import lru_cache, partial
 from itertools import chain
 
 from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.boundaries import good_ends, good_starts
+from langchain_context_engine.text.boundaries import good_starts
+from langchain_context_engine.text.fitting import (
+    Count,
+    beginning_of,
+    fits_in,
+    keep_lines,
+    keep_start,
+    longest_that,
+)
 from langchain_context_engine.text.pieces import BLOCK_ELLIPSIS, ELLIPSIS, locate, merge, pieces
 from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.tables import Span, Table, is_rows, tables_of
@@ -32,6 +40,7 @@ __all__ = [
     "Truncator",
     "extractive",
     "keep_end",
+    "keep_lines",
     "keep_start",
     "keep_whole",
     "locate",
@@ -39,26 +48,10 @@ __all__ = [
     "pieces",
 ]
 
-Count = Callable[[str], int]
 Truncator = Callable[[str, int, Count], str]
 
 _SECOND_TRIES = 8
 """Sentences tried once more after the exact count left room."""
-
-
-def keep_start(text: str, allowance: int, count: Count) -> str:
-    """Return the longest beginning that fits, given up by at most a fifth to end with a sentence or word.
-
-    Args:
-        text: The text; returned as it is if it fits.
-        allowance: Tokens the result may cost.
-        count: Counts the tokens of a text.
-
-    Example:
-        >>> keep_start("One two. Three four five.", 4, lambda text: len(text.split()))
-        'One two. Three four'
-    """
-    return text if _fits(text, allowance, count) else _beginning(text, allowance, count)
 
 
 def keep_end(text: str, allowance: int, count: Count) -> str:
@@ -75,7 +68,7 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
         >>> keep_end("One two. Three four five.", 4, lambda text: len(text.split()))
         'two. Three four five.'
     """
-    if _fits(text, allowance, count):
+    if fits_in(text, allowance, count):
         return text
     ending = keep_end_of_prose(text, allowance, count)
     below = _rows_below_header(text, allowance, count)
@@ -84,13 +77,13 @@ def keep_end(text: str, allowance: int, count: Count) -> str:
 
 def keep_end_of_prose(text: str, allowance: int, count: Count) -> str:
     """Return the longest ending that fits and does not begin within a table (see `keep_end`)."""
-    if _fits(text, allowance, count):
+    if fits_in(text, allowance, count):
         return text
     length = len(text)
-    longest = _longest(length, lambda n: _fits(text[length - n :], allowance, count), 4 * allowance)
+    longest = longest_that(length, lambda n: fits_in(text[length - n :], allowance, count), 4 * allowance)
     for start in good_starts(text, length - longest):
         piece = text[start:].lstrip()
-        if piece and _fits(piece, allowance, count):
+        if piece and fits_in(piece, allowance, count):
             return piece
     return ""
 
@@ -102,12 +95,12 @@ def _rows_below_header(text: str, allowance: int, count: Count) -> str:
         if not fits(1):
             return ""
         if not fits(len(table.rows)):
-            return _below(text, table, _longest(len(table.rows), fits, 1))
+            return _below(text, table, longest_that(len(table.rows), fits, 1))
     return ""
 
 
 def _fits_below(text: str, table: Table, allowance: int, count: Count, rows: int) -> bool:
-    return _fits(_below(text, table, rows), allowance, count)
+    return fits_in(_below(text, table, rows), allowance, count)
 
 
 def _below(text: str, table: Table, rows: int) -> str:
@@ -124,7 +117,7 @@ def keep_whole(text: str, allowance: int, count: Count) -> str:
         >>> keep_whole("One two. Three.", 2, lambda text: len(text.split()))
         ''
     """
-    return text if _fits(text, allowance, count) else ""
+    return text if fits_in(text, allowance, count) else ""
 
 
 def extractive(text: str, allowance: int, count: Count) -> str:
@@ -152,6 +145,7 @@ class Extractive:
     Attributes:
         query: What the extract should answer, or "".
         in_rows: A table is its rows, of which each brings the header; else it is one piece.
+        in_lines: The text is a program, which is cut between its lines (`keep_lines`).
 
     Example:
         >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
@@ -160,18 +154,21 @@ class Extractive:
 
     query: str = ""
     in_rows: bool = True
+    in_lines: bool = False
 
     def __call__(self, text: str, allowance: int, count: Count) -> str:
         """Return the extract."""
-        if _fits(text, allowance, count):
+        if fits_in(text, allowance, count):
             return text
+        if self.in_lines:
+            return keep_lines(text, allowance, count)
         found = tables_of(text) if self.in_rows else ()
         chosen = _choose(text, _by_value(text, self.query, bool(found)), allowance, count, found)
         extract = pieces(text, chosen, found)
         is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
         if is_answer or (extract and 2 * count(extract) >= allowance):
             return extract
-        beginning = _beginning(text, allowance, count)
+        beginning = beginning_of(text, allowance, count)
         return beginning if beginning and count(beginning) > count(extract) else extract
 
 
@@ -213,53 +210,8 @@ TRUNCATORS: Mapping[str, Truncator] = {
 """The built-in truncators by name."""
 
 
-def _fits(text: str, allowance: int, count: Count) -> bool:
-    return count(text) <= allowance
-
-
 def _mass(weights: Mapping[str, float], unit: Iterable[str]) -> float:
     return math.fsum(weights[term] for term in set(unit) & weights.keys()) if weights else 0.0
-
-
-def _beginning(text: str, allowance: int, count: Count) -> str:
-    longest = _longest(len(text), lambda n: _fits(text[:n], allowance, count), 4 * allowance)
-    for end in good_ends(text, longest):
-        piece = text[:end].rstrip()
-        if piece and _fits(piece, allowance, count):
-            return piece
-    return ""
-
-
-def _longest(length: int, fits: Callable[[int], bool], guess: int) -> int:
-    """Return the largest number below `length` that fits, as far as fitting is monotone.
-
-    Steps double away from the guess before they are halved, so that the cost is that of counting texts
-    about as long as the answer, however long the whole is.
-    """
-    if length < 2:  # noqa: PLR2004 - only 0 is below
-        return 0
-    low, high = 0, length
-    step = max(1, min(guess, length - 1))
-    is_growing = fits(step)
-    low, high = (step, high) if is_growing else (low, step)
-    step = max(1, step // 8)
-    while is_growing and low + step < high:
-        if fits(low + step):
-            low += step
-            step *= 2
-        else:
-            high = low + step
-            break
-    while not is_growing and high - step > low:
-        if fits(high - step):
-            low = high - step
-            break
-        high -= step
-        step *= 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
 
 
 def _choose(
@@ -283,10 +235,10 @@ def _choose(
             left_out.append(unit)
 
     def fits(taken: Sequence[Sequence[Span]]) -> bool:
-        return _fits(pieces(text, set(chain.from_iterable(taken)), found), allowance, count)
+        return fits_in(pieces(text, set(chain.from_iterable(taken)), found), allowance, count)
 
     if not fits(chosen):
-        chosen = chosen[: _longest(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
+        chosen = chosen[: longest_that(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
     for unit in left_out[:_SECOND_TRIES]:
         if fits([*chosen, unit]):
             chosen.append(unit)

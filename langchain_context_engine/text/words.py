@@ -106,6 +106,24 @@ def query_terms(query: str) -> list[str]:
     return list(dict.fromkeys(_each(_TERMS, _tokens(query))))
 
 
+def closed_forms(query: str) -> dict[str, tuple[str, ...]]:
+    """Return term → the words that it makes with the word beside it: people write `time out` and `timeout`.
+
+    The first of the two tells something by itself; of an identifier the whole is a term as it stands.
+
+    Example:
+        >>> closed_forms("the time out of file names")
+        {'time': ('timeout',), 'file': ('filenam', 'filenames'), 'name': ('filenam', 'filenames')}
+    """
+    forms: dict[str, list[str]] = {}
+    for first, second in pairwise(_tokens(query)):
+        if first.isascii() and first.isalpha() and second.isascii() and second.isalpha() and _TERMS[first]:
+            closed = (first + second).casefold()
+            for term in (_TERMS[first][-1], *_TERMS[second][-1:]):
+                forms.setdefault(term, []).extend((stem(closed), closed))
+    return {term: tuple(dict.fromkeys(closed)) for term, closed in forms.items()}
+
+
 def bigrams(terms: Sequence[str]) -> list[str]:
     """Return each two terms that stand together, joined by a space: what a phrase is matched by.
 

@@ -69,6 +69,7 @@ _CLOSING = re.compile(
     rf":{{3,}}|</[A-Za-z][^<>\n]*>|(?:{_REFERENCE}[ \t]*(?:[…·]|and)?[ \t]*)+", re.IGNORECASE
 )
 _COLON = re.compile(r"[:：][*_\"'`)]*\Z")
+_OPENS_BLOCK = re.compile(r"[({\[]$|^(?:\.{3}|…)$")
 _LONGEST = 4000
 """Characters of a text that are looked at: what is longer says something."""
 
@@ -155,6 +156,17 @@ def opens(piece: str) -> bool:
     if len(piece) > _LONGEST_MARK:
         return False
     return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece))
+
+
+def opens_block(piece: str) -> bool:
+    r"""Return whether a piece ends with a line of a program whose block is missing.
+
+    Example:
+        >>> opens_block("app.get('/', (req, res) => {"), opens_block(">>> def f(x):\n...")
+        (True, True)
+    """
+    last = piece[-_LONGEST_MARK:].rstrip().rpartition("\n")[2]
+    return bool(_OPENS_BLOCK.search(last))
 
 
 def closes(piece: str) -> bool:
