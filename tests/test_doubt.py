@@ -200,3 +200,12 @@ def test_a_question_as_long_as_a_log_is_measured_by_its_rarest_words():
     found = holds([a_candidate(text=log), *english(30)], log)
     assert found.parts["together"] == 1
     assert 0 <= found.confidence <= 1
+
+
+def test_pairs_of_characters_are_looked_for_but_not_named_as_words():
+    """A question of videos in Japanese was told that '画を' and 'うす' were missing."""
+    texts = [a_candidate(id=str(i), text=f"係留料は所有者が支払います。{i}番の桟橋です。") for i in range(30)]
+    found = holds(texts, "動画 lasagna を生成するには?")
+    assert found.parts["missing"] > 0
+    assert found.missing == ("lasagna",)
+    assert "holds more than" in holds(texts, "動画を生成?").warning()

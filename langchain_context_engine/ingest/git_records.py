@@ -12,6 +12,9 @@ from langchain_context_engine.ingest.record import Record, clean_metadata
 from langchain_context_engine.ingest.split import Splitter
 
 _MOST_FILES = 50
+_MOST_LISTED = 20
+"""So many of the files are listed in the text: a reader of a thousand names reads no message."""
+
 _FULL_HASH = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
 
@@ -31,9 +34,9 @@ def commit_records(
     """
     message = commit.message.strip()
     files = changes or ()
-    listed = "\n".join(_line(change) for change in files[:_MOST_FILES])
-    if len(files) > _MOST_FILES:
-        listed += f"\n… and {len(files) - _MOST_FILES} more files"
+    listed = "\n".join(_line(change) for change in files[:_MOST_LISTED])
+    if len(files) > _MOST_LISTED:
+        listed += f"\n… and {len(files) - _MOST_LISTED} more files"
     text = "\n\n".join(part for part in (message, listed) if part) or "(no message)"
     described = clean_metadata({**metadata, **_describe(commit, message, changes)})
     for part, (start, end) in enumerate(splitter(text), 1):

@@ -1,7 +1,8 @@
-"""What there is because there must be: how a class is printed or compared, what a robot commits.
+"""What there is because there must be: how a class is printed or compared, a robot's commits, vendored code.
 
-Such records are short and bear the name of a thing, so that they come first where anything is asked of it,
-and answer hardly anything. They count less unless the question speaks of what they are for.
+Such records are short and bear the name of a thing, or there are masses of them, so that they come first
+where anything is asked of it, and answer hardly anything. They count less unless the question speaks of what
+they are for.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from langchain_context_engine.ranking.aims import aims_of
-from langchain_context_engine.ranking.editions import EDITION, ROWS
+from langchain_context_engine.ranking.editions import EDITION, LINES, ROWS
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.values.types import Candidate
@@ -24,6 +25,14 @@ OUTLINE = 0.8
 
 _ELIDED = re.compile(r"\S \.\.\.[ \t\r]*$", re.MULTILINE)
 _LEAST_ELIDED = 3
+_VENDORED = re.compile(
+    r"(?:^|/)(?:third[-_]?party|3rd[-_]?party|_?vendor(?:ed|s)?|node_modules|bower_components|godeps"
+    r"|site-packages)/|^(?:externals?|extern|deps|pods|carthage)/",
+    re.IGNORECASE,
+)
+_NAMED_WITH_VERSION = re.compile(r"(?:^|/)[A-Za-z][\w-]{0,60}-\d{1,9}\.\d{1,9}(?:\.\d{1,9})?/")
+"""Folders of what others wrote, kept beside the project's own; of code one named with its version is such."""
+
 _WORD = re.compile(r"\w+")
 _OUTLINED = frozenset(
     terms(
@@ -128,6 +137,9 @@ def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) 
     less = [
         ASIDE if _is_aside(candidate, asked, robots_count=robots_count) else 1.0 for candidate in candidates
     ]
+    if edition >= LINES:
+        pairs = zip(candidates, less, strict=True)
+        less = [min(suits, ASIDE) if is_vendored(candidate, asked) else suits for candidate, suits in pairs]
     if edition >= ROWS and aims_of(query).code and asked.isdisjoint(_OUTLINED):
         pairs = zip(candidates, less, strict=True)
         named = frozenset(_WORD.findall(query))
@@ -150,6 +162,23 @@ def _is_aside(candidate: Candidate, asked: frozenset[str], *, robots_count: bool
         return not robots_count and is_robot(candidate)
     group = boilerplate_of(candidate)
     return group is not None and asked.isdisjoint(_WORDS_OF[group])
+
+
+def is_vendored(candidate: Candidate, asked: frozenset[str]) -> bool:
+    """Return whether a file is somebody else's, kept with the project; not where its folder is asked for.
+
+    Example:
+        >>> tea = Candidate(id="a", kind="code", metadata={"path": "third_party/kettle-1.2.0/boil.c"})
+        >>> is_vendored(tea, frozenset(["boil"])), is_vendored(tea, frozenset(["kettl"]))
+        (True, False)
+    """
+    path = candidate.metadata.get("path")
+    if not isinstance(path, str):
+        return False
+    is_of_others = _VENDORED.search(path) or (candidate.kind == "code" and _NAMED_WITH_VERSION.search(path))
+    if not is_of_others:
+        return False
+    return asked.isdisjoint(terms(path.rpartition("/")[0]))
 
 
 def is_robot(candidate: Candidate) -> bool:

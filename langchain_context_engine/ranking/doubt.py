@@ -19,7 +19,7 @@ from langchain_context_engine.ranking.asked import asked_terms
 from langchain_context_engine.ranking.editions import ASIDES, EDITION
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
-from langchain_context_engine.text.words import query_terms, words
+from langchain_context_engine.text.words import is_unspaced, query_terms, words
 from langchain_context_engine.values.types import Candidate
 
 WEIGHTS: Mapping[str, float] = {
@@ -217,9 +217,14 @@ def _best(values: Sequence[float]) -> set[int]:
 
 
 def _spelled(query: str, absent: Sequence[str] | set[str]) -> list[str]:
-    """Return the words of a question all of whose terms are absent, as it spells them."""
+    """Return the words of a question all of whose terms are absent, as it spells them.
+
+    Of a script without spaces nothing is named: it is looked up by pairs of characters, which are no words.
+    """
     found = []
     for word in dict.fromkeys(words(query)):
+        if is_unspaced(word):
+            continue
         own = query_terms(word)
         if own and all(term in absent for term in own):
             found.append(word)

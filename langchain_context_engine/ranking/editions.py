@@ -11,7 +11,8 @@
    have no words; what breaks off within its first sentence is not read; a merge of what is told is told;
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
-7. A program is cut between its lines; a line that only opens a block is no passage.
+7. A program is cut between its lines; a line that only opens a block is no passage; what others wrote, in a
+   folder of its own (`vendor/`), comes after the project's.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], editio
         edition: Of the rules, see `ranking/editions.py`.
     """
     told = telling_words(text, is_read(candidate, edition))
-    if is_appendix(text) or (edition >= LINES and is_part(candidate) and opens_block(text)):
+    if is_appendix(text, edition >= LINES) or (edition >= LINES and is_part(candidate) and opens_block(text)):
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.

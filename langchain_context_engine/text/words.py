@@ -124,6 +124,16 @@ def closed_forms(query: str) -> dict[str, tuple[str, ...]]:
     return {term: tuple(dict.fromkeys(closed)) for term, closed in forms.items()}
 
 
+def is_unspaced(word: str) -> bool:
+    """Return whether a word is a piece of a script that is written without spaces.
+
+    Example:
+        >>> is_unspaced("認証"), is_unspaced("tea")
+        (True, False)
+    """
+    return _UNSPACED_START.match(word) is not None
+
+
 def bigrams(terms: Sequence[str]) -> list[str]:
     """Return each two terms that stand together, joined by a space: what a phrase is matched by.
 

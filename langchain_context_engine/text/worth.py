@@ -59,6 +59,7 @@ _ORNAMENTS = re.compile(rf"^[ \t]*(?:{_TRAILER}|(?:(?:{_BADGE})[ \t]*)+|{_MARK})
 _ROLE = r"\{[\w:.-]{1,40}\}(?=`)|(?<!\w):[\w:.-]{1,40}:(?=`)"
 _WITHOUT_WORDS = re.compile(rf"{_BADGE}|{_ROLE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
 _CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
+_MORE_FILES = re.compile(r"^… and \d+ more files$", re.MULTILINE)
 _HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|(?<!\d)\d++[.)]")
 _OPENING = re.compile(
     r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--.*-->|<[A-Za-z][^<>\n]*(?<!/)>|%[^\n]*"
@@ -134,14 +135,19 @@ def is_ornament(text: str, is_read: bool = True) -> bool:
     return is_read and not has_word(_ORNAMENTS.sub("", without_pictures(piece))) and has_word(piece)
 
 
-def is_appendix(text: str) -> bool:
+def is_appendix(text: str, counts_more: bool = True) -> bool:
     r"""Return whether a piece is but the files that a commit changed, and trailers: it belongs to a message.
+
+    Args:
+        text: The piece.
+        counts_more: That there are more files belongs to them; not so before edition 7.
 
     Example:
         >>> is_appendix("a.py (+1 −2)\nb.py (+0 −9)"), is_appendix("Fix a.py")
         (True, False)
     """
-    return not _ORNAMENTS.sub("", _CHANGED_FILE.sub("", text[:_LONGEST])).strip()
+    bare = _CHANGED_FILE.sub("", text[:_LONGEST])
+    return not _ORNAMENTS.sub("", _MORE_FILES.sub("", bare) if counts_more else bare).strip()
 
 
 def opens(piece: str) -> bool:
