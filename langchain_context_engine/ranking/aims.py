@@ -41,6 +41,11 @@ _HISTORY = re.compile(
     r"|\b(?:changed?|changes)\b|\bwhat\s+did\s+the\s+commit\b",
     re.IGNORECASE,
 )
+_COMMITS = re.compile(
+    r"\b(?:which|what)\s+(?:\w+\s+)?(?:commits?|pull\s+requests?|prs?|patch|merge)\b"
+    r"|\bcommit\s+(?:message|say|says|said|that|which|where|was|did|fixed|introduced|added|removed)\b",
+    re.IGNORECASE,
+)
 _TESTS = re.compile(
     r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?)\b",
     re.IGNORECASE,
@@ -64,6 +69,7 @@ class Aims:
         history: Why and when something became so: commits, changelogs.
         tests: Tests.
         checks: What else checks a project: CI.
+        commits: Which commit or pull request it was.
         names: Names of things in it: `Client.send`, `max_age`, `--hidden`.
     """
 
@@ -72,6 +78,7 @@ class Aims:
     history: bool = False
     tests: bool = False
     checks: bool = False
+    commits: bool = False
     names: tuple[str, ...] = ()
 
 
@@ -93,5 +100,6 @@ def aims_of(query: str) -> Aims:
         history=bool(_HISTORY.search(query)),
         tests=bool(_TESTS.search(query)),
         checks=bool(_CHECKS.search(query)),
+        commits=bool(_COMMITS.search(query)),
         names=tuple(dict.fromkeys(names)),
     )

@@ -12,7 +12,9 @@
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
 7. A program is cut between its lines; a line that only opens a block is no passage; what others wrote, in a
-   folder of its own (`vendor/`), comes after the project's.
+   folder of its own (`vendor/`), comes after the project's;
+   a changelog's sections on other releases than the one named come after its own, and where it is asked which
+   commit it was, after commits.
 """
 
 from __future__ import annotations

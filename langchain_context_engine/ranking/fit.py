@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from langchain_context_engine.ranking.aims import Aims, aims_of
 from langchain_context_engine.ranking.asides import asides
-from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION
+from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, LINES
+from langchain_context_engine.ranking.releases import by_release
 from langchain_context_engine.ranking.roles import Role, role_of
 from langchain_context_engine.values.types import Candidate
 
@@ -26,11 +27,16 @@ AIMED: Mapping[str, Mapping[Role, float]] = {
 }
 """Aim → role → how well it suits, 0–1. Of several aims the best counts."""
 
+CHANGELOG_OF_COMMIT = 0.8
+"""How well a changelog suits a question that asks which commit it was."""
+
 
 def suitability(aims: Aims, edition: int = EDITION) -> Mapping[Role, float]:
     """Return how well each role suits a question, 0–1, by an edition of the rules (see `editions.py`)."""
     tables = [table for aim, table in AIMED.items() if getattr(aims, aim)] or [NO_AIM]
     suits = {role: max(table[role] for table in tables) for role in Role}
+    if aims.commits and edition >= LINES:
+        suits[_L] = min(suits[_L], CHANGELOG_OF_COMMIT)
     return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition >= CHECKS) else suits
 
 
@@ -50,5 +56,7 @@ def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: 
     if edition >= ASIDES:
         aside = asides(candidates, query, edition)
         found = [suit * less for suit, less in zip(found, aside, strict=True)]
+    if edition >= LINES:
+        found = [suit * less for suit, less in zip(found, by_release(candidates, query), strict=True)]
     best = max(found)
     return [float((suit / best) ** strength) for suit in found]
