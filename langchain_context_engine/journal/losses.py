@@ -51,9 +51,7 @@ class Ledger:
         dropped, failed = self._writer.dropped - self.written[0], self._writer.failed - self.written[1]
         if dropped <= 0 and failed <= 0:
             return found
-        return Losses(
-            dropped=found.dropped + dropped, failed=found.failed + failed, last=datetime.now(UTC)
-        )
+        return Losses(dropped=found.dropped + dropped, failed=found.failed + failed, last=datetime.now(UTC))
 
     def news(self) -> str:
         """Return what a reader should know that was not told yet; "" of nothing."""
