@@ -11,7 +11,8 @@
    have no words; what breaks off within its first sentence is not read; a merge of what is told is told;
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
-7. What is in by pieces becomes whole where that fits as written, though no single piece of the rest does.
+7. What is in by pieces becomes whole where that fits as written, though no single piece of the rest does;
+   no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`).
 """
 
 from __future__ import annotations
