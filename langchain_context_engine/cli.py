@@ -23,7 +23,14 @@ from langchain_context_engine.commands.demo import demo
 from langchain_context_engine.commands.doctor import doctor
 from langchain_context_engine.commands.evaluate import evaluate
 from langchain_context_engine.commands.explain import explain
-from langchain_context_engine.commands.failure import DONE, FAILED, exit_code_of, is_disk_full, one_line
+from langchain_context_engine.commands.failure import (
+    DONE,
+    FAILED,
+    exit_code_of,
+    one_line,
+    told_of_disk,
+    working_on,
+)
 from langchain_context_engine.commands.index import index
 from langchain_context_engine.commands.inspect import inspect
 from langchain_context_engine.commands.journal import journal
@@ -77,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare()
     # What is made here (stores, indexes, journals) holds texts of its owner, and is nobody else's to read.
     mask = os.umask(0o077)
+    working_on(None)
     try:
         code = app(
             None if arguments is None else list(arguments), prog_name="context-engine", standalone_mode=False
@@ -113,15 +121,15 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 def _told(error: Exception) -> str:
     """Return an error as one line with a next step; "" where all has been said."""
-    if isinstance(error, ContextEngineError) and not is_disk_full(error):
+    if told := told_of_disk(error):
+        return told
+    if isinstance(error, ContextEngineError):
         return one_line(str(error))
     if hasattr(error, "format_message"):
         message = one_line(error.format_message())
         command = getattr(getattr(error, "ctx", None), "command_path", "context-engine")
         # Without a message the help has been shown instead: no command was given.
         return message and f"{message.rstrip('.')}; see: {command} --help"
-    if is_disk_full(error):
-        return "the disk is full: free some space and run this again; what was written before stands"
     from langchain_context_engine.values.redact import safe_message
 
     return (

@@ -84,3 +84,15 @@ def test_no_function_of_a_text_is_kept_by_the_number_of_its_results():
 def _is_few(decorator: ast.Call) -> bool:
     size = decorator.keywords[0].value
     return not isinstance(size, ast.Constant) or size.value <= FEW
+
+
+def test_an_argument_given_as_it_is_by_default_is_the_same_question():
+    asked = []
+
+    @remember(10_000)
+    def length(text, in_rows=False):
+        asked.append((text, in_rows))
+        return len(text)
+
+    assert [length("two"), length("two", False), length("two", True), length("two", True)] == [3] * 4
+    assert asked == [("two", False), ("two", True)]

@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
-from langchain_context_engine.ranking.editions import ROWS
+from langchain_context_engine.ranking.editions import ROWS, WHOLE
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
@@ -71,8 +71,8 @@ class Parts:
         shorten = self.packing.shorten
         in_rows = self.fusion.edition >= ROWS
         markers = layout.markers
-        if isinstance(markers, CitationStyle) and not in_rows:
-            markers = replace(markers, is_wide=False)
+        if isinstance(markers, CitationStyle):
+            markers = replace(markers, width=in_rows + (self.fusion.edition >= WHOLE))
         return replace(
             self.packing,
             shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),

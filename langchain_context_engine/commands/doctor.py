@@ -6,23 +6,19 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from langchain_context_engine.commands import embedders, output
+from langchain_context_engine.commands.extras import EXTRAS, told_of_extra, version_of
 from langchain_context_engine.commands.failure import DONE, FAILED, CommandFailedError, one_line
 from langchain_context_engine.commands.options import DEFAULT_STORE, EmbeddingsOption, StoreOption
 from langchain_context_engine.commands.store import Store
 from langchain_context_engine.values.errors import ContextEngineError
 
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
 _REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
-_EXTRAS = ("local", "openai", "inspector", "agents", "server", "mcp", "code", "documents")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""
@@ -39,54 +35,15 @@ def doctor(*, store: StoreOption = DEFAULT_STORE, embeddings: EmbeddingsOption =
 
 
 def _installed() -> Iterator[Finding]:
-    own = _version("langchain-context-engine") or "not installed, run from a checkout"
+    own = version_of("langchain-context-engine") or "not installed, run from a checkout"
     python = ".".join(map(str, sys.version_info[:3]))
     yield "langchain-context-engine", f"{own}, Python {python} on {sys.platform}", True
-    found = {name: _version(name) for name in _REQUIRED}
+    found = {name: version_of(name) for name in _REQUIRED}
     missing = [name for name, number in found.items() if number is None]
     told = ", ".join(f"{name} {number or 'missing'}" for name, number in found.items())
     yield "libraries", told, not missing
-    for extra in _EXTRAS:
-        # An extra that is not wanted is no fault.
-        yield f"extra {extra}", _extra(extra), True
-
-
-def _extra(extra: str) -> str:
-    """Tell which versions there are of what an extra holds, or what is missing or too old."""
-    stated = packages_of(extra)
-    if not stated:
-        return "not known to what is installed here: install this version anew"
-    numbers = {package.name: _version(package.name) for package in stated}
-    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
-    wrong = [p for p in stated if not _meets(numbers[p.name], p)]
-    if not wrong:
-        return told
-    lacking = ", ".join(
-        f"{p.name} {numbers[p.name] or 'missing'}, {p.specifier or 'any'} is needed" for p in wrong
-    )
-    install = f'pip install "langchain-context-engine[{extra}]"'
-    return f"not whole ({lacking}): {install}" if told else f"not installed: {install}"
-
-
-def _meets(number: str | None, package: Requirement) -> bool:
-    return number is not None and package.specifier.contains(number, prereleases=True)
-
-
-def packages_of(extra: str) -> list[Requirement]:
-    """Return what an extra holds on this machine, as the package itself says; nothing where it is unknown."""
-    from packaging.requirements import Requirement
-
-    try:
-        stated = map(Requirement, requires("langchain-context-engine") or [])
-    except PackageNotFoundError:
-        return []
-    return [
-        package
-        for package in stated
-        if package.marker is not None
-        and package.marker.evaluate({"extra": extra})
-        and not package.marker.evaluate({"extra": ""})
-    ]
+    for extra in EXTRAS:
+        yield f"extra {extra}", *told_of_extra(extra)
 
 
 def _tokenizer() -> Finding:
@@ -186,10 +143,3 @@ def _processes_with(folder: Path) -> list[int]:
         if int(process.name) != os.getpid() and any(folder.resolve() in path.parents for path in opened):
             found.append(int(process.name))
     return sorted(found)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

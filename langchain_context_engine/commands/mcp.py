@@ -21,12 +21,18 @@ from langchain_context_engine.values.errors import UnknownNameError
 
 CLIENTS: Mapping[str, tuple[str, str]] = {
     "claude": ("mcpServers", ".mcp.json, or Claude Desktop's claude_desktop_config.json"),
+    "cline": ("mcpServers", "Cline's cline_mcp_settings.json"),
+    "codex": ("mcp_servers", "~/.codex/config.toml"),
     "cursor": ("mcpServers", ".cursor/mcp.json"),
-    "windsurf": ("mcpServers", "~/.codeium/windsurf/mcp_config.json"),
+    "gemini": ("mcpServers", ".gemini/settings.json"),
+    "opencode": ("mcp", "opencode.json"),
     "vscode": ("servers", ".vscode/mcp.json"),
+    "windsurf": ("mcpServers", "~/.codeium/windsurf/mcp_config.json"),
     "zed": ("context_servers", "Zed's settings.json"),
 }
 """Coding agents: under which key their settings name a server, and where those settings are."""
+
+_NAME = "context-engine"
 
 
 @with_engine_options
@@ -49,7 +55,7 @@ def mcp(
 ) -> None:
     """Serve the tools get_context and explain_candidate to an MCP client, until it ends.
 
-    With --register it prints the JSON by which a coding agent starts it, from any folder and without this
+    With --register it prints the settings by which a coding agent starts it, from any folder and without this
     shell's PATH: its store and command are absolute, and the other options given here stand in it.
     """
     if register is not None:
@@ -100,11 +106,24 @@ def _register(
     given = [
         part for name, values in options.items() for value in values or () for part in (name, str(value))
     ]
-    entry = {"command": _executable(), "args": ["mcp", "--store", str(whole), *given, *flags]}
-    output.write_json(json.dumps({key: {"context-engine": entry}}, indent=2, ensure_ascii=False))
+    command, arguments = _executable(), ["mcp", "--store", str(whole), *given, *flags]
+    if client == "codex":
+        # A text in JSON is one in TOML.
+        told = (json.dumps(each, ensure_ascii=False) for each in (command, arguments))
+        output.write_json("[{}.{}]\ncommand = {}\nargs = {}".format(key, _NAME, *told))
+        return
+    entry: dict[str, Any] = {"command": command, "args": arguments}
+    if client == "opencode":
+        entry = {"type": "local", "command": [command, *arguments], "enabled": True}
+    elif client == "vscode":
+        entry = {"type": "stdio", **entry}
+    output.write_json(json.dumps({key: {_NAME: entry}}, indent=2, ensure_ascii=False))
 
 
 def _executable() -> str:
     """Return the command in full: a client is seldom started where this environment is active."""
-    beside = Path(sys.executable).with_name("context-engine")
-    return str(beside) if beside.is_file() else shutil.which("context-engine") or "context-engine"
+    for name in ("context-engine", "context-engine.exe"):
+        beside = Path(sys.executable).with_name(name)
+        if beside.is_file():
+            return str(beside)
+    return shutil.which("context-engine") or "context-engine"

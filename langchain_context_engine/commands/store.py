@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from langchain_context_engine.commands import embedders, output
-from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.commands.failure import CommandFailedError, working_on
+from langchain_context_engine.values.disk import NO_RIGHT, disk_trouble
 from langchain_context_engine.values.errors import ConfigError, SourceError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ class Store:
             if {path.name for path in self.folder.iterdir()} <= _OURS:
                 (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
-            raise CommandFailedError(f"store {self.folder} cannot be written: {error.strerror}") from error
+            told = disk_trouble(error) or error.strerror
+            raise CommandFailedError(f"store {self.folder} cannot be written: {told}") from error
         return self._client()
 
     def client_for(self, *, is_dry: bool) -> ClientAPI:
@@ -190,6 +192,7 @@ class Store:
     def _client(self) -> ClientAPI:
         import chromadb
 
+        working_on(self.folder)
         try:
             # In full: Chroma takes two folders for one where their relative paths are the same.
             return chromadb.PersistentClient(path=str(self.chroma_path.absolute()))
@@ -198,6 +201,9 @@ class Store:
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
 
     def _why(self, error: Exception) -> str:
+        told = disk_trouble(error, self.folder)
+        if told and told != NO_RIGHT:
+            return f"{told}, and Chroma writes even to read; free some space, or give a copy by --store"
         if self.exists and not os.access(self.chroma_path / _CHROMA_FILE, os.W_OK):
             return (
                 "it may not be written, which Chroma does even to read; give a copy by --store,"

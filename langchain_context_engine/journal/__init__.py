@@ -193,9 +193,9 @@ class Journal:
             return {}
 
     def losses(self) -> Losses:
-        """Return what the file says could not be kept, of every process that writes it."""
+        """Return what could not be kept: of every process as the file says, of this one what it lacks too."""
         with self._after_flush() as connection:
-            return read_losses(connection)
+            return self.ledger.added_to(read_losses(connection))
 
     def judge(self, query: str, key: Key, grade: int | None, *, rater: str = "") -> None:
         """Say how well a candidate answers a question, over the rater's earlier grade; None takes it back.

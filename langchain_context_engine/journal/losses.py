@@ -46,6 +46,13 @@ class Ledger:
             )
         return now
 
+    def added_to(self, found: Losses) -> Losses:
+        """Return what a file says was lost with what of it could not even be written there."""
+        dropped, failed = self._writer.dropped - self.written[0], self._writer.failed - self.written[1]
+        if dropped <= 0 and failed <= 0:
+            return found
+        return Losses(dropped=found.dropped + dropped, failed=found.failed + failed, last=datetime.now(UTC))
+
     def news(self) -> str:
         """Return what a reader should know that was not told yet; "" of nothing."""
         lost = self._writer.dropped + self._writer.failed

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from langchain_context_engine.ranking.aims import aims_of
-from langchain_context_engine.ranking.editions import EDITION, LINES, ROWS
+from langchain_context_engine.ranking.editions import EDITION, ROWS, WHOLE
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.values.types import Candidate
@@ -137,7 +137,7 @@ def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) 
     less = [
         ASIDE if _is_aside(candidate, asked, robots_count=robots_count) else 1.0 for candidate in candidates
     ]
-    if edition >= LINES:
+    if edition >= WHOLE:
         pairs = zip(candidates, less, strict=True)
         less = [min(suits, ASIDE) if is_vendored(candidate, asked) else suits for candidate, suits in pairs]
     if edition >= ROWS and aims_of(query).code and asked.isdisjoint(_OUTLINED):

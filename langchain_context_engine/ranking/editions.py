@@ -12,15 +12,16 @@
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
 7. A program is cut between its lines; a line that only opens a block is no passage; what others wrote, in a
-   folder of its own (`vendor/`), comes after the project's;
-   a changelog's sections on other releases than the one named come after its own, and where it is asked which
-   commit it was, after commits.
+   folder of its own (`vendor/`), comes after the project's; a changelog's sections on other releases than the
+   one named come after its own, and after commits where it is asked which it was; what is in by pieces
+   becomes whole where that fits as written, though no single piece of the rest does; no marker is within a
+   text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`).
 """
 
 from __future__ import annotations
 
-CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, LINES = 2, 3, 4, 5, 6, 7
+CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, WHOLE = 2, 3, 4, 5, 6, 7
 """The edition since which each rule holds."""
 
-EDITION = LINES
+EDITION = WHOLE
 """Today's."""

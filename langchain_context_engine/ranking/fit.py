@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from langchain_context_engine.ranking.aims import Aims, aims_of
 from langchain_context_engine.ranking.asides import asides
-from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, LINES
+from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, WHOLE
 from langchain_context_engine.ranking.releases import by_release
 from langchain_context_engine.ranking.roles import Role, role_of
 from langchain_context_engine.values.types import Candidate
@@ -35,7 +35,7 @@ def suitability(aims: Aims, edition: int = EDITION) -> Mapping[Role, float]:
     """Return how well each role suits a question, 0–1, by an edition of the rules (see `editions.py`)."""
     tables = [table for aim, table in AIMED.items() if getattr(aims, aim)] or [NO_AIM]
     suits = {role: max(table[role] for table in tables) for role in Role}
-    if aims.commits and edition >= LINES:
+    if aims.commits and edition >= WHOLE:
         suits[_L] = min(suits[_L], CHANGELOG_OF_COMMIT)
     return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition >= CHECKS) else suits
 
@@ -56,7 +56,7 @@ def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: 
     if edition >= ASIDES:
         aside = asides(candidates, query, edition)
         found = [suit * less for suit, less in zip(found, aside, strict=True)]
-    if edition >= LINES:
+    if edition >= WHOLE:
         found = [suit * less for suit, less in zip(found, by_release(candidates, query), strict=True)]
     best = max(found)
     return [float((suit / best) ** strength) for suit in found]

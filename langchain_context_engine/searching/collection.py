@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.searching.quotas import LEAST, QUOTA, fewer, is_cloud, is_quota
+from langchain_context_engine.searching.quotas import QUOTA, fewer, is_cloud, is_quota
 from langchain_context_engine.searching.records import Rows, rows_of, steady
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.redact import safe_message
@@ -201,10 +201,7 @@ class CollectionHandle:
 
     def _learn(self, error: QuotaError, asked: int) -> None:
         """Ask for no more than a quota from now on."""
-        if asked <= LEAST:
-            raise error
-        self._process = os.getpid()
-        self.most = fewer(asked)
+        self.most, self._process = fewer(asked, error), os.getpid()
 
     def id_at(self, place: int) -> str:
         """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""

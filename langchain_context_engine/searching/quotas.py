@@ -41,8 +41,10 @@ def is_cloud(collection: Any) -> bool:
     return "trychroma.com" in str(getattr(settings, "chroma_server_host", "") or "")
 
 
-def fewer(asked: int) -> int:
-    """Return how many to ask for after so many were refused."""
+def fewer(asked: int, refusal: Exception) -> int:
+    """Return how many to ask for after so many were refused, or raise the refusal: fewer cannot be asked."""
+    if asked <= LEAST:
+        raise refusal
     return QUOTA if asked > QUOTA else max(LEAST, asked // 2)
 
 
@@ -98,6 +100,6 @@ class Portions:
 
     def _learn(self, error: Exception, asked: int) -> None:
         """Take smaller portions from now on, or raise what says nothing of a quota."""
-        if asked <= LEAST or not is_quota(error):
+        if not is_quota(error):
             raise error
-        self.most = fewer(asked)
+        self.most = fewer(asked, error)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
@@ -12,12 +14,17 @@ from langchain_context_engine.searching.changes import Page, Watch
 from langchain_context_engine.searching.collection import FIELDS, CollectionHandle
 from langchain_context_engine.searching.folders import is_local
 from langchain_context_engine.searching.kept import ending_soon, packed, to_records
+from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.searching.volume_writer import Change, Writer
+from langchain_context_engine.values.disk import disk_trouble
+from langchain_context_engine.values.errors import ContextEngineError
 from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.values.redact import safe_message
 
 if TYPE_CHECKING:
     from langchain_context_engine.searching.shelf import Shelf
 
+_log = logging.getLogger(__name__)
 _PAGE = 1000
 _MOST_CHARACTERS = 500_000
 """Characters of text whose words are in memory until they are committed: some 30 MB."""
@@ -67,6 +74,33 @@ def read_whole(shelf: Shelf, handle: CollectionHandle, told: Told | None = None)
         ending_soon()
     shelf.trouble = ""
     shelf.take_in(handle)
+
+
+def read_first(shelf: Shelf, handle: CollectionHandle) -> None:
+    """Read a collection in the background; what goes wrong is noted on its shelf.
+
+    What the disk refuses to keep is read into memory: it costs the next program's start, not the words.
+    """
+    try:
+        with shelf.lock:
+            try:
+                read_whole(shelf, handle)
+            except Damage as error:
+                told = disk_trouble(error, shelf.volume.folder)
+                if not told or background.is_ending():
+                    raise
+                _log.warning("%s: the disk keeps no index: %s", handle.name, told)
+                shelf.begin_anew(no_disk=told)
+                read_whole(shelf, handle)
+        shelf.failure = None
+    except ContextEngineError as error:
+        shelf.failure = error
+    except Damage as error:
+        if not background.is_ending():
+            shelf.trouble, shelf.failed_at = safe_message(error), time.monotonic()
+            _log.warning("lexical index of %s: %s", handle.name, shelf.trouble)
+    finally:
+        shelf.ready.set()
 
 
 def _read_pages(shelf: Shelf, handle: CollectionHandle, watch_: Watch, writer: Writer, told: Told) -> None:

@@ -35,6 +35,7 @@ WRITTEN_AT_ONCE = 250
 READ_AT_ONCE = 3000
 """Records written to since the last look, above which they are read in the background, with a warning."""
 
+IN_MEMORY = "its index is kept in memory"
 _numbers = itertools.count()
 
 
@@ -132,10 +133,13 @@ class Shelf:
             self.refreshed_at = time.monotonic() if self.volume.folder is None else float("-inf")
         return self.watch
 
-    def begin_anew(self) -> None:
-        """Make the index anew."""
+    def begin_anew(self, *, no_disk: str = "") -> None:
+        """Make the index anew; in memory, and what is on disk is left as it is, where the disk refuses."""
         with self.lock:
-            self.volume.discard()
+            if no_disk:
+                self.volume, self.notice = Volume(None, self.collection), f"{IN_MEMORY}: {no_disk}"
+            else:
+                self.volume.discard()
             self.watch = None
             self.vectors = Vectors(0)
             self._number = next(_numbers)  # rows are counted anew
@@ -193,13 +197,7 @@ class Shelf:
             ]  # fmt: skip
         left = since.without(done)
         if len(left):
-            olds = self.volume.rows.posted(list(left.changed), edition.upto)
-            left = Since(
-                {
-                    id_: Changed(olds.get(id_), each.new, each.vector, each.sequence)
-                    for id_, each in left.changed.items()
-                }
-            )
+            left = left.upon(self.volume.rows.posted(list(left.changed), edition.upto))
         self.view = self._viewed(left, Memo())
 
     def _apply(self, handle: CollectionHandle, changes: Changes) -> None:

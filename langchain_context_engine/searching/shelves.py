@@ -15,11 +15,12 @@ from langchain_context_engine.searching.collection import FIELDS, CollectionHand
 from langchain_context_engine.searching.folders import folder_of, told_of_folder
 from langchain_context_engine.searching.forks import renew_after_fork
 from langchain_context_engine.searching.kept import Record
-from langchain_context_engine.searching.reading import Told, read_whole
+from langchain_context_engine.searching.reading import Told, read_first, read_whole
 from langchain_context_engine.searching.recent import Recent
 from langchain_context_engine.searching.shelf import WRITTEN_AT_ONCE, Shelf
 from langchain_context_engine.searching.volume import Damage
 from langchain_context_engine.values.clock import moment_asked
+from langchain_context_engine.values.disk import disk_trouble, refusal
 from langchain_context_engine.values.errors import ContextEngineError, SourceError
 from langchain_context_engine.values.redact import safe_message
 
@@ -127,7 +128,7 @@ class Shelves:
                 read_whole(shelf, handle, told)
             shelf.flush(wait_seconds=_RETRY_SECONDS)
         except Damage as error:
-            msg = f"the index of {handle.name!r} cannot be written: {safe_message(error)}"
+            msg = f"the index of {handle.name!r} cannot be written: {refusal(error, shelf.volume.folder)}"
             raise SourceError(msg) from None
         finally:
             shelf.ready.set()
@@ -158,12 +159,16 @@ class Shelves:
         return self._shelves.get(str(handle.collection.id))
 
     def repair(self, shelf: Shelf, error: BaseException) -> None:
-        """Have a damaged index made anew; the question does without it."""
-        _log.warning("the index of %s is made anew: %s", shelf.collection, safe_message(error))
+        """Have a damaged index made anew; the question does without it.
+
+        One that only the disk keeps from being used is left as it is, and read into memory.
+        """
+        folder = shelf.volume.folder
+        _log.warning("the index of %s is made anew: %s", shelf.collection, refusal(error, folder))
         try:
-            shelf.begin_anew()
+            shelf.begin_anew(no_disk=disk_trouble(error, folder))
         except Damage as again:
-            shelf.trouble = safe_message(again)
+            shelf.trouble = refusal(again, folder)
 
     def _shelf(self, handle: CollectionHandle) -> Shelf:
         collection = str(handle.collection.id)
@@ -182,7 +187,7 @@ class Shelves:
         try:
             shelf = Shelf(collection, folder, self._recent, room)
         except Damage as error:  # slower to start, not wrong
-            reason = f"its index cannot be kept at {folder}: {safe_message(error)}"
+            reason = f"its index cannot be kept at {folder}: {refusal(error, folder)}"
             _log.warning("%s: %s", handle.name, reason)
             shelf = Shelf(collection, None, self._recent, room)
             shelf.notice = reason
@@ -202,19 +207,7 @@ class Shelves:
                 shelf.reader = background.start(self._read_first, handle, shelf, name="lexical-index")
 
     def _read_first(self, handle: CollectionHandle, shelf: Shelf) -> None:
-        try:
-            with shelf.lock:
-                read_whole(shelf, handle)
-            shelf.failure = None
-        except ContextEngineError as error:
-            shelf.failure = error
-        except Damage as error:
-            if background.is_ending():
-                return
-            shelf.trouble, shelf.failed_at = safe_message(error), time.monotonic()
-            _log.warning("lexical index of %s: %s", handle.name, shelf.trouble)
-        finally:
-            shelf.ready.set()
+        read_first(shelf, handle)
         self._prepare_texts(shelf, lets_pass=True)
 
     def prepare_texts(self, shelf: Shelf) -> None:
@@ -268,7 +261,7 @@ class Shelves:
             shelf.trouble = ""
         except Damage as error:
             # What was written since stays in memory, and is answered with.
-            shelf.trouble = safe_message(error)
+            shelf.trouble = refusal(error, shelf.volume.folder)
 
     def _update_others(self, asked: float) -> None:
         # All sources of a question come at once, so one look at a collection serves them all.

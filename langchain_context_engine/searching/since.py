@@ -62,6 +62,12 @@ class Since:
         """Return all that were written to and are there."""
         return [each.new for each in self.changed.values() if each.new is not None]
 
+    def upon(self, olds: Mapping[str, Record]) -> Since:
+        """Return the same upon another commit, told what that has of these records."""
+        return Since(
+            {id_: Changed(olds.get(id_), c.new, c.vector, c.sequence) for id_, c in self.changed.items()}
+        )
+
     def with_(self, changed: Mapping[str, Changed]) -> Since:
         """Return the same with more changes; the latest counts, the first says what was before."""
         joined = dict(self.changed)

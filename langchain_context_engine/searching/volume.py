@@ -24,6 +24,7 @@ from langchain_context_engine.searching.rows import Rows
 from langchain_context_engine.searching.volume_writer import Writer
 from langchain_context_engine.searching.writer_lock import WriterLock
 from langchain_context_engine.text.words import terms
+from langchain_context_engine.values.disk import disk_trouble
 from langchain_context_engine.values.metadata import read_list
 
 _FORMAT = 1
@@ -103,7 +104,9 @@ class Volume:
             return self._read()
         except Damage as error:
             is_new = not (self.folder / _RECORDS).exists()
-            reason = "" if is_new else f"the index of {self.folder.name} is made anew: {error}"
+            if not is_new and disk_trouble(error, self.folder):
+                raise  # what a full disk does not let us open is as good as it was
+            reason = "" if is_new else f"its index is made anew: {error}"
         with self._writing.held(wait_seconds=_OPENING_SECONDS) as is_held:
             if is_held:
                 with contextlib.suppress(*Damage):
@@ -111,7 +114,7 @@ class Volume:
                 self._begin()
                 if reason:
                     self.notice = reason
-                    _log.warning("%s", reason)
+                    _log.warning("%s: %s", self.folder, reason)
         return self._read()
 
     def _read(self) -> tuple[Rows, Postings, Edition]:

@@ -1,9 +1,10 @@
-"""The server's routes and bodies as OpenAPI 3.1, with the bounds that `server_bodies` checks."""
+"""The server's routes, bodies and answers as OpenAPI 3.1, with the bounds that `server_bodies` checks."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from langchain_context_engine.serving.openapi_answers import ANSWERS, ERROR
 from langchain_context_engine.serving.server_bodies import (
     MOST_HISTORY,
     MOST_ID,
@@ -18,7 +19,7 @@ __all__ = ["openapi"]
 
 def _text(longest: int, description: str = "") -> dict[str, Any]:
     told = {"description": description} if description else {}
-    return {"type": "string", "minLength": 1, "maxLength": longest, **told}
+    return {"type": "string", "maxLength": longest, "pattern": r"\S", **told}
 
 
 def _object(required: list[str], **properties: Any) -> dict[str, Any]:
@@ -48,10 +49,14 @@ _FEEDBACK = _object(
     contextItemId=_text(2 * MOST_ID, "An item's id in an answer."),
     useful={"type": "boolean"},
 )
+_ASKED = {
+    "401": "A valid bearer token is needed.", "421": "The server is not called by that name.",
+    "500": "The request could not be answered.",
+    "503": "No source could be asked, or too many ask.",
+}  # fmt: skip
 _ERRORS = {
-    "400": "The body cannot be answered.", "401": "A valid bearer token is needed.",
-    "408": "The body took too long.", "413": "The body is too large.",
-    "415": "The body must be application/json.", "503": "No source could be asked, or too many ask.",
+    **_ASKED, "400": "The body cannot be answered.", "408": "The body took too long.",
+    "413": "The body is too large.", "415": "The body must be application/json.",
 }  # fmt: skip
 
 
@@ -63,10 +68,13 @@ def openapi() -> dict[str, Any]:
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{"token": []}, {}],
         "paths": {
-            "/build": {"post": _operation("Return the context for a message.", _BUILD)},
+            "/build": {"post": _operation("/build", "Return the context for a message.", _BUILD)},
             "/feedback": {
                 "post": _operation(
-                    "Remember whether an item was useful.", _FEEDBACK, **{"404": "No such item."}
+                    "/feedback",
+                    "Remember whether an item was useful.",
+                    _FEEDBACK,
+                    **{"404": "No such item.", "501": "This server keeps no feedback."},
                 )
             },
             "/traces/{traceId}": {
@@ -82,22 +90,36 @@ def openapi() -> dict[str, Any]:
                         },
                     ],
                     "responses": _responses(
-                        {"401": _ERRORS["401"], "404": "No such trace, or none that the caller may see."}
+                        "/traces/{traceId}",
+                        {
+                            **_ASKED,
+                            "404": "No such trace, or none that the caller may see.",
+                            "501": "This server keeps no traces.",
+                        },
                     ),
                 }
             },
-            "/health": {"get": {"summary": "Say that the server is there.", "responses": _responses({})}},
+            "/health": {
+                "get": {
+                    "summary": "Say that the server is there.",
+                    "responses": _responses("/health", {"421": _ASKED["421"]}),
+                }
+            },
         },
     }
 
 
-def _operation(summary: str, body: dict[str, Any], **more: str) -> dict[str, Any]:
+def _operation(path: str, summary: str, body: dict[str, Any], **more: str) -> dict[str, Any]:
     return {
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": _responses({**_ERRORS, **more}),
+        "responses": _responses(path, {**_ERRORS, **more}),
     }
 
 
-def _responses(errors: dict[str, str]) -> dict[str, Any]:
-    return {code: {"description": told} for code, told in {"200": "Done.", **errors}.items()}
+def _responses(path: str, errors: dict[str, str]) -> dict[str, Any]:
+    answers = {"200": ("Done.", ANSWERS[path]), **{code: (told, ERROR) for code, told in errors.items()}}
+    return {
+        code: {"description": told, "content": {"application/json": {"schema": schema}}}
+        for code, (told, schema) in answers.items()
+    }

@@ -99,13 +99,21 @@ def read_feedback(body: Any) -> FeedbackBody:
 def _fields(body: Any, *, required: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise BodyError("the body must be an object")
+    known = (*required, *optional)
+    listed = f"known are {', '.join(known)}"
+    # Refused rather than ignored: who sends a scope must not believe that it is heeded.
+    for name in body.keys() - set(known):
+        meant = next((each for each in known if _bare(each) == _bare(name)), "")
+        raise BodyError(f"unknown field; {f'{meant} is written so; ' if meant else ''}{listed}")
     missing = [name for name in required if name not in body]
     if missing:
-        raise BodyError(f"{missing[0]} is missing")
-    # Refused rather than ignored: who sends a scope must not believe that it is heeded.
-    if body.keys() - {*required, *optional}:
-        raise BodyError(f"unknown field; known are {', '.join((*required, *optional))}")
+        raise BodyError(f"{missing[0]} is missing; {listed}")
     return body
+
+
+def _bare(name: str) -> str:
+    """Return a name without what spellings differ in: max_tokens, max-tokens and MaxTokens are one."""
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _text(name: str, value: Any, longest: int) -> str:
@@ -132,6 +140,8 @@ def _turn(value: Any) -> tuple[str, str]:
 
 
 def _tokens(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON has one kind of number: 500.0 is a whole one
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_TOKENS:
         raise BodyError(f"maxTokens must be a whole number from 0 to {MOST_TOKENS}")
     return value

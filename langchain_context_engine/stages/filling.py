@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from langchain_context_engine.ranking.editions import ROWS
+from langchain_context_engine.ranking.editions import ROWS, WHOLE
 from langchain_context_engine.stages import reading
 from langchain_context_engine.stages.basket import Basket
 from langchain_context_engine.stages.packing import Packing
@@ -83,7 +83,7 @@ class Filler:
         if not within_shares and self.packing.has_only_a_budget:
             looked_at = self._fitting(units, is_cutting=may_cut and self._has_room_to_cut())
         for unit in basket.open_units(looked_at, within_shares=within_shares):
-            if self._is_barred(unit.item):
+            if self.is_barred(unit.item):
                 continue
             cost = basket.cost(unit)
             room, reason = self.room(unit.item, within_shares=within_shares)
@@ -134,15 +134,14 @@ class Filler:
         is_pinned = self.items[item].candidate.is_pinned
         return is_pinned or self.basket.text_room(item, room) >= self.packing.budget.minimum_cut
 
-    def _is_barred(self, item: int) -> bool:
+    def is_barred(self, item: int) -> bool:
         """Return whether an item may not become a passage: a rule of numbers, its worth, its twin."""
         if item in self.basket:
             return False
         if item in self.little or (item in self.repeated and self.repeated[item][0] in self.basket):
             return True
-        candidate = self.items[item].candidate
+        candidate, rule = self.items[item].candidate, self.packing.diversity
         reason = None
-        rule = self.packing.diversity
         if self.packing.k is not None and len(self.basket) >= self.packing.k:
             reason = Reason.OVER_K
         elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
@@ -189,23 +188,25 @@ class Filler:
     def may_still_take(self, unit: Unit) -> bool:
         """Return whether nothing but room keeps a unit out."""
         is_in = unit.item in self.basket.cuts or unit.index in self.basket.chosen.get(unit.item, ())
-        return not is_in and not self._is_barred(unit.item) and self.says_enough(unit)
+        return not is_in and not self.is_barred(unit.item) and self.says_enough(unit)
 
-    def take_if_it_fits(self, unit: Unit) -> bool:
-        """Take a unit where the text as written has room for it, to the token."""
-        spent, before = self.basket.spent, self.room(unit.item)
-        if before[1] is not Reason.OVER_BUDGET:
+    def take_if_they_fit(self, units: Sequence[Unit]) -> bool:
+        """Take units of one item, all or none, where the text as written has room for them, to the token."""
+        item, basket, spent = units[0].item, self.basket, self.basket.spent
+        if self.room(item)[1] is not Reason.OVER_BUDGET:
             return False
-        self.count_kind(unit.item)
-        self.basket.take(unit, self.basket.cost(unit))
+        self.count_kind(item)
+        for unit in units:
+            basket.take(unit, basket.cost(unit))
         exact = self.written().tokens
         if exact <= self.limit:
-            self.basket.spent = exact
+            basket.spent = exact
             return True
-        self.basket.undo()
-        self.basket.spent = spent
-        if unit.item not in self.basket:
-            self.kinds[self.items[unit.item].candidate.kind] -= 1
+        for _ in units:
+            basket.undo()
+        basket.spent = spent
+        if item not in basket:
+            self.kinds[self.items[item].candidate.kind] -= 1
         return False
 
     def count_kind(self, item: int) -> None:
@@ -219,9 +220,7 @@ class Filler:
         if found is None:
             return False
         passage, cost, is_compacted = found
-        self.compacted.discard(item)
-        if is_compacted:
-            self.compacted.add(item)
+        (self.compacted.add if is_compacted else self.compacted.discard)(item)
         self.count_kind(item)
         self.basket.release(item)
         # What a compactor wrote says it all: more room would not make it better.
@@ -232,11 +231,10 @@ class Filler:
         """Let what is cut have what is left, the best first; return whether anything grew."""
         before = self.basket.steps
         for item in sorted(self.basket.cuts):
-            shown = self.basket.cuts[item]
             if item in self.compacted or self.limit <= self.basket.spent:
                 continue
             found = self._shortened(item, self.room(item)[0])
-            if found is not None and len(found[0].text) > len(shown.text):
+            if found is not None and len(found[0].text) > len(self.basket.cuts[item].text):
                 self.basket.release(item)
                 self.basket.take_cut(item, found[0], found[1])
         return self.basket.steps != before
@@ -258,8 +256,10 @@ class Filler:
             self.warnings += short.warnings
             if not short.text:
                 return None
+            # All of it with a note that says otherwise would be remembered so by its text, and cost more.
+            is_cut = self.packing.edition < WHOLE or short.text != ranked.candidate.text
             passage = Passage(
-                ranked=ranked, text=short.text, is_truncated=True, spans=short.spans, also_in=ranked.also_in
+                ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
             )
             cost = self.basket.cut_cost(item, passage)
             if cost <= room:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+from langchain_context_engine.ranking.editions import WHOLE
 from langchain_context_engine.stages.filling import Filler
 from langchain_context_engine.stages.packing import Packed, Packing
 from langchain_context_engine.stages.select import by_density, knapsack
@@ -24,7 +25,7 @@ _MOST_OFFERED_AGAIN = 300_000
 """Pieces that are offered the room of twins again, all times together: thousands may say the same."""
 
 _NARROW = 3
-"""Tokens by which a text may cost less beside others than alone."""
+"""Tokens by which a text may cost less beside others than alone, whatever counts them."""
 
 _MOST_MISSES = 200
 """How many units that nearly fit are written to see: one text may have thousands of them."""
@@ -54,6 +55,8 @@ class _Packer:
         self.items = items
         self.packing = packing
         self.filler = Filler(items, query, packing)
+        self._narrow = _NARROW
+        self._left_by_a_piece: set[int] = set()
 
     def run(self) -> Packed:
         filler = self.filler
@@ -132,6 +135,8 @@ class _Packer:
             if twin is None:
                 break
             item = standing[twin.place]
+            if passages[twin.place].is_truncated:
+                self._left_by_a_piece.add(item)
             filler.basket.remove(item)
             filler.kinds[self.items[item].candidate.kind] -= 1
             filler.repeated[item] = (standing[twin.winner], twin.alike)
@@ -141,26 +146,63 @@ class _Packer:
         """Take what fits as written, though by what its parts cost it did not: tokens do not add up."""
         filler = self.filler
         filler.recount()
-        for item in sorted(filler.basket.cuts):
-            self._whole_in_place_of(item)
+        if self.packing.edition >= WHOLE:
+            # A counter that rounds up each part saves as much again.
+            self._narrow = max(_NARROW, sum(filler.basket.spent_on.values()) - filler.basket.spent)
+            self._make_whole()
+        else:
+            for item in sorted(filler.basket.cuts):
+                self._whole_in_place_of(item)
         misses = 0
         for unit in in_order:
-            is_near = unit.size <= filler.limit - filler.basket.spent + _NARROW
+            is_near = unit.size <= filler.limit - filler.basket.spent + self._saved(unit.size)
             if is_near and filler.may_still_take(unit):
-                misses += not filler.take_if_it_fits(unit)
+                misses += not filler.take_if_they_fit([unit])
                 if misses >= _MOST_MISSES:
                     break
+
+    def _saved(self, size: int) -> int:
+        """Return the tokens by which a text of a size may cost less beside others; an estimate bounds it."""
+        is_bound = self.packing.edition >= WHOLE and getattr(self.packing.count, "is_estimated", False)
+        return self._narrow + (size // 4 if is_bound else 0)
+
+    def _make_whole(self) -> None:
+        """Let in whole what is in by pieces, or out, where that fits: without a note it costs less.
+
+        What left since a piece of it said again what another passage says may say more as a whole.
+        """
+        filler, basket, misses = self.filler, self.filler.basket, 0
+        for item, units in enumerate(filler.units):
+            if misses >= _MOST_MISSES:
+                break
+            if item in basket.cuts:
+                self._whole_in_place_of(item)
+                continue
+            mine = basket.chosen.get(item, ())
+            missing = [unit for unit in units if unit.index not in mine]
+            # Each place where two of them meet may save one.
+            size = sum(unit.size for unit in missing)
+            room = filler.limit - basket.spent + (basket.slack if mine else 0) + len(missing)
+            is_left = item in self._left_by_a_piece and item not in basket
+            if not missing or size > room + self._saved(size) or not (is_left or len(units) > 1):
+                continue
+            twin = filler.repeated.pop(item, None) if is_left else None
+            if filler.is_barred(item) or not filler.take_if_they_fit(missing):
+                misses += 1
+                if twin is not None:
+                    filler.repeated[item] = twin
 
     def _whole_in_place_of(self, item: int) -> None:
         filler, units = self.filler, self.filler.units[item]
         shown = filler.basket.cuts[item]
         size = sum(unit.size for unit in units)
         room = filler.limit - filler.basket.spent + filler.basket.refund(item)
-        if item in filler.compacted or size > room + _NARROW:
+        if item in filler.compacted or size > room + self._saved(size):
             return
         cost = filler.basket.refund(item)
         filler.basket.release(item)
-        if not all(filler.take_if_it_fits(unit) for unit in units):
+        together = [units] if self.packing.edition >= WHOLE else [[unit] for unit in units]
+        if not all(filler.take_if_they_fit(some) for some in together):
             filler.basket.remove(item)
             filler.basket.take_cut(item, shown, cost)
             filler.recount()
@@ -198,10 +240,11 @@ class _Packer:
             )
         chosen, of = len(filler.basket.chosen.get(i, ())), len(filler.units[i])
         details = {"units": of, "chosen": chosen} if 0 < chosen < of else {}
-        if i in filler.basket.cuts:
+        cut = filler.basket.cuts.get(i)
+        if cut is not None and cut.is_truncated:
             reason = Reason.COMPACTED if i in filler.compacted else Reason.CUT
         else:
-            reason = Reason.WHOLE if chosen == of else Reason.EXTRACTED
+            reason = Reason.WHOLE if cut or chosen == of else Reason.EXTRACTED
         return Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=reason, details=details)
 
     def _why_out(self, i: int) -> tuple[Reason, dict[str, Any]]:

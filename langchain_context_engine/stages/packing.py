@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from langchain_context_engine.ranking.editions import EDITION, LINES
+from langchain_context_engine.ranking.editions import EDITION, WHOLE
 from langchain_context_engine.stages.select import Diversity
 from langchain_context_engine.stages.shorten import Shorten
 from langchain_context_engine.text.units import CODE_KINDS, UnitValue
@@ -53,7 +53,7 @@ class Packing:
 
     def shorten_of(self, candidate: Candidate) -> Shorten | None:
         """Return what makes a candidate fit: a program is cut between its lines."""
-        in_lines = self.edition >= LINES and candidate.kind in CODE_KINDS
+        in_lines = self.edition >= WHOLE and candidate.kind in CODE_KINDS
         return self.shorten.by_lines() if self.shorten and in_lines else self.shorten
 
 

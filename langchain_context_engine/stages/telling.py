@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
-from langchain_context_engine.ranking.editions import EDITION, LINES, ROWS
+from langchain_context_engine.ranking.editions import EDITION, ROWS, WHOLE
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import CODE_KINDS, Unit, is_divisible
 from langchain_context_engine.text.words import terms
@@ -50,7 +50,7 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, ed
         rank: Its place in the ranking; of the best of all, at 0, the beginning of a sentence is read.
         edition: Of the rules, see `ranking/editions.py`.
     """
-    if not (is_part(candidate) or (candidate.place and edition >= LINES)):
+    if not (is_part(candidate) or (candidate.place and edition >= WHOLE)):
         return True
     if rank and edition >= ROWS and breaks_off(candidate, cut):
         return False
@@ -109,7 +109,7 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], editio
         edition: Of the rules, see `ranking/editions.py`.
     """
     told = telling_words(text, is_read(candidate, edition))
-    if is_appendix(text, edition >= LINES) or (edition >= LINES and is_part(candidate) and opens_block(text)):
+    if is_appendix(text, edition >= WHOLE) or (edition >= WHOLE and is_part(candidate) and opens_block(text)):
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.

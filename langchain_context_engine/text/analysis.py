@@ -93,7 +93,7 @@ def analyse(text: str, in_rows: bool = False) -> Analysis:
 @remember(MOST_BYTES)
 def sizes_of(text: str, count: Callable[[str], int], in_rows: bool = False) -> Sequence[int]:
     """Return what a text counts, and what each of its pieces does by itself."""
-    spans = (analyse(text, True) if in_rows else analyse(text)).spans
+    spans = analyse(text, in_rows).spans
     return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
 
 
@@ -128,7 +128,7 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Fou
 
     Kept for a little, since ranking and packing ask the same.
     """
-    pieces = analyse(text, True) if in_rows else analyse(text)
+    pieces = analyse(text, in_rows)
     found = []
     for i, number in enumerate(wanted):
         term = number.to_bytes(_WIDTH, sys.byteorder)

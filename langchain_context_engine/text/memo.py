@@ -32,6 +32,8 @@ class Memo(Generic[P, R]):
         self.bytes = 0
         self.misses = 0
         self._work_out = work_out
+        self._defaults: tuple[Any, ...] = getattr(work_out, "__defaults__", None) or ()
+        self._arguments = getattr(getattr(work_out, "__code__", None), "co_argcount", -1)
         self._kept: dict[Any, R] = {}
         self._lock = ForkSafeLock()
         self.__doc__ = work_out.__doc__
@@ -43,6 +45,9 @@ class Memo(Generic[P, R]):
         try:
             return self._kept[args]
         except KeyError:
+            # What is given as it is by default is the same question.
+            if len(args) == self._arguments and self._defaults and args[-1] == self._defaults[-1]:
+                return self(*args[:-1], **kwargs)  # type: ignore[arg-type]
             return self._kept_now(*args, **kwargs)
 
     def __len__(self) -> int:

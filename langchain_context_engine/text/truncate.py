@@ -180,7 +180,7 @@ def _by_value(text: str, query: str, in_rows: bool) -> tuple[tuple[Span, ...], .
     """
     if is_code(text) and not (in_rows and is_rows(text)):
         return ()
-    analysis = analyse(text, True) if in_rows else analyse(text)
+    analysis = analyse(text, in_rows)
     units, heads = analysis.spans, analysis.heads
     asked, central = _values([terms(text[a:b]) for a, b in units], query)
     order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))

@@ -121,10 +121,7 @@ def split_units(
     ]
     wanted = numbers_of(query) if any(splits) else ()
     found = [
-        (find_terms(text, wanted, True) if rows[i] and splits[i] else find_terms(text, wanted))
-        if wanted
-        else ()
-        for i, text in enumerate(texts)
+        find_terms(text, wanted, rows[i] and splits[i]) if wanted else () for i, text in enumerate(texts)
     ]
     idf = idf_of(found, len(wanted))
     messages = (MESSAGE_OF_BEST if in_rows else MESSAGE_UP_TO, MESSAGE_UP_TO)
@@ -184,8 +181,8 @@ def _shared_out(
     most: int,
 ) -> Pieces:
     text = candidate.text
-    analysis = analyse(text, True) if in_rows else analyse(text)
-    sizes = sizes_of(text, count, True) if in_rows else sizes_of(text, count)
+    analysis = analyse(text, in_rows)
+    sizes = sizes_of(text, count, in_rows)
     spans, shares = analysis.spans, shares_of(analysis, found, idf)
     heads: Sequence[int] = analysis.heads
     if candidate.kind != "commit":

@@ -10,6 +10,7 @@ __all__ = [
     "budget",
     "clock",
     "columns",
+    "disk",
     "errors",
     "freeze",
     "kept",

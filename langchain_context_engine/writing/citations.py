@@ -18,10 +18,12 @@ from functools import lru_cache
 from langchain_context_engine.values.types import Key, Passage
 from langchain_context_engine.writing.bracketed import (
     BRACKETS,
+    WIDEST,
     in_brackets,
     members,
     number_spans,
     opens_bracket,
+    ranges_across,
     spans_of,
     with_our_signs,
 )
@@ -47,7 +49,7 @@ _HASH_LENGTH = 6
 _LONGEST_HASH = 24
 
 
-def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), is_wide: bool = True) -> list[str]:
+def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), width: int = WIDEST) -> list[str]:
     """Return one marker for each text: `[1]`, `[2]`, … in order, without those that stand in any text.
 
     A number counts as standing there in a group too: `[3, 4]` or `[3-5]`.
@@ -55,13 +57,13 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), is_wide: 
     Args:
         texts: The texts that get a marker.
         avoid: Further texts in which no marker may stand.
-        is_wide: See `bracketed.spans_of`.
+        width: See `bracketed.spans_of`.
 
     Example:
         >>> number_markers(["as shown in [2]", "b", "c"])
         ['[1]', '[3]', '[4]']
     """
-    taken = {span for text in itertools.chain(texts, avoid) for span in number_spans(text, is_wide)}
+    taken = {span for text in itertools.chain(texts, avoid) for span in number_spans(text, width)}
     numbers: list[int] = []
     number = 1
     for first, last in sorted(taken):
@@ -72,7 +74,7 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), is_wide: 
 
 
 def key_markers(
-    items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = (), is_wide: bool = True
+    items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = (), width: int = WIDEST
 ) -> list[str]:
     """Return one marker for each item, made of its kind and its key: `[fil-1a2b3c]`.
 
@@ -82,13 +84,13 @@ def key_markers(
     Args:
         items: (kind, key) of each.
         avoid: Texts in which no marker may stand.
-        is_wide: See `bracketed.spans_of`.
+        width: See `bracketed.spans_of`.
 
     Example:
         >>> key_markers([("file", ("docs", "a.md")), ("message", ("chat", "7"))])
         ['[fil-59qeqo]', '[mes-2unz0z]']
     """
-    taken = {inner for text in avoid for inner in in_brackets(text, is_wide)}
+    taken = {inner for text in avoid for inner in in_brackets(text, width)}
     seen: dict[tuple[str, Key], int] = {}
     names = []
     for item in items:
@@ -137,14 +139,14 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
     ]
 
 
-def _numbered(passages: Sequence[Passage], avoid: Iterable[str], is_wide: bool) -> list[str]:
+def _numbered(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
     texts = [p.ranked.candidate.text for p in passages]
-    return number_markers(texts, avoid=(*_shown(passages), *avoid), is_wide=is_wide)
+    return number_markers(texts, avoid=(*_shown(passages), *avoid), width=width)
 
 
-def _keyed(passages: Sequence[Passage], avoid: Iterable[str], is_wide: bool) -> list[str]:
+def _keyed(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages), *avoid), is_wide=is_wide)
+    return key_markers(items, avoid=(*_shown(passages), *avoid), width=width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +156,16 @@ class CitationStyle:
     Attributes:
         mark: Makes them, without those that stand in some further texts.
         avoid: Those texts: what a template itself says, and the question where it is written.
-        is_wide: See `bracketed.spans_of`; not so for traces of before.
+        width: See `bracketed.spans_of`; not so for traces of before.
     """
 
-    mark: Callable[[Sequence[Passage], Iterable[str], bool], list[str]]
+    mark: Callable[[Sequence[Passage], Iterable[str], int], list[str]]
     avoid: tuple[str, ...] = ()
-    is_wide: bool = True
+    width: int = WIDEST
 
     def __call__(self, passages: Sequence[Passage]) -> list[str]:
         """Return one marker for each passage."""
-        return self.mark(passages, self.avoid, self.is_wide)
+        return self.mark(passages, self.avoid, self.width)
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
@@ -176,8 +178,9 @@ CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
 def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
     """Return the markers that an answer used, each once, in the order of first use.
 
-    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`), in the signs of any script (`［1］`, `【1、2】`), footnotes
-    (`[^1]`) and what is labelled (`[Sources: 1, 2]`) too. A number within code is an index, not a citation.
+    Groups are read (`[1, 2]`, `[1][2]`, `[1-3]`, `[1]–[3]`), in any script's signs (`［1］`, `【1、2】`),
+    footnotes (`[^1]`) and what is labelled (`[Sources: 1, 2]`, `[doc 1]`) too. A number within code is an
+    index, not a citation, and one in round brackets may count anything.
 
     Args:
         answer: What the model wrote.
@@ -194,9 +197,10 @@ def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
     found = [(answer.find(m), m) for name, m in others.items() if name == m and m in answer]
     for group in BRACKETS.finditer(answer):
         found += [(group.start(), others[n]) for n in (group[1].strip(), *members(group[1])) if n in others]
-    for group in BRACKETS.finditer(_CODE.sub(lambda code: " " * len(code[0]), answer)):
-        for first, last in spans_of(group[1]):
-            found += [(group.start(), numbers[n]) for n in range(first, last + 1) if n in numbers]
+    prose = _CODE.sub(lambda code: " " * len(code[0]), answer)
+    spans = [(group.start(), span) for group in BRACKETS.finditer(prose) for span in spans_of(group[1])]
+    for place, (first, last) in (*spans, *ranges_across(prose)):
+        found += [(place, numbers[n]) for n in range(first, last + 1) if n in numbers]
     return tuple(dict.fromkeys(m for _, m in sorted(found, key=lambda pair: pair[0])))
 
 

@@ -1,0 +1,101 @@
+"""T3: what renders to a budget is in at that budget, whatever counts, frames, cuts and orders it."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine import Context, ContextEngine, Template, replay
+from langchain_context_engine.ranking.editions import ROWS
+from tests.builders import ListSource, a_candidate, count_words
+
+BLOCKS = [
+    "Invoices go out monthly.", "The pilot was late; nobody minded.", "def f(x):\n    return x + 1\n",
+    "- one\n- two\n- three", "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", "```python\nprint('x')\n```",
+    "# Title\n\nBody of the title says much.", "日本語のテキストです。次の文もあります。", "नमस्ते दुनिया।",
+    "no stops here at all just words going on and on until the very end", "line one\nline two\n\n\n",
+    "[1] cites [2]", '{"a": 1, "b": [1, 2, 3]}', "a,b,c\n1,2,3\n4,5,6", "Mr. Smith paid $3.50. Then he left.",
+    "😀😀 emoji 😀", "~~~\ncode\n~~~\ntext after", "x" * 90, "tab\tseparated\tvalues", "<b>tag</b> & entity",
+]  # fmt: skip
+TEMPLATES = [
+    "chat", "cited", "markdown", "xml", "sections", "detailed", "summary",
+    Template(name="alone", passage="{{content}}"),
+    Template(name="framed", header="About {{count}}:\n", passage="- {{content}}", footer="\nThat is all."),
+    Template(name="walls", passage="<<{{id}}|{{content}}>>", separator=" || ", footer="\n{{sources}}"),
+    Template(name="apart", section="## {{title}} ({{count}})\n", passage="{{citation}} {{content}}", footer="end"),
+    Template(name="joined", passage="{{content}} - {{title}}", separator=""),
+]  # fmt: skip
+COUNTERS = {
+    "auto": "auto", "o200k": "o200k_base", "estimate": "estimate", "words": count_words, "characters": len,
+    "quarters": lambda text: -(-len(text) // 4), "lines": lambda text: len(text.split()) + text.count("\n"),
+}  # fmt: skip
+
+
+def told_apart(blocks):
+    """Return texts of which none says a line of another again: their words and numbers are their own."""
+    number = count(1)
+    return [
+        re.sub(r"[A-Za-z]{3,}|\d", lambda found: f"{found[0]}{next(number)}q", text) + f" z{next(number)}"
+        for text in blocks
+    ]
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    blocks=st.lists(st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=3), min_size=1, max_size=7),
+    joint=st.sampled_from([" ", "\n\n"]),
+    config=st.fixed_dictionaries(
+        {
+            "template": st.sampled_from(TEMPLATES),
+            "tokenizer": st.sampled_from(sorted(COUNTERS)).map(COUNTERS.__getitem__),
+            "selection": st.sampled_from(["adaptive", "score", "density", "knapsack"]),
+            "truncator": st.sampled_from(["extractive", "keep_start", "keep_end", "none"]),
+            "order": st.sampled_from(["relevance", "edges", "chronological", "stable"]),
+        }
+    ),
+    query=st.sampled_from(["when do invoices go out?", "pilot", ""]),
+)
+def test_a_budget_of_just_what_the_whole_renders_to_holds_the_whole(blocks, joint, config, query):
+    """T3, promise 11: by exact, and by one less."""
+    texts = told_apart(joint.join(some) for some in blocks)
+    found = [a_candidate(id=f"i{i}", text=text, relevance=0.9 - i / 20) for i, text in enumerate(texts)]
+    engine = ContextEngine([ListSource(found)], **config)
+    whole = engine.build(query, budget=100_000)
+    if whole.is_truncated:
+        return  # a text that is nothing but a heading, say, is not read however much room there is
+    exact = engine.build(query, budget=whole.tokens)
+    assert exact.text == whole.text
+    assert not exact.is_truncated
+    if whole.tokens:
+        assert engine.build(query, budget=whole.tokens - 1).tokens < whole.tokens
+
+
+def before_and_now(texts, **config):
+    """Return what stands in a budget of just the whole: by the rules of earlier traces, by today's, the whole."""
+    found = [a_candidate(id=f"i{i}", text=text, relevance=0.9 - i / 20) for i, text in enumerate(texts)]
+    engine = ContextEngine([ListSource(found)], **config)
+    whole = engine.build("pilot", budget=100_000)
+    now = engine.build("pilot", budget=whole.tokens)
+    told = now.to_dict()
+    told["settings"]["fusion"] = {**told["settings"]["fusion"], "edition": ROWS}
+    return replay(Context.from_dict(told), engine).text, now.text, whole.text
+
+
+def test_pieces_become_the_whole_where_that_costs_less_than_they_with_their_note():
+    """T3: no further piece fits beside the note, all of them without it; a trace of before stays as it was."""
+    text = "The pilot was very late; nobody minded.\n\nInvoices go out monthly.\n\nनमस्ते दुनिया। z1 and more"
+    before, now, whole = before_and_now([text], template=TEMPLATES[-2], tokenizer=len)
+    assert now == whole
+    assert before != whole
+
+
+def test_what_left_by_a_piece_that_was_said_already_comes_in_as_a_whole():
+    """T3, T5: its cut said again what stands there, the whole does not."""
+    rows = "a,b,c\n1,2,3\n4,5,6"
+    texts = [f"{rows}\n\n😀😀 emoji 😀 z1", "नमस्ते दुनिया। z2", f"{rows} z3"]
+    before, now, whole = before_and_now(texts, template="chat", selection="score", tokenizer="o200k_base")
+    assert now == whole
+    assert before != whole
