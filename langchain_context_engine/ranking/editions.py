@@ -15,7 +15,8 @@
    folder of its own (`vendor/`), comes after the project's; a changelog's sections on other releases than the
    one named come after its own, and after commits where it is asked which it was; what is in by pieces
    becomes whole where that fits as written, though no single piece of the rest does; no marker is within a
-   text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`).
+   text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`), but
+   may stand in what is not shown of it.
 """
 
 from __future__ import annotations

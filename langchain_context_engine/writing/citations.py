@@ -124,11 +124,11 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
     return prefix, "".join(digits)
 
 
-def _shown(passages: Sequence[Passage]) -> list[str]:
-    """Return the texts beside which markers may stand."""
+def _shown(passages: Sequence[Passage], width: int) -> list[str]:
+    """Return the texts beside which markers may stand: what is left of one, before edition 7 all of it."""
     candidates = [passage.ranked.candidate for passage in passages]
     return [
-        *(c.text for c in candidates),
+        *(c.text for c in candidates if width < WIDEST),
         *(p.text for p in passages),
         *(
             name
@@ -140,13 +140,13 @@ def _shown(passages: Sequence[Passage]) -> list[str]:
 
 
 def _numbered(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
-    texts = [p.ranked.candidate.text for p in passages]
-    return number_markers(texts, avoid=(*_shown(passages), *avoid), width=width)
+    texts = [p.text for p in passages]
+    return number_markers(texts, avoid=(*_shown(passages, width), *avoid), width=width)
 
 
 def _keyed(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages), *avoid), width=width)
+    return key_markers(items, avoid=(*_shown(passages, width), *avoid), width=width)
 
 
 @dataclass(frozen=True, slots=True)
