@@ -57,12 +57,14 @@ def admit(
     in_scope, passes = scope_test(request), filter_test(request)
     for name, offer in offers:
         own: set[Key] = set()
+        empty = 0
         sound, malformed = _sound(name, offer, in_scope)
         for candidate, fault in sound:
             key = candidate.key
             reason = fault or _unfit(candidate, request, passes)
             if not reason and key not in found and request.limit is not None and len(own) >= request.limit:
                 reason = Reason.OVER_LIMIT
+            empty += reason is Reason.EMPTY
             if reason:
                 dropped.setdefault(key, _decision(stage, key, Verdict.DROPPED, reason))
                 continue
@@ -91,6 +93,8 @@ def admit(
         malformed += sum(fault is Reason.INVALID for _, fault in sound)
         if malformed:
             warnings.append(f"source {name!r} offered {malformed} malformed candidates; they were dropped")
+        if empty and not own:
+            warnings.append(f"source {name!r} offered {empty} records, and none of them has a text to read")
     clamped = sum(decision.reason is Reason.CLAMPED for decision in changed)
     if clamped:
         warnings.append(f"{clamped} candidates claimed a relevance outside 0–1; it was clamped")
