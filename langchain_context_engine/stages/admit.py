@@ -69,23 +69,7 @@ def admit(
                 dropped.setdefault(key, _decision(stage, key, Verdict.DROPPED, reason))
                 continue
             own.add(key)
-            offered = _clamped(candidate, name)
-            if len(offered.text) > MOST_TEXT:
-                changed.append(
-                    _decision(
-                        stage,
-                        key,
-                        Verdict.CHANGED,
-                        Reason.SHORTENED,
-                        characters=len(offered.text),
-                        most=MOST_TEXT,
-                    )
-                )
-                offered = with_fields(offered, text=offered.text[:MOST_TEXT])
-            if offered.relevance != candidate.relevance:
-                changed.append(
-                    _decision(stage, key, Verdict.CHANGED, Reason.CLAMPED, given=candidate.relevance)
-                )
+            offered = _bounded(candidate, name, stage, changed)
             if key in found:
                 changed.append(_decision(stage, key, Verdict.CHANGED, Reason.MERGED, source=name))
                 offered = _merged(found[key], offered)
@@ -173,6 +157,19 @@ def _unfit(candidate: Candidate, request: ContextRequest, passes: CandidateTest)
         return Reason.EXCLUDED
     # What is pinned must come in: only the scope and exclusions keep it out.
     return None if candidate.is_pinned or holds(passes, candidate) else Reason.FILTERED
+
+
+def _bounded(candidate: Candidate, name: str, stage: str, changed: list[Decision]) -> Candidate:
+    """Return the candidate clamped, and not longer than is looked at, and note what was changed."""
+    offered = _clamped(candidate, name)
+    if len(offered.text) > MOST_TEXT:
+        sizes = {"characters": len(offered.text), "most": MOST_TEXT}
+        changed.append(_decision(stage, candidate.key, Verdict.CHANGED, Reason.SHORTENED, **sizes))
+        offered = with_fields(offered, text=offered.text[:MOST_TEXT])
+    if offered.relevance != candidate.relevance:
+        given = candidate.relevance
+        changed.append(_decision(stage, candidate.key, Verdict.CHANGED, Reason.CLAMPED, given=given))
+    return offered
 
 
 def _clamped(candidate: Candidate, name: str) -> Candidate:
