@@ -12,6 +12,7 @@
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
 7. What is in by pieces becomes whole where that fits as written, though no single piece of the rest does;
+   one of the best k of which no piece tells enough is cut in its turn, before the places are taken;
    no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`).
 """
 
