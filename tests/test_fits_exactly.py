@@ -1,10 +1,11 @@
-"""T3: what renders to a budget is in at that budget, whatever counts, frames, cuts and orders it."""
+"""T3, T2: what renders to a budget is in at that budget, whatever counts, frames, cuts and orders it."""
 
 from __future__ import annotations
 
 import re
 from itertools import count
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -99,3 +100,39 @@ def test_what_left_by_a_piece_that_was_said_already_comes_in_as_a_whole():
     before, now, whole = before_and_now(texts, template="chat", selection="score", tokenizer="o200k_base")
     assert now == whole
     assert before != whole
+
+
+SHAPES = {
+    "numbered": "\n".join(f"{i}. the pilot sent parcel {i}" for i in range(1, 200)),
+    "json": "{\n" + ",\n".join(f'  "parcel_{i}": {{"sent": {i}, "by": "pilot"}}' for i in range(200)) + "\n}",
+    "yaml": "\n".join(f"parcel_{i}:\n  sent: {i}\n  by: pilot" for i in range(200)),
+    "html": "<ul>\n" + "\n".join(f"<li>pilot sent parcel {i}</li>" for i in range(200)) + "\n</ul>",
+    "speech": " ".join(f"and then on day {i} the pilot sent a sign to nobody" for i in range(120)),
+    "table": "| day | what |\n|---|---|\n" + "\n".join(f"| {i} | sent parcel {i} |" for i in range(200)),
+    "code": "def send(self):\n" + "\n".join(f"    self.wire.put(part_{i}, order={i})" for i in range(200)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("budget", [150, 600])
+def test_the_best_is_cut_before_a_short_note_takes_the_only_place(shape, budget):
+    """T2: with k=1 nine of 1,500 tokens were used, by the note."""
+    found = [
+        a_candidate(id="best", kind="code" if shape == "code" else "doc", text=SHAPES[shape], relevance=1.0),
+        a_candidate(id="note", text="a short note about the harbour", relevance=0.3),
+    ]
+    context = ContextEngine([ListSource(found)]).build("how is it sent?", budget=budget, k=1)
+    assert [passage.key[1] for passage in context.passages] == ["best"]
+    assert context.tokens > 0.75 * budget
+
+
+@pytest.mark.parametrize("shape", ["speech", "code"])
+def test_in_a_small_budget_the_best_has_more_than_half_where_half_would_be_a_crumb(shape):
+    """T2: half the budget stayed empty beside a note."""
+    found = [
+        a_candidate(id="best", text=SHAPES[shape], relevance=1.0, kind="code" if shape == "code" else "doc"),
+        a_candidate(id="note", text="a short note about the harbour", relevance=0.3),
+    ]
+    context = ContextEngine([ListSource(found)], template="xml").build("how is it sent?", budget=60)
+    assert "best" in {passage.key[1] for passage in context.passages}
+    assert context.tokens > 45

@@ -55,13 +55,13 @@ class Filler:
         self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
         self._least_left = reading.least_left(self.units, cut_from)
         self.repeated: dict[int, tuple[int, float]] = {}
-        self.compacted: set[int] = set()
+        self.compacted, self._tried = set[int](), set[int]()
         self.warnings: list[str] = []
         self.kinds: Counter[str] = Counter()
         self.is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
         self._asked = frozenset(query_terms(query))
-        self._tried: set[int] = set()
+        self._mute = reading.mute_of_the_best(self.units, self.limit, packing, self.says_enough)
         self._recuts: Counter[int] = Counter()
         self._blocks: Blocks = {}
         self._known: tuple[tuple[int, int], Written] | None = None
@@ -90,17 +90,20 @@ class Filler:
             if cost <= room:
                 if self.says_enough(unit):
                     self._take(unit, cost)
-                elif may_cut and unit.item not in basket and self._is_worth_cutting(unit.item, room):
+                elif unit.item not in basket:
                     # A list of single words, say: no piece tells enough, several of them may.
-                    self.cut(unit.item, room)
+                    own = room if may_cut else min(room, self._mute.get(unit.item, 0))
+                    if own and self._is_worth_cutting(unit.item, own):
+                        self.cut(unit.item, own)
                 continue
             self.turns.no_room(unit.item, reason, cost, room)
             is_lone = unit.item not in basket or unit.item in basket.cuts
             # What is too long for its cap never gets in whole: waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(unit.item, room)
             if not is_due and unit.item == 0 and unit.size > self.limit:
-                # The best of all, too long for any budget like this: its beginning, in half of it.
-                is_due, room = True, min(room, self.limit // 2)
+                # The best of all, too long for any budget like this: its beginning, in half if that will do.
+                half, is_due = min(room, self.limit // 2), True
+                room = half if self.packing.edition < WHOLE or self._is_worth_cutting(0, half) else room
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 # Where shares are filled and something is left over, such an item may grow.
                 self.cut(unit.item, room, is_by_share=within_shares and reason is not Reason.OVER_BUDGET)
@@ -126,8 +129,8 @@ class Filler:
         return item in self._due and self.basket.text_room(item, room) >= self._due[item]
 
     def _has_room_to_cut(self) -> bool:
-        left = self.basket.most_text_room(self.limit - self.basket.spent)
-        return left >= self.packing.budget.minimum_cut or any(c.candidate.is_pinned for c in self.items)
+        enough = self.basket.most_text_room(self.limit - self.basket.spent) >= self.packing.budget.minimum_cut
+        return enough or any(c.candidate.is_pinned for c in self.items)
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
@@ -162,8 +165,7 @@ class Filler:
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
-        budget, basket = self.packing.budget, self.basket
-        group = basket.groups[item]
+        budget, basket, group = self.packing.budget, self.basket, self.basket.groups[item]
         room, reason = self.limit - basket.spent, Reason.OVER_BUDGET
         in_group = basket.spent_by[group]
         if within_shares and (left := self._shares.get(group, 0) - in_group) < room:
@@ -241,9 +243,8 @@ class Filler:
 
     def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
         """Return an item's shortened text with its cost and whether a compactor wrote it, or None."""
-        ranked = self.items[item]
+        ranked, allowance = self.items[item], self.basket.text_room(item, room)
         shorten = self.packing.shorten_of(ranked.candidate)
-        allowance = self.basket.text_room(item, room)
         if shorten is None or allowance <= 0:
             return None
         # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
@@ -256,7 +257,7 @@ class Filler:
             self.warnings += short.warnings
             if not short.text:
                 return None
-            # All of it with a note that says otherwise would be remembered so by its text, and cost more.
+            # All of it with a note that says otherwise would cost more, and be remembered so.
             is_cut = self.packing.edition < WHOLE or short.text != ranked.candidate.text
             passage = Passage(
                 ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
@@ -283,8 +284,7 @@ class Filler:
             if item in basket:
                 continue
             self.kinds[self.items[item].candidate.kind] -= 1
-            room = dropped.cost - (exact - limit)
-            self.turns.taken_back(item, dropped.cost, room)
+            self.turns.taken_back(item, dropped.cost, room := dropped.cost - (exact - limit))
             self._recuts[item] += not dropped.units
             if not dropped.units and self._recuts[item] < _RECUTS:
                 self.cut(item, room)

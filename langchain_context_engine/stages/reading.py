@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from langchain_context_engine.ranking.aims import aims_of
-from langchain_context_engine.ranking.editions import ASIDES, EDITION
+from langchain_context_engine.ranking.editions import ASIDES, EDITION, WHOLE
+from langchain_context_engine.stages.packing import Packing
 from langchain_context_engine.stages.telling import is_part, is_read
 from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half, message_of
 from langchain_context_engine.text.words import query_terms, terms
@@ -215,3 +216,16 @@ def _is_whole_file(candidate: Candidate) -> bool:
     metadata = candidate.metadata
     begins = bool(metadata.get("path")) and metadata.get("start_line") == 1
     return begins and not (metadata.get("headings") or metadata.get("symbol"))
+
+
+def mute_of_the_best(
+    units: Sequence[Sequence[Unit]], limit: int, packing: Packing, says_enough: Callable[[Unit], bool]
+) -> dict[int, int]:
+    """Return those of the best k of which no piece tells enough: item → the tokens for its cut in its turn.
+
+    Else a short one that ranks below it takes its place, and there is no further one.
+    """
+    if packing.edition < WHOLE or not packing.k:
+        return {}
+    best = enumerate(units[: packing.k])
+    return {item: limit // packing.k for item, own in best if not any(map(says_enough, own))}
