@@ -76,7 +76,7 @@ def _format(path: str, head: bytes) -> str | None:
     if (known := format_of(path)) or is_binary(head):
         return known
     if "." in name:
-        return "lines" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
+        return "manual" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
     return "plain" if _says_something(head) else None
 
 

@@ -11,8 +11,8 @@ from langchain_context_engine.ingest.readers.rows import read_documents
 from langchain_context_engine.ingest.sections import Document, Section
 
 _SMALL_SHARE = 4  # what is shorter than this part of a chunk goes with what stands beside it
-_COMMENT = re.compile(r"[ \t]*+(?=[#;]|//)")
-_SWITCHED_OFF = re.compile(r"[ \t]*+(?:[#;]++|//)[ \t]*+[\w.-]++[ \t]*+=")
+_COMMENT_MARKS = ("#", ";", "//")
+_SWITCHED_OFF = re.compile(r"(?:[#;]{1,9}|//)[ \t]{0,9}[\w.-]{1,100}[ \t]{0,9}=")
 _LONGEST_LINE = 200
 
 
@@ -108,8 +108,9 @@ class _Grouping:
         while begin:
             above = self._line_start(begin - 1)
             line = self.text[above : begin - 1]
-            mark = _COMMENT.match(line)
-            if mark is None or mark.end() > offset - margin or _SWITCHED_OFF.match(line):
+            comment = line.lstrip(" \t")
+            is_further_in = len(line) - len(comment) > offset - margin
+            if is_further_in or not comment.startswith(_COMMENT_MARKS) or _SWITCHED_OFF.match(comment):
                 break
             begin = above
         return begin
