@@ -17,7 +17,7 @@ from langchain_context_engine.values.types import Candidate, Decision, Key, Rank
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in, whole",
     Reason.CUT: "in, cut to fit",
-    Reason.EXTRACTED: "in, by its best sentences",
+    Reason.EXTRACTED: "in, by its best parts",
     Reason.COMPACTED: "in, rewritten shorter",
     Reason.INVALID: "dropped: malformed",
     Reason.EMPTY: "dropped: no text",
@@ -151,7 +151,7 @@ def sentence(
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
-        told = f"in, {details['chosen']:,} of its {details['units']:,} sentences"
+        told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
     k = context.request.k
     if decision.reason is Reason.OVER_K and k is not None and len(context.passages) < k:
         # One of those that were in then said nothing beside another, and left.
