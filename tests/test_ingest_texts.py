@@ -226,7 +226,7 @@ def test_a_picture_within_a_document_is_no_passage():
     assert "Before." in read.records[0].text
     assert "After." in read.records[-1].text
     assert "iVBOR" not in "".join(r.text for r in read.records)
-    assert {s.reason for s in read.skipped} == {"minified"}
+    assert {s.reason for s in read.skipped} == {"data"}
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_data_within_a_program_is_no_record_but_what_stands_around_it_is(path, t
     found = read_records(path, text.encode(), splitter=Splitter())
     assert {r.metadata.get("symbol") for r in found.records} >= {"width"}
     assert sum(len(r.text) for r in found.records) < len(text) / 2
-    assert [(s.where, s.reason) for s in found.skipped] == [(path, "minified")]
+    assert [(s.where, s.reason) for s in found.skipped] == [(path, "data")]
     assert "of data" in found.skipped[0].detail
 
 

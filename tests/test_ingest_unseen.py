@@ -138,7 +138,7 @@ def test_what_is_left_of_a_coastline_is_no_record():
     read = read_records("lie.geo.json", text.encode(), splitter=Splitter())
     assert ([record.text for record in read.records], [each.reason for each in read.skipped]) == (
         [],
-        ["minified"],
+        ["data"],
     )
 
 
