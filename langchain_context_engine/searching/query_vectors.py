@@ -103,7 +103,7 @@ def is_chroma_function(embeddings: Any) -> bool:
         >>> is_chroma_function(DeterministicFakeEmbedding(size=3))
         False
     """
-    return callable(embeddings) and not hasattr(embeddings, "embed_documents")
+    return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
 
 
 def _embed(embeddings: Any, query: str) -> Iterable[float]:
