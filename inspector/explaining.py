@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -73,6 +74,27 @@ def _head(context: Context, row: Row) -> str:
     )
 
 
+def copies(context: Context, winner: Key, repeating: Sequence[Key]) -> None:
+    """Draw a text once, beside the places of all that repeat it to the letter."""
+    kept = candidate_of(context, winner)
+    places = "<br>".join(
+        f"<bdi>{escape(' · '.join(dict.fromkeys((known_by(one), one.source))))}</bdi>"
+        for one in (candidate_of(context, key) for key in repeating)
+    )
+    text = marking.beginning(kept.text, query_terms(context.request.query))
+    stands = _stands(context, winner)
+    name = " · ".join(dict.fromkeys((known_by(kept), kept.source)))
+    st.html(
+        f'<div class="ce-pair ce-panel"><div><strong>{stands}</strong> <bdi>{escape(name)}</bdi>'
+        f"{marking.box(text, height=_PAIR_HEIGHT)}</div>"
+        f"<div><strong>Repeated by {len(repeating)}:</strong><p>{places}</p></div></div>"
+    )
+
+
+def _stands(context: Context, winner: Key) -> str:
+    return "Stands:" if any(p.key == winner for p in context.passages) else "Ranked better:"
+
+
 def pair(context: Context, winner: Key, duplicate: Key) -> None:
     """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
     kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
@@ -84,11 +106,11 @@ def pair(context: Context, winner: Key, duplicate: Key) -> None:
     if names[0] == names[1]:
         # Two notes without a title or a day: what tells them apart is their ids alone.
         names = [f"{name} · {one.id}" for name, one in zip(names, (kept, dropped), strict=True)]
-    stands = "Stands:" if any(p.key == winner for p in context.passages) else "Ranked better:"
+    told = (_stands(context, winner), "Repeats it:")
     sides = "".join(
         f"<div><strong>{escape(label)}</strong> <bdi>{escape(name)}</bdi>"
         f"{marking.box(html, height=_PAIR_HEIGHT)}</div>"
-        for label, name, html in zip((stands, "Repeats it:"), names, (left, right), strict=True)
+        for label, name, html in zip(told, names, (left, right), strict=True)
     )
     st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
     if not is_all:

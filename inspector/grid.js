@@ -208,7 +208,9 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
     table.style.minWidth = `${columns.reduce((sum, column) => sum + (column.width ?? LEAST_WIDTH), 0)}px`;
     for (const column of columns) {
       const one = make("col");
-      if (column.width) one.style.width = `${column.width}px`;
+      // A place tells things apart by its end and its beginning: it has a quarter of what a large screen has more.
+      const more = column.kind === "place" ? " + max(0px, (100vw - 1280px) / 4)" : "";
+      if (column.width) one.style.width = `calc(${column.width}px${more})`;
       widths.append(one);
     }
     const shown = { ...data, columns };

@@ -18,7 +18,7 @@ SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0
 
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in · whole",
-    Reason.EXTRACTED: "in · sentences",
+    Reason.EXTRACTED: "in · parts",
     Reason.CUT: "in · cut",
     Reason.COMPACTED: "in · rewritten",
     Reason.DUPLICATE: "out · duplicate",

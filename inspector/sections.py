@@ -74,16 +74,18 @@ def duplicates(opened: Opened) -> None:
     st.caption(f"Of repeated texts the best ranked stays; {alike} one. Only what differs is shown.")
     if not groups:
         st.text("No candidate repeats another.")
-    pairs = [(group, duplicate) for group in groups for duplicate in group.duplicates]
-    for group, duplicate in pairs[:_MOST_PAIRS]:
+    # What is the same to the letter, each with all its copies, is one thing to look at.
+    shown = [(group, each) for group in groups for each in [*([None] if group.copies else []), *group.pairs]]
+    for group, duplicate in shown[:_MOST_PAIRS]:
         fate = "in the context" if group.is_kept else "ranked better, but left out too"
-        told = " · ".join(filter(None, (fate, duplicate.how)))
+        told = " · ".join(filter(None, (fate, duplicate.how if duplicate else "the same to the letter")))
         st.html(f'<div class="ce-panel"><p>{escape(told)}</p></div>')
-        explaining.pair(opened.context, group.key, duplicate.key)
-    if len(pairs) > _MOST_PAIRS:
-        st.caption(
-            f"{_MOST_PAIRS} of {len(pairs)} pairs; the others: choose a duplicate among the candidates."
-        )
+        if duplicate is None:
+            explaining.copies(opened.context, group.key, [each.key for each in group.copies])
+        else:
+            explaining.pair(opened.context, group.key, duplicate.key)
+    if len(shown) > _MOST_PAIRS:
+        st.caption(f"{_MOST_PAIRS} of {len(shown)}; the others: choose a duplicate among the candidates.")
 
 
 def text(opened: Opened) -> None:

@@ -52,7 +52,7 @@ OF_OTHERS = {"", r"(\d+) % alike as they would stand"}
 SENTENCES = {
     rf"in, whole, {TOKENS}": proofs.is_whole,
     rf"in, cut to fit, {TOKENS}": proofs.is_cut,
-    rf"in, ([\d,]+) of its ([\d,]+) (?:(?:rows and )?sentences|rows), {TOKENS}": proofs.is_sentences,
+    rf"in, ([\d,]+) of its ([\d,]+) parts, {TOKENS}": proofs.is_sentences,
     rf"in, rewritten shorter, {TOKENS}": proofs.is_rewritten,
     "dropped: malformed": proofs.is_malformed,
     "dropped: no text": proofs.has_no_text,

@@ -99,12 +99,13 @@ def test_of_a_partial_clone_commits_are_there_without_what_it_lacks(origin, tmp_
     assert index(tmp_path / "clone", client, prefix).written == 0
 
 
-def test_of_a_sparse_checkout_what_is_checked_out_is_read_and_the_rest_said(origin, tmp_path, client, prefix):
-    folder = clone(origin, tmp_path / "clone", "--sparse")
-    report = index(folder, client, prefix)
-    (warning,) = report.warnings
-    assert warning.startswith("1 tracked files are not in the working tree")
-    assert set(dates(client, prefix)) == {"a.md", "b.md"}
+@pytest.mark.parametrize("option", ["--sparse", "--no-checkout"])
+def test_what_is_not_checked_out_is_said(origin, tmp_path, client, prefix, option):
+    folder = clone(origin, tmp_path / "clone", option)
+    (warning,) = index(folder, client, prefix).warnings
+    absent = 1 if option == "--sparse" else 3
+    assert warning.startswith(f"{absent} tracked files are not in the working tree")
+    assert set(dates(client, prefix)) == (set() if option == "--no-checkout" else {"a.md", "b.md"})
 
 
 def test_of_a_bare_repository_the_files_are_those_of_its_last_commit(origin, tmp_path, client, prefix):

@@ -79,7 +79,7 @@ def test_a_suffix_that_several_share_is_decided_by_what_the_file_says(path, text
         ("talk.srt", "1\n00:00:01,000 --> 00:00:04,000\nWelcome to the harbour.\n"),
         ("login.feature", "Feature: Login\n  Scenario: A guest logs in\n"),
         ("harbour.1", '.\\" The manual\n.TH HARBOUR 1 2026-07-15\n.SH NAME\nharbour \\- berths\n'),
-        ("tool.8", ".Dd July 1, 2026\n.Dt TOOL 8\n"),
+        ("tool.8", ".Dd July 1, 2026\n.Dt TOOL 8\n.Nd lets berths\n"),
         (".yamllint", "rules:\n  line-length:\n    max: 120\n"),
         (".ocamlformat", "version = 0.26.2\nprofile = default\n"),
         ("api.xsd", "<xs:schema><xs:element name='berth' type='xs:string'/></xs:schema>\n"),
@@ -138,7 +138,7 @@ def test_what_is_left_of_a_coastline_is_no_record():
     read = read_records("lie.geo.json", text.encode(), splitter=Splitter())
     assert ([record.text for record in read.records], [each.reason for each in read.skipped]) == (
         [],
-        ["minified"],
+        ["data"],
     )
 
 

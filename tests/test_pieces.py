@@ -15,6 +15,7 @@ from langchain_context_engine.answering.pieces import (
     token_view,
 )
 from langchain_context_engine.text.differences import LONGEST, differences
+from tests.builders import a_candidate
 from tests.growth import assert_linear, repeated
 from tests.inspector.builders import a_context
 
@@ -33,6 +34,19 @@ def test_a_duplicate_of_one_that_fell_stands_in_its_group_too():
 def test_a_group_says_whether_its_best_ranked_is_in_the_context():
     assert duplicate_groups(a_context(budget=2000))[0].is_kept
     assert not duplicate_groups(a_context(budget=10, truncator="none"))[0].is_kept
+
+
+def test_copies_are_told_apart_from_what_only_says_the_same_and_what_stands_comes_first():
+    """Sixty copies of one text filled the page with sixty boxes, above the duplicates of what is in the context."""
+    far = "The office plants are watered on Friday by whoever comes first. " * 9
+    texts = {"far": far, "far1": far, "far2": far, "far3": far.upper()}
+    near = {"near": "Invoices go out on the first.", "near1": "invoices go out on the first"}
+    candidates = [a_candidate(id=i, text=t, relevance=0.4) for i, t in texts.items()]
+    candidates += [a_candidate(id=i, text=t, relevance=0.9) for i, t in near.items()]
+    groups = duplicate_groups(a_context(candidates, budget=60, truncator="none"))
+    assert [(group.key[1], group.is_kept) for group in groups] == [("near", True), ("far", False)]
+    assert [[each.key[1] for each in group.copies] for group in groups] == [[], ["far1", "far2"]]
+    assert [[each.key[1] for each in group.pairs] for group in groups] == [["near1"], ["far3"]]
 
 
 @pytest.mark.parametrize("template", ["cited", "chat", "detailed", "summary", "markdown", "xml", "sections"])

@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from chromadb import EmbeddingFunction
 
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.source import SharedResources
@@ -80,3 +81,21 @@ def test_two_embedders_do_not_share_a_vector():
     shared, two, three = SharedResources(), WordEmbeddings(2), WordEmbeddings(3)
     assert len(shared.query_vectors.embed(two, "q")) == 2
     assert len(shared.query_vectors.embed(three, "q")) == 3
+
+
+def test_a_function_of_chroma_s_embeds_the_question_of_its_collection():
+    """Whoever has a collection with a function of its own has no LangChain embeddings at hand."""
+
+    class Words(EmbeddingFunction):
+        def __init__(self):
+            self.asked = []
+
+        def __call__(self, input):  # noqa: A002 - Chroma's name for it
+            self.asked.append(input)
+            return [EMBEDDINGS.embed_query(text) for text in input]
+
+    function, shared = Words(), SharedResources()
+    sources = [ChromaSource(a_collection(notes(3)), embeddings=function).share(shared) for _ in range(2)]
+    found = [candidate for source in sources for candidate in source.fetch(a_request(query="note 2"))]
+    assert found[0].id == "n002"
+    assert function.asked == [["note 2"]]

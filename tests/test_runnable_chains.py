@@ -143,5 +143,6 @@ def test_it_is_copied_sharing_the_engine_and_pickled_unless_a_client_is_live():
     assert (pickled.bound, pickled.name) == (runnable.bound, "facts")
     embeddings = WordEmbeddings()
     live = a_runnable(ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings))
+    assert copy.copy(live).engine is live.engine
     with pytest.raises(ConfigError, match="live"):
         pickle.dumps(live)

@@ -208,13 +208,3 @@ def test_a_trace_of_before_replays_with_its_tables_whole():
     assert not re.search(r"^\| `--option", context.text, re.MULTILINE)
     assert replay(context).text == context.text
     assert "| `--option-3` |" in replay(context, fusion={"edition": 6}).text
-
-
-@pytest.mark.parametrize(
-    ("before", "told"),
-    [("", "rows,"), ("It is told here first.\n\n", "rows and sentences,"), (".", "sentences,")],
-)
-def test_what_an_extract_is_made_of_is_called_so(before, told):
-    """Promise 12: rows of a table were called sentences."""
-    text = before + OPTIONS if before != "." else OPTIONS.replace("|", ".")
-    assert told in engine_of(text, budget=120).build("what does --option-7 mean?").explain()

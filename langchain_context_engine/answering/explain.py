@@ -10,14 +10,14 @@ from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.likeness import likeness
 from langchain_context_engine.answering.names import labels, meant
-from langchain_context_engine.answering.shortfalls import below, in_pieces, says_little
+from langchain_context_engine.answering.shortfalls import below, says_little
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in, whole",
     Reason.CUT: "in, cut to fit",
-    Reason.EXTRACTED: "in, by its best sentences",
+    Reason.EXTRACTED: "in, by its best parts",
     Reason.COMPACTED: "in, rewritten shorter",
     Reason.INVALID: "dropped: malformed",
     Reason.EMPTY: "dropped: no text",
@@ -151,7 +151,7 @@ def sentence(
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
-        told = f"in, {details['chosen']:,} of its {details['units']:,} {in_pieces(decision, context)}"
+        told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
     k = context.request.k
     if decision.reason is Reason.OVER_K and k is not None and len(context.passages) < k:
         # One of those that were in then said nothing beside another, and left.

@@ -77,9 +77,21 @@ class Group:
     is_kept: bool
     duplicates: tuple[Duplicate, ...]
 
+    @property
+    def copies(self) -> tuple[Duplicate, ...]:
+        """Those of several that are the same to the letter; one alone is shown beside what it repeats."""
+        found = tuple(duplicate for duplicate in self.duplicates if duplicate.text == self.text)
+        return found if len(found) > 1 else ()
+
+    @property
+    def pairs(self) -> tuple[Duplicate, ...]:
+        """The others, in order."""
+        copies = {duplicate.key for duplicate in self.copies}
+        return tuple(duplicate for duplicate in self.duplicates if duplicate.key not in copies)
+
 
 def duplicate_groups(context: Context) -> list[Group]:
-    """Return the duplicates by what survived them, the largest groups first."""
+    """Return the duplicates by what survived them: those of the context first, then the largest groups."""
     known = {candidate.key: candidate for candidate in context.candidates}
     texts = {key: candidate.text for key, candidate in known.items()}
     named = labels(context)
@@ -98,8 +110,8 @@ def duplicate_groups(context: Context) -> list[Group]:
                 how=how or str(details.get("rule") or details.get("how") or ""),
             )
         )
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     kept = {key for key, decision in final.items() if decision.verdict is Verdict.KEPT}
+    ordered = sorted(groups.items(), key=lambda item: (item[0] not in kept, -len(item[1]), item[0]))
     return [
         Group(key, texts.get(key, ""), cited.get(key, ""), key in kept, tuple(members))
         for key, members in ordered

@@ -6,11 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.values.types import Decision
-
-__all__ = ["below", "in_pieces", "says_little"]
+__all__ = ["below", "says_little"]
 
 
 def below(details: Mapping[str, Any]) -> str:
@@ -56,13 +52,3 @@ def _ordinal(number: int) -> str:
 def _down(value: float, decimals: int) -> str:
     scale = 10**decimals
     return f"{math.floor(value * scale) / scale:.{decimals}f}"
-
-
-def in_pieces(decision: Decision, context: Context) -> str:
-    """Return what the pieces of an extract are: its sentences, or the rows of its tables (and sentences)."""
-    text = next((p.ranked.candidate.text for p in context.passages if p.key == decision.key), "")
-    heads = analyse(text, True).heads
-    rows = sum(head >= 0 for head in heads)
-    if not rows or len(heads) != decision.details["units"]:
-        return "sentences"
-    return "rows" if rows == len(heads) else "rows and sentences"

@@ -98,8 +98,8 @@ class FolderRun:
         listing = list_files(self.history.git)
         if listing.absent:
             self.warnings.append(
-                f"{listing.absent} tracked files are not in the working tree (deleted, or a sparse checkout):"
-                " they are not read"
+                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
+                " sparse checkout): they are not read"
             )
         return listing
 

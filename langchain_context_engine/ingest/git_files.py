@@ -60,11 +60,12 @@ def _tracked(git: GitFolder) -> tuple[list[str], list[Skipped]]:
 
 
 def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return what the index names; an index that libgit2 cannot read is as HEAD."""
+    """Return what the index names; one that is not there yet, or that libgit2 cannot read, is as HEAD."""
     try:
-        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in git.repository.index}
+        named = {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in git.repository.index}
     except GIT_ERRORS:
-        return head_entries(git)
+        named = {}
+    return named or head_entries(git)
 
 
 def head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:

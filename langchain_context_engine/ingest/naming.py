@@ -32,7 +32,8 @@ _NAME_PARTS = {
     "public_field_definition": ("name",),
     "field_definition": ("property", "name"),
 }
-_READABLE = re.compile(r"[\w$.#~'\"-]{1,120}")
+# The last sign is of names that ask or warn, as in Elixir: `valid?`, `save!`.
+_READABLE = re.compile(r"[\w$.#~'\"-]{1,120}[?!]?")
 _NAMELESS_TYPES = {"init_declaration": "init", "deinit_declaration": "deinit"}
 
 
@@ -77,7 +78,7 @@ def function_name(frame: Frame) -> str:
     """
     node = frame.node
     if node.type == "call":
-        return _readable(name_of(node))
+        return name_of(node)
     if node.type in VALUE_FUNCTIONS and (assigned := _assigned_name(frame)):
         return assigned
     if node.type in _NAMELESS_TYPES:

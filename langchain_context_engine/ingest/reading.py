@@ -76,7 +76,7 @@ def _format(path: str, head: bytes) -> str | None:
     if (known := format_of(path)) or is_binary(head):
         return known
     if "." in name:
-        return "lines" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
+        return "manual" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
     return "plain" if _says_something(head) else None
 
 
@@ -134,7 +134,7 @@ def _read_code(
     told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
     if data_only := len(records) - len(told):
         detail = f"{_stretches(data_only)}: numbers, or no space in it"
-        skipped += (Skipped(where=path, reason="minified", detail=detail),)
+        skipped += (Skipped(where=path, reason="data", detail=detail),)
     return FileRead(kind="code", records=told, skipped=skipped)
 
 
@@ -159,7 +159,7 @@ def _read_document(
     skipped = document.skipped
     if blobs := sum(1 for _ in BLOB.finditer(document.text)):
         detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
-        skipped += (Skipped(where=path, reason="minified", detail=detail),)
+        skipped += (Skipped(where=path, reason="data", detail=detail),)
         if file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
             records = [
                 record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS

@@ -11,7 +11,8 @@ class Skipped:
 
     Attributes:
         where: The path, or path:line.
-        reason: One or two words, for example binary, minified, lfs, encoding, invalid.
+        reason: One or two words, for example binary, minified, lfs, encoding, invalid; data is a stretch of a
+            file, the rest of which is read.
         detail: More for a person to read, or "".
     """
 

@@ -31,11 +31,14 @@ def name_of(node: Node) -> str:
     while named is not None and named.type not in {"alias", "identifier"}:
         if named.type == "call":
             named = named.child_by_field_name("target")
-        elif named.type == "binary_operator":  # a guard: `name(…) when …`
-            named = named.child_by_field_name("left")
+        elif named.type == "binary_operator":
+            operator = named.child_by_field_name("operator")
+            if operator is None or operator.type != "when":  # `def left <~> right` defines `<~>`
+                return _text(operator)
+            named = named.child_by_field_name("left")  # a guard: `name(…) when …`
         else:
             return ""
-    return (named.text or b"").decode("utf-8", "replace") if named is not None else ""
+    return _text(named)
 
 
 def arguments_of(node: Node) -> Node | None:
@@ -79,6 +82,10 @@ def with_clauses_joined(definitions: Iterable[Definition]) -> Iterator[Definitio
         last = definition
     if last is not None:
         yield last
+
+
+def _text(node: Node | None) -> str:
+    return (node.text or b"").decode("utf-8", "replace") if node is not None else ""
 
 
 def _child(node: Node, kind: str) -> Node | None:

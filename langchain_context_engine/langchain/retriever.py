@@ -57,6 +57,9 @@ class ContextRetriever(BaseRetriever):
         depth: How many links to follow.
         limit: Candidates a source may offer; None is the engine's default.
         template: A template's name or a `Template`; None is the engine's default.
+        is_annotated: Whether Documents carry `metadata["context"]`. Without it an uncut record's Document is
+            the same whatever was asked, as LangChain's `MultiQueryRetriever` and others want that drop what
+            they have already by comparing whole Documents.
 
     Raises:
         pydantic.ValidationError: A field is unknown, or its value is wrong.
@@ -89,6 +92,7 @@ class ContextRetriever(BaseRetriever):
     depth: int | None = None
     limit: int | None = None
     template: Any = None
+    is_annotated: bool = True
 
     @field_validator(*REQUEST_FIELDS, mode="after", check_fields=False)
     @classmethod
@@ -118,7 +122,7 @@ class ContextRetriever(BaseRetriever):
         with set_config_context(ensure_config({"callbacks": callbacks})) as variables:
             context = variables.run(self.engine.build, request)
         announce(context, callbacks)
-        return documents(context)
+        return documents(context, is_annotated=self.is_annotated)
 
     async def _aget_relevant_documents(
         self,
@@ -133,7 +137,7 @@ class ContextRetriever(BaseRetriever):
         with set_config_context(ensure_config({"callbacks": callbacks})) as variables:
             context = await asyncio.create_task(_built(self.engine, request), context=variables)
         await aannounce(context, callbacks)
-        return documents(context)
+        return documents(context, is_annotated=self.is_annotated)
 
     def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
         params = super()._get_ls_params(**kwargs)
@@ -174,18 +178,25 @@ async def _built(engine: Builder, request: ContextRequest) -> Context:
     return await engine.abuild(request)
 
 
-def documents(context: Context) -> list[Document]:
+def documents(context: Context, *, is_annotated: bool = True) -> list[Document]:
     """Return a context's passages as new Documents, in text order; nothing in them is shared.
+
+    Args:
+        context: What was built.
+        is_annotated: Whether `metadata["context"]` says what became of each.
 
     Example:
         >>> documents(Context())
         []
     """
-    return [_document(passage) for passage in context.passages]
+    return [_document(passage, is_annotated) for passage in context.passages]
 
 
-def _document(passage: Passage) -> Document:
+def _document(passage: Passage, is_annotated: bool) -> Document:
     candidate = passage.ranked.candidate
+    own = storable(copy_mapping(candidate.metadata, "metadata", cuts=True))
+    if not is_annotated:
+        return Document(id=candidate.id, page_content=passage.text, metadata=own)
     about = {
         "source": candidate.source,
         "score": passage.ranked.score,
@@ -195,6 +206,4 @@ def _document(passage: Passage) -> Document:
         "is_truncated": passage.is_truncated,
         "place": candidate.place,
     }
-    own = storable(copy_mapping(candidate.metadata, "metadata", cuts=True))
-    metadata = {**own, "context": about}
-    return Document(id=candidate.id, page_content=passage.text, metadata=metadata)
+    return Document(id=candidate.id, page_content=passage.text, metadata={**own, "context": about})

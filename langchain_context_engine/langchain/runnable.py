@@ -111,9 +111,13 @@ class ContextRunnable(Runnable[ContextInput, Context]):
         refuse_pickling(self.engine, "a ContextRunnable")
         return dict(self.__dict__)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> ContextRunnable:
+    def __copy__(self) -> ContextRunnable:
         """Share the engine, whose clients cannot be copied; the rest never changes."""
         return type(self)(self.engine, name=self.name, **asked_fields(self.bound))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ContextRunnable:
+        """Copy as `copy.copy` does."""
+        return self.__copy__()
 
 
 def _read(question: ContextInput) -> dict[str, Any]:

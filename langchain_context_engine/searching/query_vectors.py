@@ -39,7 +39,7 @@ class QueryVectors:
         return len(self._futures)
 
     def embed(self, embeddings: Any, query: str) -> Vector:
-        """Return the vector of a query by `embeddings.embed_query`.
+        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions.
 
         Raises:
             EmbeddingError: The embedder failed, or its vector is empty, zero, NaN or infinite.
@@ -95,9 +95,24 @@ def check_vector(vector: Iterable[float], what: str) -> Vector:
     return values
 
 
+def is_chroma_function(embeddings: Any) -> bool:
+    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too.
+
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> is_chroma_function(DeterministicFakeEmbedding(size=3))
+        False
+    """
+    return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
+
+
 def _embed(embeddings: Any, query: str) -> Iterable[float]:
     try:
-        vector: Iterable[float] = embeddings.embed_query(query)
+        vector: Iterable[float]
+        if is_chroma_function(embeddings):
+            (vector,) = embeddings.embed_query([query])
+        else:
+            vector = embeddings.embed_query(query)
     except EmbeddingError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an embedder raises

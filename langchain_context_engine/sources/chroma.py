@@ -53,8 +53,8 @@ class ChromaSource:
     Args:
         collection: A chromadb Collection of any synchronous client, or a `langchain_chroma.Chroma`,
             whose embeddings are then used.
-        embeddings: LangChain Embeddings, the ones the collection was filled with. Chroma itself
-            never embeds. Without them a request must bring its vector.
+        embeddings: LangChain Embeddings, or an embedding function of Chroma's: what the collection was
+            filled with. Chroma itself never embeds. Without them a request must bring its vector.
         name: How people know the source; the collection's name by default.
         kind: The kind of records that name none.
         sequence: The metadata keys (group, order) that say what adjoins what.
@@ -282,6 +282,9 @@ class ChromaSource:
         if request.vector is not None:
             return check_vector(request.vector, "the request's vector")
         if self.embeddings is None:
-            msg = f"source {self.name!r} has no embeddings; pass embeddings=… or a request with a vector"
+            msg = (
+                f"source {self.name!r} has no embeddings; pass embeddings=…, what the collection was filled "
+                "with (LangChain's, or Chroma's own embedding function), or a request with a vector"
+            )
             raise SourceError(msg)
         return self._shared.query_vectors.embed(self.embeddings, request.query)

@@ -79,6 +79,17 @@ def test_a_phone_shows_the_words_of_a_table_and_not_its_figures_alone(visit, pat
     assert head.bounding_box()["x"] + head.bounding_box()["width"] <= PHONE["width"]
 
 
+def test_a_place_has_a_part_of_the_room_that_a_large_screen_has_more(visit):
+    """It was cut at both ends to what a laptop has room for, beside words that had it."""
+    page = visit(f"explain?{WEIGHTED}", viewport=LAPTOP)
+    place, words = (page.locator(".ce-grid th", has_text=name).first for name in ("Place", "Text"))
+    place.wait_for()
+    small, before = place.bounding_box()["width"], words.bounding_box()["width"]
+    page.set_viewport_size(LARGE)
+    until(page, lambda: place.bounding_box()["width"] >= small + 150)
+    assert words.bounding_box()["width"] > before
+
+
 def test_a_table_with_more_columns_than_room_scrolls_and_keeps_its_words(visit):
     page = visit("compare?compare=sample-weighted&compare=sample-duplicates", viewport=PHONE)
     head = page.locator(".ce-grid th", has_text="Text").first

@@ -114,6 +114,16 @@ def test_every_section_of_the_explanation_opens(section):
     assert "This did not work" not in said(at)
 
 
+def test_copies_of_one_text_are_drawn_once_with_the_places_of_all(monkeypatch):
+    text = "The plants are watered on Friday."
+    notes = [a_candidate(id=f"n{i}", text=text, metadata={"title": f"Note {i}"}) for i in range(4)]
+    opened = {"upload-1": a_context(notes, budget=2000)}
+    at = a_page("explain", trace="upload-1", opened=opened, section="Duplicates", monkeypatch=monkeypatch)
+    (drawn,) = (html for html in htmls(at) if "Repeated by" in html)
+    assert "Repeated by 3:" in drawn
+    assert [drawn.count(f"Note {i}") for i in range(4)] == [1, 1, 1, 1]
+
+
 def test_the_budget_has_a_bar_a_source_with_a_segment_a_passage():
     context = open_trace("sample-weighted", Settings())
     at = a_page("explain", trace="sample-weighted", section="Budget")

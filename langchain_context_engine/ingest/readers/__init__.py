@@ -11,6 +11,7 @@ from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
 from langchain_context_engine.ingest.readers.html import read_html
 from langchain_context_engine.ingest.readers.latex import read_latex
 from langchain_context_engine.ingest.readers.mail import read_mail
+from langchain_context_engine.ingest.readers.manual import read_manual
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.notebook import read_notebook
 from langchain_context_engine.ingest.readers.pdf import read_pdf
@@ -58,6 +59,7 @@ FORMATS: Mapping[str, Format] = {
     "ini": Format(read_text=read_ini, is_data=True),
     "xml": Format(read_text=read_xml, is_data=True),
     "lines": Format(read_text=read_lines, is_data=True),
+    "manual": Format(read_text=read_manual),
     "table": Format(read_text=read_table),
     "rows": Format(read_text=read_rows),
     "mail": Format(read_bytes=read_mail),
@@ -73,9 +75,10 @@ BY_SUFFIX = {
         "restructured": ".rst .rest",
         "asciidoc": ".adoc .asciidoc .asc .rdoc",
         "plain": ".txt .text .org .typ .typst .textile .cabal .wiki .mediawiki .creole .t2t"
-        " .texi .texinfo .man .feature .robot",
+        " .texi .texinfo .feature .robot",
         "latex": ".tex .latex .ltx",
         "pod": ".pod",
+        "manual": ".man",
         "lines": ".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly",
         "html": ".html .htm .xhtml",
         "notebook": ".ipynb",

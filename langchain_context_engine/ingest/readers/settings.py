@@ -11,6 +11,9 @@ from langchain_context_engine.ingest.readers.rows import read_documents
 from langchain_context_engine.ingest.sections import Document, Section
 
 _SMALL_SHARE = 4  # what is shorter than this part of a chunk goes with what stands beside it
+_COMMENT_MARKS = ("#", ";", "//")
+_SWITCHED_OFF = re.compile(r"(?:[#;]{1,9}|//)[ \t]{0,9}[\w.-]{1,100}[ \t]{0,9}=")
+_LONGEST_LINE = 200
 
 
 def read_toml(path: str, text: str, chunk_size: int) -> Document:
@@ -67,7 +70,7 @@ class _Grouping:
         if not entries or end - start <= self.chunk_size // _SMALL_SHARE:
             self._put(start, end, trail)
             return
-        begins = [max(self._line_start(entry.start), start) for entry in entries]
+        begins = [max(self._beginning(entry.start), start) for entry in entries]
         if begins[0] - start <= self.chunk_size // _SMALL_SHARE:
             begins[0] = start  # what opens the whole goes with what comes first
         ends = [*begins[1:], end]
@@ -93,7 +96,26 @@ class _Grouping:
         if self.text[start:end].strip(" \t\n{}[],"):
             self.sections.append(Section(start=start, end=end, titles=trail, kind="settings"))
 
+    def _beginning(self, offset: int) -> int:
+        """Return where an entry's line begins, the comment above included, if its line begins with it.
+
+        A setting that is switched off is no such comment, nor is what stands further in: both belong to
+        what is above.
+        """
+        margin = begin = self._line_start(offset)
+        if self.text[begin:offset].strip(" \t-"):
+            return offset
+        while begin:
+            above = self._line_start(begin - 1)
+            line = self.text[above : begin - 1]
+            comment = line.lstrip(" \t")
+            is_further_in = len(line) - len(comment) > offset - margin
+            if is_further_in or not comment.startswith(_COMMENT_MARKS) or _SWITCHED_OFF.match(comment):
+                break
+            begin = above
+        return begin
+
     def _line_start(self, offset: int) -> int:
-        """Return where the line begins, if only white space or a dash stands before."""
-        begin = self.text.rfind("\n", max(0, offset - 200), offset) + 1
-        return begin if begin and not self.text[begin:offset].strip(" \t-") else offset
+        """Return where the line begins, or the offset itself where that is far."""
+        begin = self.text.rfind("\n", max(0, offset - _LONGEST_LINE), offset) + 1
+        return begin if begin or offset <= _LONGEST_LINE else offset
