@@ -56,7 +56,8 @@ def answered(build, i: int) -> Context | None:
     try:
         return build(i)
     except AllSourcesFailedError as error:
-        assert all(is_late(problem) for problem in error.warnings), error
+        if not all(map(is_late, error.warnings)):
+            raise
         return None
 
 
