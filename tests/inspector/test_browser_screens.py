@@ -6,6 +6,7 @@ import pytest
 
 from langchain_context_engine import Journal
 from tests.inspector.builders import a_context
+from tests.inspector.visiting import visits
 from tests.inspector.walking import (
     inspecting,
     is_dark,
@@ -98,3 +99,22 @@ def test_the_words_of_the_question_are_marked_alike_on_every_page_in_both_themes
             until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
             colour = page.locator(".ce-text mark").first.evaluate("e => getComputedStyle(e).backgroundColor")
             assert colour == "rgba(230, 159, 0, 0.34)"
+
+
+def a_visit_that_goes_wrong(browser, address):
+    with visits(browser, address) as visit:
+        page = visit()
+        page.evaluate("() => { localStorage.left = sessionStorage.left = 1; console.error('broken'); }")
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size(PHONE)
+        until(page, lambda: is_dark(page))
+
+
+def test_a_visit_tells_what_went_wrong_and_the_next_one_knows_nothing_of_it(browser, address):
+    with pytest.raises(AssertionError, match="console: broken"):
+        a_visit_that_goes_wrong(browser, address)
+    with visits(browser, address) as visit:
+        page = visit()
+        found = page.evaluate("() => [localStorage.left, sessionStorage.left, innerWidth]")
+        assert found == [None, None, LAPTOP["width"]]
+        assert not is_dark(page)

@@ -67,7 +67,7 @@ def visits(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
     for page, settings in visited.items():
         if not page.is_closed():
             _leave(page, settings, listeners)
-    assert wrong == []
+    assert wrong == [], wrong
 
 
 def _listeners(wrong: list[str], address: str) -> dict[str, Callable[[Any], None]]:
