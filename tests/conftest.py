@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import shutil
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.keeping import let_stores_go
 from tests.measuring import is_measured, unmeasured
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,11 +76,29 @@ def pytest_xdist_make_scheduler(config, log):
     return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
 
 
+def pytest_collection_modifyitems(items):
+    """Walk the inspector first, so that a run ends with what is short.
+
+    One worker begins with all of it: its modules make what they share once, and while its browser waits for a page
+    the others compute. At the end of a run, where each steals from the others, every worker made all of it.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+
+
+def pytest_collection_finish():
+    """Leave what was imported out of every later collection of garbage, which would look through it each time."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item):
-    """Run a test, its fixtures too, measured or not."""
+def pytest_runtest_protocol(item, nextitem):
+    """Run a test, its fixtures too, measured or not; the stores of a module go with it."""
     with contextlib.nullcontext() if is_measured(item) else unmeasured():
-        return (yield)
+        result = yield
+    if nextitem is None or nextitem.path != item.path:
+        let_stores_go()
+    return result
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from langchain_context_engine import (
     replay,
 )
 from langchain_context_engine.values.types import Reason, Status, Verdict
-from tests.builders import FailingSource, ListSource, SlowSource, a_candidate
+from tests.builders import FailingSource, ListSource, MeetingSource, SlowSource, a_candidate
 
 
 def engine_of(*sources, **settings):
@@ -65,11 +65,11 @@ def test_a_hanging_source_costs_no_more_than_the_deadline():
         ListSource([a_candidate()]),
         SlowSource(seconds=5),
         SlowSource(name="slow2", seconds=5),
-        timeout_seconds=0.2,
+        timeout_seconds=0.5,
     )
     start = time.monotonic()
     context = engine.build("x")
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < 4
     assert len(context.passages) == 1
     assert len([w for w in context.warnings if "deadline" in w]) == 2
 
@@ -250,11 +250,9 @@ async def test_a_source_that_is_only_async_works_from_sync_and_async():
 
 async def test_ten_answers_at_once_wait_for_each_other_no_longer_than_one():
     """H72."""
-    engine = engine_of(SlowSource([a_candidate()], seconds=0.2))
-    start = time.monotonic()
+    engine = engine_of(MeetingSource([a_candidate()], many=10))  # all ten are in it at once, or it fails
     contexts = await asyncio.gather(*(engine.abuild("x") for _ in range(10)))
     assert all(len(context.passages) == 1 for context in contexts)
-    assert time.monotonic() - start < 1.5
 
 
 async def test_a_hanging_async_source_costs_no_more_than_the_deadline():
@@ -264,7 +262,7 @@ async def test_a_hanging_async_source_costs_no_more_than_the_deadline():
         async def afetch(self, request):
             await asyncio.sleep(30)
 
-    engine = engine_of(ListSource([a_candidate()]), Hangs(), timeout_seconds=0.1)
+    engine = engine_of(ListSource([a_candidate()]), Hangs(), timeout_seconds=0.5)
     assert (await engine.abuild("x")).status is Status.PARTIAL
 
 
@@ -287,5 +285,5 @@ async def test_a_trace_says_how_long_each_source_was_waited_for():
 
 def test_a_source_that_was_late_was_waited_for_until_the_deadline():
     late = SlowSource(name="late", seconds=2)
-    context = engine_of(ListSource([a_candidate()]), late, timeout_seconds=0.3).build("x")
-    assert 299 <= context.source_timings["late"] <= context.timings["collect"]
+    context = engine_of(ListSource([a_candidate()]), late, timeout_seconds=0.7).build("x")
+    assert 500 <= context.source_timings["late"] <= context.timings["collect"]

@@ -19,10 +19,10 @@ class Panic(BaseException):
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_source_that_panics_costs_its_own_candidates_at_once(error, is_async):
     """Promise 8, A3."""
-    engine = ContextEngine([FailingSource(error), ListSource([a_candidate(text="fine")])], timeout_seconds=5)
+    engine = ContextEngine([FailingSource(error), ListSource([a_candidate(text="fine")])], timeout_seconds=30)
     start = time.monotonic()
     context = asyncio.run(engine.abuild("q")) if is_async else engine.build("q")
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 15  # nothing is waited for
     assert context.text == "[1] fine"
     assert len(context.warnings) == 1
     assert "sk-test" not in context.warnings[0]
@@ -44,13 +44,13 @@ class StubbornSource(ListSource):
             await asyncio.sleep(self.seconds)
 
 
-@pytest.mark.parametrize("seconds", [0, 0.5])
+@pytest.mark.parametrize("seconds", [0, 1.5])
 def test_a_source_that_mistakes_cancelling_costs_its_own_candidates(seconds):
     """Promise 8."""
 
     async def answered_after():
         engine = ContextEngine(
-            [StubbornSource(seconds), ListSource([a_candidate(text="fine")])], timeout_seconds=0.1
+            [StubbornSource(seconds), ListSource([a_candidate(text="fine")])], timeout_seconds=0.3
         )
         start = time.monotonic()
         context = await engine.abuild("q")
@@ -58,4 +58,4 @@ def test_a_source_that_mistakes_cancelling_costs_its_own_candidates(seconds):
         assert len(context.warnings) == 1
         return time.monotonic() - start
 
-    assert asyncio.run(answered_after()) < 0.4
+    assert asyncio.run(answered_after()) < 1.6  # where it was waited for, 1.8

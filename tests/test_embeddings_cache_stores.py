@@ -90,11 +90,11 @@ def test_what_a_store_already_holds_counts():
 def test_an_entry_is_forgotten_after_its_time():
     """I81 and M7."""
     inner = WordEmbeddings()
-    cached = CachedEmbeddings(inner, ttl_seconds=0.05)
+    cached = CachedEmbeddings(inner, ttl_seconds=0.5)
     cached.embed_query("a")
     cached.embed_query("a")
     assert asked(inner) == {"a": 1}
-    time.sleep(0.06)
+    time.sleep(0.55)
     assert cached.get("a") is None
     cached.embed_query("a")
     assert asked(inner) == {"a": 2}

@@ -272,6 +272,7 @@ def test_a_question_reads_what_it_may_show_and_not_the_whole_collection(tmp_path
 
     for find in (full_text, by_keywords, Fuzzy(), RecentlyAccessed(), OfThread()):
         source = FileSource(collection, find, name="files")
+        source.prepare()
         source.fetch(asked("invoice 7", focus={"thread": "t1"}))
         monkeypatch.setattr(Rows, "fetch", counted)
         read.clear()

@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import ast
+import gc
+import inspect
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal.losses import characters_of
 from langchain_context_engine.journal.writer import BackgroundWriter
-from langchain_context_engine.text.memo import remember
+from langchain_context_engine.ranking import aims, asked, links
+from langchain_context_engine.stages import dedupe, twins
+from langchain_context_engine.text import analysis, tables, worth
+from langchain_context_engine.text.memo import Memo, remember
+from langchain_context_engine.text.similarity import Wording
+from langchain_context_engine.writing import bracketed
 from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_WITH_MEMOS = (aims, analysis, asked, bracketed, dedupe, links, tables, twins, worth)
+MEMOS = {
+    id(each): each for module in _WITH_MEMOS for each in vars(module).values() if isinstance(each, Memo)
+}.values()
 FEW = 8
 """Texts of any length that may be kept by their number."""
 
@@ -45,6 +60,36 @@ def test_threads_share_a_memo_without_losing_count():
             len(str(n) * 9) for n in range(2000)
         ]
     assert 0 < length.bytes <= 3000
+
+
+@pytest.mark.parametrize("memo", MEMOS, ids=lambda memo: memo.__name__)
+def test_what_is_kept_takes_about_what_is_counted_for_it(memo):
+    """S5: eight megabytes of wordings took sixty, since all that is compared is made of them later."""
+    for text in (README[:2000], README[:150], README[-700:], Path(twins.__file__).read_text()[:2000]):
+        arguments = [_given(name, text) for name in _required(memo)]
+        found = memo(*arguments)
+        if isinstance(found, Wording):  # as it is once it was compared in every way
+            assert [getattr(found, name) for name in dir(found)]
+        assert _bytes_of(found) <= 1.5 * memo._cost(tuple(arguments))
+
+
+def _required(memo):
+    parameters = inspect.signature(memo._work_out).parameters.values()
+    return [each.name for each in parameters if each.default is each.empty]
+
+
+def _given(name, text):
+    return {"count": len, "threshold": 90.0, "wanted": (1, 2), "is_message": False}.get(name, text)
+
+
+def _bytes_of(found):
+    seen, waiting = {}, [found]
+    while waiting:
+        each = waiting.pop()
+        if id(each) not in seen and not isinstance(each, type) and not callable(each):
+            seen[id(each)] = each
+            waiting.extend(gc.get_referents(each))
+    return sum(map(sys.getsizeof, seen.values()))
 
 
 def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -54,14 +55,19 @@ def test_a_failed_embedding_reaches_all_who_wait_and_is_tried_again():
 
         def embed_query(self, text):
             vector = super().embed_query(text)
-            time.sleep(0.1)
+            time.sleep(0.3)
             if self.fails:
                 raise RuntimeError("no")
             return vector
 
-    embeddings, shared = Flaky(), SharedResources()
+    embeddings, shared, all_are_here = Flaky(), SharedResources(), threading.Barrier(8)
+
+    def ask():
+        all_are_here.wait(20)
+        return shared.query_vectors.embed(embeddings, "q")
+
     with ThreadPoolExecutor(8) as pool:
-        futures = [pool.submit(shared.query_vectors.embed, embeddings, "q") for _ in range(8)]
+        futures = [pool.submit(ask) for _ in range(8)]
     assert all(isinstance(future.exception(), EmbeddingError) for future in futures)
     assert len(embeddings.calls) == 1
     embeddings.fails = False

@@ -110,7 +110,7 @@ def broken(query, texts):
 def test_a_reranker_that_fails_costs_one_warning_and_the_ranking_is_as_without(scorer):
     started = time.monotonic()
     context = an_engine(rerank=scorer, rerank_seconds=0.2).build("who lives here?")
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 4.5
     assert context.text == an_engine().build("who lives here?").text
     assert len(context.warnings) == 1
     assert "reranker" in context.warnings[0]

@@ -23,7 +23,7 @@ _FRAME = re.compile(
 )
 
 
-@remember(2**20)
+@remember(2**20, a_character=12)
 def asked_terms(query: str) -> tuple[str, ...]:
     """Return the terms of a question but for those that only ask, each once, in order.
 

@@ -15,7 +15,7 @@ from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate, Key
 
 _WORD = re.compile(r"\w+")
-_NAMES_BYTES = 2**22
+_NAMES_BYTES = 2**23
 
 
 def links_of(candidate: Candidate) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def names_of(metadata: Mapping[str, Any]) -> tuple[Name, ...]:
     return _names(*(str(metadata.get(key) or "") for key in ("title", "path", "symbol")))
 
 
-@remember(_NAMES_BYTES)
+@remember(_NAMES_BYTES, a_character=20)
 def _names(title: str, path: str, symbol: str) -> tuple[Name, ...]:
     titles, paths, symbols = map(words_in, (title, path, symbol))
     names = (Name(titles),) if titles else ()

@@ -116,6 +116,6 @@ def _in_a_row(text: str, is_message: bool) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-@remember(2**23)
+@remember(2**24, a_result=2000, a_character=30)  # ten forms of the text, each made when first asked for
 def _wording(text: str) -> Wording:
     return Wording(text)

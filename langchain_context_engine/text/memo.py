@@ -25,10 +25,20 @@ class Memo(Generic[P, R]):
     Args:
         work_out: The function; its arguments are hashable.
         most_bytes: About what the texts among the arguments, and the results, may take together.
+        a_result: Bytes that a result takes, however short its text.
+        a_character: Bytes that a character of the texts takes, with all that is worked out of it, even later.
     """
 
-    def __init__(self, work_out: Callable[P, R], most_bytes: int) -> None:
+    def __init__(
+        self,
+        work_out: Callable[P, R],
+        most_bytes: int,
+        *,
+        a_result: int = _BYTES_A_RESULT,
+        a_character: int = _BYTES_A_CHARACTER,
+    ) -> None:
         self.most_bytes = most_bytes
+        self._a_result, self._a_character = a_result, a_character
         self.bytes = 0
         self.misses = 0
         self._work_out = work_out
@@ -54,7 +64,7 @@ class Memo(Generic[P, R]):
         return len(self._kept)
 
     def _kept_now(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        found, cost = self._work_out(*args, **kwargs), _cost(args)
+        found, cost = self._work_out(*args, **kwargs), self._cost(args)
         self.misses += 1
         if cost > self.most_bytes // 8:
             return found
@@ -65,11 +75,16 @@ class Memo(Generic[P, R]):
             while self.bytes > self.most_bytes:
                 first = next(iter(self._kept))
                 del self._kept[first]
-                self.bytes -= _cost(first)
+                self.bytes -= self._cost(first)
         return found
 
+    def _cost(self, args: tuple[Any, ...]) -> int:
+        return self._a_result + self._a_character * sum(len(each) for each in args if isinstance(each, str))
 
-def remember(most_bytes: int) -> Callable[[Callable[P, R]], Memo[P, R]]:
+
+def remember(
+    most_bytes: int, *, a_result: int = _BYTES_A_RESULT, a_character: int = _BYTES_A_CHARACTER
+) -> Callable[[Callable[P, R]], Memo[P, R]]:
     """Return a decorator that keeps a function's results, see `Memo`.
 
     Example:
@@ -79,8 +94,4 @@ def remember(most_bytes: int) -> Callable[[Callable[P, R]], Memo[P, R]]:
         >>> length("two"), length("two"), length.misses
         (3, 3, 1)
     """
-    return lambda work_out: Memo(work_out, most_bytes)
-
-
-def _cost(args: tuple[Any, ...]) -> int:
-    return _BYTES_A_RESULT + _BYTES_A_CHARACTER * sum(len(each) for each in args if isinstance(each, str))
+    return lambda work_out: Memo(work_out, most_bytes, a_result=a_result, a_character=a_character)

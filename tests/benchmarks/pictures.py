@@ -21,7 +21,8 @@ from langchain_context_engine.answering.spending import near_misses
 from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from tests.conftest import ROOT
-from tests.inspector.walking import a_browser, a_free_port, running, settle, visits
+from tests.inspector.visiting import a_browser, visits
+from tests.inspector.walking import a_free_port, running, settle
 
 TRACE = "trace=sample-weighted"
 

@@ -21,7 +21,8 @@ from langchain_context_engine import ContextEngine
 from langchain_context_engine.commands.inspect_command import app_path, inspect_command, inspect_environment
 from tests.benchmarks.timing import quantile
 from tests.builders import ListSource, a_candidate
-from tests.inspector.walking import a_browser, a_free_port, settle, visits, wait_until_it_answers
+from tests.inspector.visiting import a_browser, visits
+from tests.inspector.walking import a_free_port, settle, wait_until_it_answers
 
 CANDIDATES, CHARACTERS, MOVES, WARMING = 200, 800, 20, 3
 QUERY = "Which harbour lamps are lit in winter?"

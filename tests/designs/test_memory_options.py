@@ -100,9 +100,9 @@ def test_links_are_followed_breadth_first_each_memory_once_at_its_shortest_depth
     ring = [{"id": k, "text": f"{k * 3} alone", "links": v} for k, v in links.items()]
     near = [{"id": f"t{i}", "text": f"timeline {i} of the project"} for i in range(9)]
     engine = a_memory([{"id": "m", "text": TIMELINE, "links": "A,m"}, *near, *ring])
-    start = time.monotonic()
+    start = time.thread_time()
     found = engine.search(TIMELINE, "acme", include_relationships=True, relationship_depth=5)
-    assert time.monotonic() - start < 1
+    assert time.thread_time() - start < 1
     depths = {r.memory.id: r.depth for result in found for r in result.relationships}
     assert depths == {"A": 1, "B": 2, "C": 2, "D": 3}
     assert sum(len(result.relationships) for result in found) == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.inspector.walking import a_browser, visits
+from tests.inspector.visiting import a_browser, visits
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 
 from langchain_context_engine import Journal
 from tests.inspector.builders import a_context
+from tests.inspector.visiting import visits
 from tests.inspector.walking import (
     inspecting,
     is_dark,
@@ -31,13 +32,14 @@ def address(tmp_path_factory):
 
 def test_what_colours_mean_and_the_pages_of_a_list_stand_on_the_screen_whatever_its_size(visit):
     """Both stood below the end of a table that ended with the window."""
+    page = None
     compared = "compare?compare=sample-weighted&compare=try-sample-weighted~budget=400"
     for path, place in (
         (f"explain?{WEIGHTED}", ".ce-keys"),
         ("", ".st-key-page"),
         (compared, ".ce-sides .ce-text"),
     ):
-        page = visit(path)
+        page = visit(path, instead_of=page)
         for size in (LAPTOP, LARGE, LAPTOP):
             page.set_viewport_size(size)
             until(page, lambda page=page, place=place: is_on_screen(page, page.locator(place)))
@@ -99,11 +101,31 @@ def test_a_table_with_more_columns_than_room_scrolls_and_keeps_its_words(visit):
 
 def test_the_words_of_the_question_are_marked_alike_on_every_page_in_both_themes(visit):
     """Where no table was drawn they were glaring yellow."""
+    page = None
     for path in (f"explain?{WEIGHTED}&section=Text", f"judge?{WEIGHTED}"):
-        page = visit(path)
+        page = visit(path, instead_of=page)
         page.locator(".ce-text mark").first.wait_for()
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
             colour = page.locator(".ce-text mark").first.evaluate("e => getComputedStyle(e).backgroundColor")
             assert colour == "rgba(230, 159, 0, 0.34)"
+
+
+def a_visit_that_goes_wrong(browser, address):
+    with visits(browser, address) as visit:
+        page = visit()
+        page.evaluate("() => { localStorage.left = sessionStorage.left = 1; console.error('broken'); }")
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size(PHONE)
+        until(page, lambda: is_dark(page))
+
+
+def test_a_visit_tells_what_went_wrong_and_the_next_one_knows_nothing_of_it(browser, address):
+    with pytest.raises(AssertionError, match="console: broken"):
+        a_visit_that_goes_wrong(browser, address)
+    with visits(browser, address) as visit:
+        page = visit()
+        found = page.evaluate("() => [localStorage.left, sessionStorage.left, innerWidth]")
+        assert found == [None, None, LAPTOP["width"]]
+        assert not is_dark(page)

@@ -256,6 +256,7 @@ def test_one_press_of_the_back_key_goes_back_one_page(visit, folder):
 def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
     trace = id_of(folder, DUPLICATES.request.query)
     duplicate = with_reason(DUPLICATES, Reason.DUPLICATE)
+    page = None
     for path in (
         "",
         f"explain?trace={trace}&candidate={duplicate}",
@@ -264,7 +265,7 @@ def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
         "figures",
         f"compare?compare={trace}&compare=sample-latest",
     ):
-        page = visit(path)
+        page = visit(path, instead_of=page)
         assert page.locator("h1").count() == 1
         assert page.title().endswith("· Context inspector")
         for scheme in ("light", "dark"):
@@ -272,4 +273,3 @@ def test_every_word_has_enough_contrast_in_both_themes(visit, folder):
             until(page, lambda page=page, scheme=scheme: is_dark(page) == (scheme == "dark"))
             # A change of colours fades in.
             until(page, lambda page=page: page.evaluate(CONTRAST) == [])
-        page.close()

@@ -1,19 +1,15 @@
-"""Walking the inspector in a real browser: one that notices whatever goes wrong, and the steps of a walk."""
+"""Walking the inspector in a real browser: the servers that are walked through, and the steps of a walk."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
-
-import pytest
 
 from inspector.tables import option_of
 from langchain_context_engine import Journal
@@ -21,9 +17,6 @@ from langchain_context_engine.commands.inspect_command import app_path, inspect_
 from tests.builders import a_free_port
 from tests.conftest import ROOT
 
-CHROMIUM = next((p for p in map(shutil.which, ("chromium", "chromium-browser")) if p), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-software-rasterizer"]
-"""Nothing is drawn through a graphics card that is not there: to imitate one costs a fifth of the walk."""
 SETTLED = """() => {
     const app = document.querySelector('[data-testid=stApp]');
     const main = document.querySelector('[data-testid=stMainBlockContainer]');
@@ -31,16 +24,9 @@ SETTLED = """() => {
         && app.dataset.testScriptState === 'notRunning' && app.dataset.testConnectionState === 'CONNECTED'
         && !document.querySelector('[data-stale=true], [data-testid=stSkeleton]');
 }"""
-COUNT_CLICKS = """document.addEventListener('click', (event) => {
-    if (event.isTrusted) sessionStorage.clicks = +(sessionStorage.clicks || 0) + 1;
-}, true)"""
-"""A click that meets what moved in between Playwright stops at the window and tries again: it is no second one."""
 SEE_CHOSEN = """() => addEventListener('keydown', () => {
     window.chosen = document.querySelector('tr[aria-selected=true]').dataset.id;
 }, true)"""
-_CONTEXTS: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-PATIENCE = 60_000
-"""Milliseconds that a step may take on a machine that is busy with other things."""
 
 
 def answers(url: str) -> bool:
@@ -98,75 +84,6 @@ def inspecting(journal: Any) -> Iterator[str]:
     command = inspect_command(app_path(), port=port, opens_browser=False)
     with running(command, url, env=inspect_environment(journal)):
         yield url
-
-
-@contextlib.contextmanager
-def a_browser() -> Iterator[Any]:
-    """Start Debian's Chromium."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@contextlib.contextmanager
-def visits(browser: Any, address: str) -> Iterator[Any]:
-    """Open pages as a new person each time; afterwards nothing may have gone wrong in any.
-
-    A page is a session of its own to the inspector. What a browser keeps, its scripts alone, stays from one to
-    the next: to fetch and compile them takes longer than all else.
-    """
-    wrong: list[str] = []
-    pages = []
-
-    def open_page(path: str = "", *, expects_a_card: bool = False, **settings: Any) -> Any:
-        page = _a_context(browser, settings).new_page()
-        pages.append(page)
-        page.add_init_script(COUNT_CLICKS)
-        page.set_default_timeout(PATIENCE)
-        page.on(
-            "console", lambda m: wrong.append(f"console: {m.text} {m.location}") if _is_error(m) else None
-        )
-        page.on("pageerror", lambda error: wrong.append(f"exception: {error}"))
-        page.on(
-            "request",
-            lambda request: (
-                wrong.append(f"request: {request.url}") if _leaves(request.url, address) else None
-            ),
-        )
-        page.goto(f"{address}/{path}")
-        settle(page, expects_a_card=expects_a_card)
-        return page
-
-    yield open_page
-    for page in pages:
-        if not page.is_closed():
-            page.evaluate("() => localStorage.clear()")
-            page.close()
-    assert wrong == []
-
-
-def _a_context(browser: Any, settings: dict[str, Any]) -> Any:
-    """Return the browser's context of some settings, made once."""
-    wanted = {"viewport": {"width": 1280, "height": 800}, **settings}
-    made = _CONTEXTS.setdefault(browser, {})
-    if repr(wanted) not in made:
-        made[repr(wanted)] = browser.new_context(**wanted)
-    return made[repr(wanted)]
-
-
-def _is_error(message: Any) -> bool:
-    # Streamlit looks for its server below the page's own path first, and finds it at the root.
-    is_probe = "/_stcore/" in message.location.get("url", "") and "404" in message.text
-    return message.type == "error" and not is_probe
-
-
-def _leaves(url: str, address: str) -> bool:
-    return not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
 
 
 def settle(page: Any, *, expects_a_card: bool = False) -> None:
