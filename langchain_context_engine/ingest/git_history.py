@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
@@ -18,6 +20,8 @@ from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.values.kept import kept_property
 
 _MOST_RENAMES = 400
+_MOST_COMPARED = 1_000_000
+"""Pairs of a file that is gone and one that is new up to which their contents are compared, as git does."""
 _COMMIT = 1  # libgit2's number for the type
 
 
@@ -87,8 +91,8 @@ class History:
     def changes(self, commit: Commit) -> list[Change] | None:
         """Return what a commit changed by itself; of a merge, the files that are as in none of its parents.
 
-        Line counts are against the first parent. None where it cannot be told: a shallow clone cuts the
-        commit off, or a tree is missing.
+        Line counts are against the first parent; what a merge renames by itself is gone there and new here.
+        None where it cannot be told: a shallow clone cuts the commit off, or a tree is missing.
         """
         if commit.is_cut:
             return None
@@ -176,7 +180,9 @@ class History:
             return []
         if any((other and other.id) == (tree and tree.id) for other in parents):
             return []
-        return [_diff(tree, other, has_lines=has_lines) for other in parents or [None]]
+        # Of a merge nearly all that differs is one side's own: to look there for renames takes seconds.
+        has_renames = has_lines and len(parents) < 2  # noqa: PLR2004 - two make a merge
+        return [_diff(tree, other, has_renames=has_renames) for other in parents or [None]]
 
     def _counted(self, diff: pygit2.Diff, by_itself: set[bytes] | None) -> list[Change]:
         found = []
@@ -214,7 +220,7 @@ def shown(path: bytes) -> str:
     return display_path(os.fsdecode(path))
 
 
-def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_lines: bool) -> pygit2.Diff:
+def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_renames: bool) -> pygit2.Diff:
     # A file that becomes a link, or the other way round, is one change and not two.
     flags = DiffOption.INCLUDE_TYPECHANGE
     if parent is None:
@@ -223,18 +229,20 @@ def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_lines: bo
         diff = parent.diff_to_tree(flags=flags, context_lines=0)
     else:
         diff = parent.diff_to_tree(tree, flags=flags, context_lines=0)
-    if has_lines:
+    if has_renames:
         _find_renames(diff)
     return diff
 
 
 def _find_renames(diff: pygit2.Diff) -> None:
-    kinds = {delta.status for delta in diff.deltas}
-    if not {DeltaStatus.ADDED, DeltaStatus.DELETED} <= kinds:
-        return
-    try:
-        diff.find_similar(flags=DiffFind.FIND_RENAMES, rename_limit=_MOST_RENAMES)
-    except GIT_ERRORS:  # a partial clone lacks the contents to compare; equal ones are known by their hash
+    kinds = Counter(delta.status for delta in diff.deltas)
+    pairs = kinds[DeltaStatus.ADDED] * kinds[DeltaStatus.DELETED]
+    if pairs and pairs <= _MOST_COMPARED:
+        # A partial clone lacks the contents to compare.
+        with contextlib.suppress(*GIT_ERRORS):
+            diff.find_similar(flags=DiffFind.FIND_RENAMES, rename_limit=_MOST_RENAMES)
+            return
+    if pairs:  # equal ones are known by their hash
         diff.find_similar(flags=DiffFind.FIND_RENAMES | DiffFind.FIND_EXACT_MATCH_ONLY)
 
 
