@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine import replay
-from langchain_context_engine.stages.telling import tells_cut
+from langchain_context_engine.stages.telling import tells_alone, tells_cut
 from langchain_context_engine.text.asking import AtLeast, by_lines
 from langchain_context_engine.text.boundaries import line_ends
 from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, keep_lines, keep_start
@@ -119,6 +119,19 @@ def test_a_line_that_only_opens_a_block_is_no_passage(piece):
 @pytest.mark.parametrize("piece", ["It rained.", "f(x)", "a = {}", "so it goes ...", "- one\n- two"])
 def test_a_line_that_is_whole_opens_nothing(piece):
     assert not opens_block(piece)
+
+
+@pytest.mark.parametrize("piece", ["# Unreleased\n\n## Bug fixes of the quay", "**Berths and boats:**\n\n- "])
+def test_headings_alone_are_no_passage(piece):
+    page = a_candidate(
+        id="a",
+        text=f"{piece}\n\nIt drips no more since autumn.",
+        kind="doc",
+        neighbours=("b",),
+        metadata={"place": "a.md"},
+    )
+    assert not tells_alone(page, piece, frozenset({"quay", "berth"}))
+    assert tells_alone(page, f"{piece}\n\nIt drips no more since autumn.", frozenset({"quay", "berth"}))
 
 
 def test_words_count_as_they_are_counted():

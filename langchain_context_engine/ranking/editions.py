@@ -11,12 +11,13 @@
    have no words; what breaks off within its first sentence is not read; a merge of what is told is told;
    no marker is a footnote of a text; of a class without the bodies of its members little is told of how;
    a longer message of the best commit of all stays whole.
-7. A program is cut between its lines; a line that only opens a block is no passage; what others wrote, in a
-   folder of its own (`vendor/`), comes after the project's; a changelog's sections on other releases than the
-   one named come after its own, and after commits where it is asked which it was; what is in by pieces
-   becomes whole where that fits as written, though no single piece of the rest does; one of the best k of
-   which no piece tells enough is cut in its turn, before the places are taken; no marker is within a text's
-   range of brackets (`[1]–[3]`), nor named there by a word (`[doc 1]`), but may stand in what is not shown.
+7. A program is cut between its lines; a line that only opens a block is no passage, nor are headings alone;
+   what others wrote, in a folder of its own (`vendor/`), comes after the project's; a changelog's
+   sections on other releases than the one named come after its own, and after commits where it is asked
+   which it was; what is in by pieces becomes whole where that fits as written, though no single piece of
+   the rest does; one of the best k of which no piece tells enough is cut in its turn, before the places
+   are taken; no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc
+   1]`), but may stand in what is not shown.
 """
 
 from __future__ import annotations

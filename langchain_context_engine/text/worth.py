@@ -175,6 +175,16 @@ def opens_block(piece: str) -> bool:
     return bool(_OPENS_BLOCK.search(last))
 
 
+def only_opens(piece: str) -> bool:
+    r"""Return whether each line of a piece only says what follows, and what follows is missing.
+
+    Example:
+        >>> only_opens("# Unreleased\n\n## Bug fixes"), only_opens("## Bug fixes\n\n* It drips no more.")
+        (True, False)
+    """
+    return len(piece) <= _LONGEST_MARK and all(opens(line) for line in piece.split("\n") if line.strip())
+
+
 def closes(piece: str) -> bool:
     """Return whether a piece belongs to the one before it: a bare reference, or a mark that ends a block.
 
