@@ -1,4 +1,4 @@
-"""A question that names a release, or asks which commit it was, is answered by that."""
+"""A question that names a release, asks which commit it was, or what there is now, is answered by that."""
 
 from __future__ import annotations
 
@@ -67,3 +67,24 @@ def test_who_asks_for_a_commit_gets_commits_before_what_the_changelog_says(query
     if asks:
         assert (commit, changelog) == (1.0, 0.8)
     assert fits(told, query, 1.0, edition=6)[1] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("query", "asks"),
+    [
+        ("why was the change reverted, and what does the call look like now?", True),
+        ("why was it reverted? The call currently looks like what?", True),
+        ("why was the change reverted?", False),
+    ],
+)
+def test_who_asks_of_the_past_and_what_there_is_now_gets_both(query, asks):
+    told = [
+        a_candidate(id="c", text="Revert the quay.", kind="commit"),
+        a_candidate(
+            id="d", text="def quay(): return 1", kind="code", metadata={"symbol": "quay", "path": "a.py"}
+        ),
+    ]
+    commit, definition = fits(told, query, 1.0)
+    assert commit == 1.0
+    assert (definition == 1.0) is asks
+    assert fits(told, query, 1.0, edition=6)[1] < 1

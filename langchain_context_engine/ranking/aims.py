@@ -46,6 +46,11 @@ _COMMITS = re.compile(
     r"|\bcommit\s+(?:message|say|says|said|that|which|where|was|did|fixed|introduced|added|removed)\b",
     re.IGNORECASE,
 )
+_PRESENT = re.compile(
+    r"\blooks?\s+(?:like\s+)?(?:now(?:adays)?|today|currently|at\s+present|these\s+days)\b"
+    r"|\b(?:now|currently|today)\s+looks?\s+like\b",
+    re.IGNORECASE,
+)
 _TESTS = re.compile(
     r"\b(?:tests?|tested|testing|testcases?|unittests?|pytest|fixtures?|mock\w*|coverage|benchmarks?|specs?)\b",
     re.IGNORECASE,
@@ -70,6 +75,7 @@ class Aims:
         tests: Tests.
         checks: What else checks a project: CI.
         commits: Which commit or pull request it was.
+        present: What something looks like now, whatever became of it.
         names: Names of things in it: `Client.send`, `max_age`, `--hidden`.
     """
 
@@ -79,6 +85,7 @@ class Aims:
     tests: bool = False
     checks: bool = False
     commits: bool = False
+    present: bool = False
     names: tuple[str, ...] = ()
 
 
@@ -101,5 +108,6 @@ def aims_of(query: str) -> Aims:
         tests=bool(_TESTS.search(query)),
         checks=bool(_CHECKS.search(query)),
         commits=bool(_COMMITS.search(query)),
+        present=bool(_PRESENT.search(query)),
         names=tuple(dict.fromkeys(names)),
     )

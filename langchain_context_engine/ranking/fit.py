@@ -37,6 +37,8 @@ def suitability(aims: Aims, edition: int = EDITION) -> Mapping[Role, float]:
     suits = {role: max(table[role] for table in tables) for role in Role}
     if aims.commits and edition >= WHOLE:
         suits[_L] = min(suits[_L], CHANGELOG_OF_COMMIT)
+    if aims.present and edition >= WHOLE:
+        suits[_D] = 1.0
     return {**suits, Role.TEST: 1.0} if aims.tests or (aims.checks and edition >= CHECKS) else suits
 
 
