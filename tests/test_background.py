@@ -45,7 +45,7 @@ def many_notes(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("seconds", [0.05, 0.4, 0.8])
+@pytest.mark.parametrize("seconds", [0.05, 0.4])
 def test_a_program_that_ends_while_a_collection_is_read_ends_cleanly(many_notes, tmp_path, seconds):
     store = tmp_path / "store"
     shutil.copytree(many_notes, store, ignore=shutil.ignore_patterns("context-engine-index"))

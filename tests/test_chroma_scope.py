@@ -8,6 +8,8 @@ from langchain_context_engine.values.errors import ScopeError
 from tests.builders import a_request
 from tests.chroma_builders import HYBRID, a_source, client, ids, notes
 
+pytestmark = pytest.mark.unmeasured
+
 __all__ = ["client"]
 
 

@@ -16,6 +16,8 @@ from langchain_context_engine.ingest.reading import kind_of, read_records
 from langchain_context_engine.ingest.skipped import SkippedError
 from tests.growth import assert_linear, repeated
 
+pytestmark = pytest.mark.unmeasured
+
 DOCUMENTS = [suffix[1:] for suffix in BY_SUFFIX if suffix not in {".xhtml", ".mkd", ".mdown"}]
 PARSED = sorted(
     {suffix[1:] for suffix, language in LANGUAGES_BY_SUFFIX.items() if language in GRAMMARS}

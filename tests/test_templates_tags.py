@@ -15,6 +15,8 @@ from langchain_context_engine.writing.templates.fences import open_fence_at
 from tests.growth import assert_linear, repeated
 from tests.template_builders import FENCED, join
 
+pytestmark = pytest.mark.unmeasured
+
 
 @pytest.mark.parametrize(
     "attack",

@@ -17,6 +17,8 @@ from tests.builders import ListSource, a_candidate
 from tests.growth import assert_linear, repeated
 from tests.token_builders import TEXTS
 
+pytestmark = pytest.mark.unmeasured
+
 
 def test_auto_is_cl100k_base_and_exact():
     count = resolve_tokenizer()

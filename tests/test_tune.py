@@ -54,10 +54,10 @@ def test_the_learned_weights_are_as_good_in_the_librarys_own_ranking(recent, tun
 
 @pytest.mark.unmeasured
 def test_random_judgments_leave_the_weights_as_they_are():
-    tunings = [tune(*judged(seed=seed, decided_by="chance")) for seed in range(6)]
+    tunings = [tune(*judged(seed=seed, decided_by="chance")) for seed in range(4)]
     refused = [tuning for tuning in tunings if not tuning.is_worth_it]
     # A held-out gain may look real by chance, but seldom.
-    assert len(refused) >= 5
+    assert len(refused) >= 3
     for tuning in refused:
         assert tuning.weights is None
         assert "chance" in tuning.reason or "standard error" in tuning.reason

@@ -1,4 +1,4 @@
-"""A hundred and twenty builds at once in each design: each answers, in whole, whatever the others do."""
+"""Sixty builds at once in each design: each answers, in whole, whatever the others do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.designs import (
 
 pytestmark = pytest.mark.unmeasured
 
-AT_ONCE = 120
+AT_ONCE = 60
 # Who waits for a turn spends no deadline (`test_turnstile.py`); here no other work of the machine spends it.
 PATIENT = {"timeout_seconds": 300}
 

@@ -20,6 +20,8 @@ from tests.designs.plan_builders import (
     budget,
 )
 
+pytestmark = pytest.mark.unmeasured
+
 
 def a_full_plan(tokens=60, **settings):
     return a_plan(

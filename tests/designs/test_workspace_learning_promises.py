@@ -18,6 +18,8 @@ from tests.designs.learning_builders import an_assembler
 from tests.designs.workspace_builders import a_builder
 from tests.strategies import BUDGETS, COUNTERS, QUERIES, candidates
 
+pytestmark = pytest.mark.unmeasured
+
 WORKSPACE = a_builder([])._engine(TokenBudget(), ("history",)).config
 ASSEMBLER = an_assembler()
 SOFT = an_assembler(soft_limit=True)
