@@ -36,7 +36,7 @@ WORDS = [
     "refund",
 ]
 TRACES = 200
-FEWER = 50
+FEWER = 80
 """Of which most runs prove every change; the long form proves all."""
 
 
