@@ -50,6 +50,16 @@ def test_what_is_written_as_one_word_is_found_by_two(index, query, expected):
     assert set(found(index, query)) == expected
 
 
+def test_two_words_weigh_what_the_one_does_that_they_make(index):
+    """It was found, and counted for nothing: the one word had no frequency of its own."""
+    lexical, shelf = index
+
+    def points(query):
+        return lexical.scores(LexicalQuery.of(query), shelf, ["one"])["one"][0]
+
+    assert points("when time out") == points("when timeout") > 0
+
+
 def test_a_word_of_others_records_is_no_form_of_mine(index):
     """Promise 4: a form is looked for within the scope, so a score tells nothing of what lies outside."""
     lexical, _ = index

@@ -60,13 +60,14 @@ def weigh(query: LexicalQuery, views: Sequence[View], within: Filter) -> Weighed
 
     words: list[Spellings] = []
     idf: dict[str, float] = {}
-    for i, word in enumerate(query.terms):
-        have = frequency(word)
-        joined = [(form, 1.0) for form in (query.closed[i] if query.closed else ()) if frequency(form)]
-        spellings: Spellings = [(word, 1.0)]
-        if not have and not joined and len(word) >= _CORRECTABLE:
+    for word, closed in zip(query.terms, query.closed or ((),) * len(query.terms), strict=True):
+        own = idf_of(frequency(word), records)
+        forms = {form: idf_of(have, records) for form in closed if (have := frequency(form))}
+        # A rare name that two words make counts for each no more than the word itself.
+        spellings = [(word, 1.0), *((form, min(1.0, own / rarity)) for form, rarity in forms.items())]
+        if not forms and not frequency(word) and len(word) >= _CORRECTABLE:
             spellings = _spellings(word, views, frequency) or spellings
-        words.append((*spellings, *joined))
+        words.append(tuple(spellings))
         for spelling, _ in spellings:
             idf[spelling] = idf_of(frequency(spelling), records)
     had = {pair: frequency(pair, of_pairs=True) for pair in query.pairs}
