@@ -71,8 +71,8 @@ class Parts:
         shorten = self.packing.shorten
         in_rows = self.fusion.edition >= ROWS
         markers = layout.markers
-        if isinstance(markers, CitationStyle):
-            markers = replace(markers, width=in_rows + (self.fusion.edition >= WHOLE))
+        if isinstance(markers, CitationStyle) and self.fusion.edition < WHOLE:
+            markers = replace(markers, width=int(in_rows))
         return replace(
             self.packing,
             shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),

@@ -1,4 +1,4 @@
-"""What a candidate is below, rounded down so that a number is printed below its bound; by what it is in."""
+"""What a candidate is below, in words: rounded down, so that a number is printed below its bound."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 import os
 from collections import Counter
@@ -237,13 +236,14 @@ def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_renames: 
 def _find_renames(diff: pygit2.Diff) -> None:
     kinds = Counter(delta.status for delta in diff.deltas)
     pairs = kinds[DeltaStatus.ADDED] * kinds[DeltaStatus.DELETED]
-    if pairs and pairs <= _MOST_COMPARED:
-        # A partial clone lacks the contents to compare.
-        with contextlib.suppress(*GIT_ERRORS):
-            diff.find_similar(flags=DiffFind.FIND_RENAMES, rename_limit=_MOST_RENAMES)
-            return
-    if pairs:  # equal ones are known by their hash
-        diff.find_similar(flags=DiffFind.FIND_RENAMES | DiffFind.FIND_EXACT_MATCH_ONLY)
+    if not pairs:
+        return
+    by_hash = {"flags": DiffFind.FIND_RENAMES | DiffFind.FIND_EXACT_MATCH_ONLY}
+    by_contents = {"flags": DiffFind.FIND_RENAMES, "rename_limit": _MOST_RENAMES}
+    try:
+        diff.find_similar(**(by_contents if pairs <= _MOST_COMPARED else by_hash))
+    except GIT_ERRORS:  # a partial clone lacks the contents to compare
+        diff.find_similar(**by_hash)
 
 
 def _in_all(diffs: list[pygit2.Diff]) -> set[bytes]:

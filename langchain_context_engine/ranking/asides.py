@@ -134,12 +134,14 @@ def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) 
     robots_count = (
         newest_of(query) is not None or not asked.isdisjoint(_ROBOTS) or _ROBOT.search(query) is not None
     )
+    knows_vendored = edition >= WHOLE
     less = [
-        ASIDE if _is_aside(candidate, asked, robots_count=robots_count) else 1.0 for candidate in candidates
+        ASIDE
+        if _is_aside(candidate, asked, robots_count=robots_count)
+        or (knows_vendored and is_vendored(candidate, asked))
+        else 1.0
+        for candidate in candidates
     ]
-    if edition >= WHOLE:
-        pairs = zip(candidates, less, strict=True)
-        less = [min(suits, ASIDE) if is_vendored(candidate, asked) else suits for candidate, suits in pairs]
     if edition >= ROWS and aims_of(query).code and asked.isdisjoint(_OUTLINED):
         pairs = zip(candidates, less, strict=True)
         named = frozenset(_WORD.findall(query))

@@ -9,16 +9,14 @@ from dataclasses import replace
 from langchain_context_engine.ranking.editions import ROWS, WHOLE
 from langchain_context_engine.stages import reading
 from langchain_context_engine.stages.basket import Basket
+from langchain_context_engine.stages.cutting import RECUTS, Cutter
 from langchain_context_engine.stages.packing import Packing
-from langchain_context_engine.stages.telling import tells, tells_cut
+from langchain_context_engine.stages.telling import tells
 from langchain_context_engine.stages.turns import Turns
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Passage, Ranked, Reason
+from langchain_context_engine.values.types import Ranked, Reason
 from langchain_context_engine.writing.layout import Blocks, Written, write
-
-_RECUTS = 4
-"""How often one item is cut shorter because the written text came out too long."""
 
 
 class Filler:
@@ -33,7 +31,7 @@ class Filler:
         little: Item → how little it says or is worth, and the least, where it is not worth reading.
         repeated: Item → the item that says it again, and how alike they are.
         compacted: Items that a compactor rewrote.
-        warnings: What went wrong with compactors.
+        cutter: Shortens them.
     """
 
     def __init__(self, items: Sequence[Ranked], query: str, packing: Packing) -> None:
@@ -53,10 +51,9 @@ class Filler:
         )
         cut_from = packing.budget.cut_from if self.is_by_units else 1.0
         self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
-        self._least_left = reading.least_left(self.units, cut_from)
+        self.cutter = Cutter(items, packing, self.basket, reading.least_left(self.units, cut_from))
         self.repeated: dict[int, tuple[int, float]] = {}
-        self.compacted, self._tried = set[int](), set[int]()
-        self.warnings: list[str] = []
+        self.compacted: set[int] = set()
         self.kinds: Counter[str] = Counter()
         self.is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
@@ -98,12 +95,11 @@ class Filler:
                 continue
             self.turns.no_room(unit.item, reason, cost, room)
             is_lone = unit.item not in basket or unit.item in basket.cuts
-            # What is too long for its cap never gets in whole: waiting for room would not help.
+            # What is too long for its cap never gets in whole, so waiting for room would not help.
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(unit.item, room)
             if not is_due and unit.item == 0 and unit.size > self.limit:
-                # The best of all, too long for any budget like this: its beginning, in half if that will do.
-                half, is_due = min(room, self.limit // 2), True
-                room = half if self.packing.edition < WHOLE or self._is_worth_cutting(0, half) else room
+                # The best of all, too long for any budget like this: its beginning.
+                is_due, room = True, self._half_if_enough(room)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 # Where shares are filled and something is left over, such an item may grow.
                 self.cut(unit.item, room, is_by_share=within_shares and reason is not Reason.OVER_BUDGET)
@@ -128,9 +124,14 @@ class Filler:
         """Return whether an item is cut in its turn: enough of what is nearly as good as the best fits."""
         return item in self._due and self.basket.text_room(item, room) >= self._due[item]
 
+    def _half_if_enough(self, room: int) -> int:
+        """Return the room of the best of all for its beginning: half of the budget where that will do."""
+        half = min(room, self.limit // 2)
+        return half if self.packing.edition < WHOLE or self._is_worth_cutting(0, half) else room
+
     def _has_room_to_cut(self) -> bool:
-        enough = self.basket.most_text_room(self.limit - self.basket.spent) >= self.packing.budget.minimum_cut
-        return enough or any(c.candidate.is_pinned for c in self.items)
+        left = self.basket.most_text_room(self.limit - self.basket.spent)
+        return left >= self.packing.budget.minimum_cut or any(c.candidate.is_pinned for c in self.items)
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
@@ -143,8 +144,9 @@ class Filler:
             return False
         if item in self.little or (item in self.repeated and self.repeated[item][0] in self.basket):
             return True
-        candidate, rule = self.items[item].candidate, self.packing.diversity
+        candidate = self.items[item].candidate
         reason = None
+        rule = self.packing.diversity
         if self.packing.k is not None and len(self.basket) >= self.packing.k:
             reason = Reason.OVER_K
         elif rule is not None and rule.is_enough(self.basket.spent, self.limit, len(self.basket)):
@@ -165,7 +167,8 @@ class Filler:
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""
-        budget, basket, group = self.packing.budget, self.basket, self.basket.groups[item]
+        budget, basket = self.packing.budget, self.basket
+        group = basket.groups[item]
         room, reason = self.limit - basket.spent, Reason.OVER_BUDGET
         in_group = basket.spent_by[group]
         if within_shares and (left := self._shares.get(group, 0) - in_group) < room:
@@ -218,58 +221,31 @@ class Filler:
 
     def cut(self, item: int, room: int, *, is_by_share: bool = False) -> bool:
         """Put an item's shortened text in, if there is one that fits and says something."""
-        found = self._shortened(item, room)
+        found = self.cutter(item, room)
         if found is None:
             return False
-        passage, cost, is_compacted = found
-        (self.compacted.add if is_compacted else self.compacted.discard)(item)
+        self.compacted.discard(item)
+        if found.is_compacted:
+            self.compacted.add(item)
         self.count_kind(item)
         self.basket.release(item)
         # What a compactor wrote says it all: more room would not make it better.
-        self.basket.take_cut(item, passage, cost, is_by_share=is_by_share and not is_compacted)
+        may_grow = is_by_share and not found.is_compacted
+        self.basket.take_cut(item, found.passage, found.cost, is_by_share=may_grow)
         return True
 
     def grow(self) -> bool:
         """Let what is cut have what is left, the best first; return whether anything grew."""
         before = self.basket.steps
         for item in sorted(self.basket.cuts):
+            shown = self.basket.cuts[item]
             if item in self.compacted or self.limit <= self.basket.spent:
                 continue
-            found = self._shortened(item, self.room(item)[0])
-            if found is not None and len(found[0].text) > len(self.basket.cuts[item].text):
+            found = self.cutter(item, self.room(item)[0])
+            if found is not None and len(found.passage.text) > len(shown.text):
                 self.basket.release(item)
-                self.basket.take_cut(item, found[0], found[1])
+                self.basket.take_cut(item, found.passage, found.cost)
         return self.basket.steps != before
-
-    def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
-        """Return an item's shortened text with its cost and whether a compactor wrote it, or None."""
-        ranked, allowance = self.items[item], self.basket.text_room(item, room)
-        shorten = self.packing.shorten_of(ranked.candidate)
-        if shorten is None or allowance <= 0:
-            return None
-        # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
-        for _ in range(_RECUTS):
-            # A compactor is asked once for an item; a second try is a plain cut.
-            if item in self._tried:
-                shorten = replace(shorten, compactor=None)
-            self._tried.add(item)
-            short = shorten(ranked.candidate.text, allowance, self.packing.count)
-            self.warnings += short.warnings
-            if not short.text:
-                return None
-            # All of it with a note that says otherwise would cost more, and be remembered so.
-            is_cut = self.packing.edition < WHOLE or short.text != ranked.candidate.text
-            passage = Passage(
-                ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
-            )
-            cost = self.basket.cut_cost(item, passage)
-            if cost <= room:
-                is_told = short.is_compacted or ranked.candidate.is_pinned
-                least, rules = self._least_left.get(item, 0.0), self.packing.edition
-                is_read = is_told or tells_cut(ranked.candidate, short.text, least, item, edition=rules)
-                return (passage, cost, short.is_compacted) if is_read else None
-            allowance -= cost - room
-        return None
 
     def recount(self) -> bool:
         """Take back, latest first, what is over budget; return whether room is left to offer again."""
@@ -284,9 +260,10 @@ class Filler:
             if item in basket:
                 continue
             self.kinds[self.items[item].candidate.kind] -= 1
-            self.turns.taken_back(item, dropped.cost, room := dropped.cost - (exact - limit))
+            room = dropped.cost - (exact - limit)
+            self.turns.taken_back(item, dropped.cost, room)
             self._recuts[item] += not dropped.units
-            if not dropped.units and self._recuts[item] < _RECUTS:
+            if not dropped.units and self._recuts[item] < RECUTS:
                 self.cut(item, room)
         return basket.spent < limit
 

@@ -86,7 +86,7 @@ class _Packer:
         return Packed(
             written=self._written(),
             decisions=tuple(self._decision(i, item) for i, item in enumerate(self.items)),
-            warnings=tuple(dict.fromkeys(filler.warnings)),
+            warnings=tuple(dict.fromkeys(filler.cutter.warnings)),
         )
 
     def _refill(self, in_order: Sequence[Unit]) -> None:

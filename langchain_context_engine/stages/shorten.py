@@ -41,17 +41,18 @@ class Shorten:
 
     def asking(self, query: str, *, in_rows: bool = True) -> Shorten:
         """Return the same for a question: extracts are chosen by what answers it, of a table by rows."""
-        compactor = self.compactor
-        if isinstance(compactor, Cut):
-            compactor = replace(compactor, truncator=asking(compactor.truncator, query, in_rows=in_rows))
-        return replace(self, truncator=asking(self.truncator, query, in_rows=in_rows), compactor=compactor)
+        return self._with(lambda truncator: asking(truncator, query, in_rows=in_rows))
 
     def by_lines(self) -> Shorten:
         """Return the same for a program: extracts are its first lines, whole."""
+        return self._with(by_lines)
+
+    def _with(self, changed: Callable[[Truncator], Truncator]) -> Shorten:
+        """Return the same with what cuts changed, in a compactor that only cuts too."""
         compactor = self.compactor
         if isinstance(compactor, Cut):
-            compactor = replace(compactor, truncator=by_lines(compactor.truncator))
-        return replace(self, truncator=by_lines(self.truncator), compactor=compactor)
+            compactor = replace(compactor, truncator=changed(compactor.truncator))
+        return replace(self, truncator=changed(self.truncator), compactor=compactor)
 
     def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
         """Return the shortened text; it never costs more than the allowance."""

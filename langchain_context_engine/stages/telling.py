@@ -110,9 +110,9 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], editio
         edition: Of the rules, see `ranking/editions.py`.
     """
     told = telling_words(text, is_read(candidate, edition))
-    if is_appendix(text, edition >= WHOLE) or (
-        edition >= WHOLE and is_part(candidate) and (opens_block(text) or only_opens(text))
-    ):
+    if is_appendix(text, edition >= WHOLE):
+        return False
+    if edition >= WHOLE and is_part(candidate) and (opens_block(text) or only_opens(text)):
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.

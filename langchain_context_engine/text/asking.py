@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from langchain_context_engine.text.truncate import (
@@ -55,15 +56,13 @@ def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncat
         >>> asking(extractive, "who came?")("It rains. Ana left. Bo came.", 2, words)
         'Bo came.'
     """
-    if truncator is extractive:
-        return Extractive(query, in_rows=in_rows)
-    if isinstance(truncator, Extractive):
-        return replace(truncator, query=truncator.query or query, in_rows=truncator.in_rows and in_rows)
-    if truncator is keep_end and not in_rows:
-        return keep_end_of_prose
-    if isinstance(truncator, AtLeast):
-        return replace(truncator, truncator=asking(truncator.truncator, query, in_rows=in_rows))
-    return truncator
+
+    def asked(cuts: Truncator) -> Truncator:
+        if isinstance(cuts, Extractive):
+            return replace(cuts, query=cuts.query or query, in_rows=cuts.in_rows and in_rows)
+        return keep_end_of_prose if cuts is keep_end and not in_rows else cuts
+
+    return _changed(truncator, asked)
 
 
 def by_lines(truncator: Truncator) -> Truncator:
@@ -79,10 +78,15 @@ def by_lines(truncator: Truncator) -> Truncator:
         >>> by_lines(extractive)("# It adds.\ntotal = 1 + 2\nprint(total)", 8, words)
         '# It adds.\ntotal = 1 + 2'
     """
-    if truncator is extractive:
-        return Extractive(in_lines=True)
-    if isinstance(truncator, Extractive):
-        return replace(truncator, in_lines=True)
+
+    def in_lines(cuts: Truncator) -> Truncator:
+        return replace(cuts, in_lines=True) if isinstance(cuts, Extractive) else cuts
+
+    return _changed(truncator, in_lines)
+
+
+def _changed(truncator: Truncator, change: Callable[[Truncator], Truncator]) -> Truncator:
+    """Return a truncator with what does the cutting changed, within whatever is around it."""
     if isinstance(truncator, AtLeast):
-        return replace(truncator, truncator=by_lines(truncator.truncator))
-    return truncator
+        return replace(truncator, truncator=_changed(truncator.truncator, change))
+    return change(Extractive() if truncator is extractive else truncator)

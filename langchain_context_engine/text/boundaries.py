@@ -69,13 +69,21 @@ def line_ends(text: str, end: int) -> Iterator[int]:
         >>> list(line_ends("a = f(1)\nb = 2\nif a:\n    c = 3", 22))
         [14, 20, 8]
     """
-    ends = [at for at in range(min(end, len(text) - 1), 0, -1) if text[at] == "\n"]
+    ends = list(_line_feeds(text, end))
     late = takewhile(lambda at: at >= end * (1 - _MOST_FOR_A_BLOCK), ends)
     of_block = next((at for at in late if not _line_at(text, at + 1).strip()), None)
     later = takewhile(lambda at: 2 * at >= end, ends)
     lines = ((at, _line_at(text, text.rfind("\n", 0, at) + 1)) for at in later)
     whole = next((at for at, line in lines if not _LEADS_ON.search(line)), None)
     yield from dict.fromkeys(at for at in (of_block, whole, *ends) if at is not None)
+
+
+def _line_feeds(text: str, last: int) -> Iterator[int]:
+    """Yield the places of line feeds from a place back to the second character."""
+    at = text.rfind("\n", 1, last + 1)
+    while at > 0:
+        yield at
+        at = text.rfind("\n", 1, at)
 
 
 def _line_at(text: str, start: int) -> str:

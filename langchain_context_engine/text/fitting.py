@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from langchain_context_engine.text.boundaries import good_ends, line_ends
 
-__all__ = ["Count", "beginning_of", "fits_in", "keep_lines", "keep_start", "longest_that"]
+__all__ = ["Count", "beginning_of", "first_that_fits", "fits_in", "keep_lines", "keep_start", "longest_that"]
 
 Count = Callable[[str], int]
 
@@ -42,11 +42,9 @@ def keep_lines(text: str, allowance: int, count: Count) -> str:
     """
     if fits_in(text, allowance, count):
         return text
-    for end in line_ends(text, _most(text, allowance, count)):
-        piece = text[:end].rstrip()
-        if piece and fits_in(piece, allowance, count):
-            return piece
-    return beginning_of(text, allowance, count)
+    ends = line_ends(text, _most(text, allowance, count))
+    whole_lines = first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
+    return whole_lines or beginning_of(text, allowance, count)
 
 
 def fits_in(text: str, allowance: int, count: Count) -> bool:
@@ -56,11 +54,13 @@ def fits_in(text: str, allowance: int, count: Count) -> bool:
 
 def beginning_of(text: str, allowance: int, count: Count) -> str:
     """Return the beginning of a text that does not fit whole, as `keep_start` ends it."""
-    for end in good_ends(text, _most(text, allowance, count)):
-        piece = text[:end].rstrip()
-        if piece and fits_in(piece, allowance, count):
-            return piece
-    return ""
+    ends = good_ends(text, _most(text, allowance, count))
+    return first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
+
+
+def first_that_fits(pieces: Iterable[str], allowance: int, count: Count) -> str:
+    """Return the first of some pieces that is not empty and fits, or ""."""
+    return next((piece for piece in pieces if piece and fits_in(piece, allowance, count)), "")
 
 
 def _most(text: str, allowance: int, count: Count) -> int:

@@ -20,6 +20,7 @@ from langchain_context_engine.text.boundaries import good_starts
 from langchain_context_engine.text.fitting import (
     Count,
     beginning_of,
+    first_that_fits,
     fits_in,
     keep_lines,
     keep_start,
@@ -81,11 +82,8 @@ def keep_end_of_prose(text: str, allowance: int, count: Count) -> str:
         return text
     length = len(text)
     longest = longest_that(length, lambda n: fits_in(text[length - n :], allowance, count), 4 * allowance)
-    for start in good_starts(text, length - longest):
-        piece = text[start:].lstrip()
-        if piece and fits_in(piece, allowance, count):
-            return piece
-    return ""
+    starts = good_starts(text, length - longest)
+    return first_that_fits((text[start:].lstrip() for start in starts), allowance, count)
 
 
 def _rows_below_header(text: str, allowance: int, count: Count) -> str:
