@@ -209,3 +209,26 @@ def test_pairs_of_characters_are_looked_for_but_not_named_as_words():
     assert found.parts["missing"] > 0
     assert found.missing == ("lasagna",)
     assert "holds more than" in holds(texts, "動画を生成?").warning()
+
+
+PARTLY = "how many seconds do retries of a client wait before telemetry is exported to Prometheus?"
+
+
+def test_a_context_that_is_more_likely_not_to_hold_the_question_says_what_is_missing():
+    context = an_engine(doubtful_below=0.01, unsure_below=0.99).build(PARTLY)
+    assert context.status is Status.OK
+    assert 0.01 <= context.confidence < 0.99
+    (warning,) = context.warnings
+    assert warning.startswith("what was found may hold only a part of the question")
+    for word in ("telemetry", "exported", "prometheus"):
+        assert f"'{word}'" in warning
+        assert word not in context.text.lower()
+    sure = replay(context, unsure_below=context.confidence)
+    assert (sure.text, sure.warnings) == (context.text, ())
+
+
+def test_a_trace_that_knew_no_middle_ground_replays_without_one():
+    context = an_engine(doubtful_below=0.01, unsure_below=0.99).build(PARTLY)
+    told = context.to_dict()
+    del told["settings"]["unsure_below"]
+    assert replay(Context.from_dict(told)).warnings == ()

@@ -11,7 +11,7 @@ from langchain_context_engine.ranking.fusion import BEFORE
 FIELDS: Mapping[str, Mapping[str, Any]] = {"fusion": BEFORE, "budget": {"least_worth": 0.0, "cut_from": 1.0}}
 """Setting → its fields that came later, as they were before."""
 
-_SETTINGS: Mapping[str, Any] = {"doubtful_below": 0.0}
+_SETTINGS: Mapping[str, Any] = {"doubtful_below": 0.0, "unsure_below": 0.0}
 
 
 def fields_as_made(name: str, described: Mapping[str, Any]) -> dict[str, Any]:

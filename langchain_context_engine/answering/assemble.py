@@ -56,6 +56,7 @@ class Parts:
     packing: Packing
     template_of: Callable[[Any], Template]
     doubtful_below: float = 0.0
+    unsure_below: float = 0.0
     is_empty_when_doubtful: bool = False
     count_warning: str = ""
 
@@ -141,8 +142,9 @@ def assemble(
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:
         warnings = (parts.count_warning, *warnings)
-    if is_doubtful and candidates:
-        warnings = (*warnings, held.warning())
+    is_unsure = held.confidence is not None and held.confidence < parts.unsure_below
+    if candidates and (is_doubtful or is_unsure):
+        warnings = (*warnings, held.warning(is_doubtful=is_doubtful))
     if reserved and packing.budget.tokens <= reserved:
         whole = packing.budget.tokens
         warnings = (*warnings, f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free")

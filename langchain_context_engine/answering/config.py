@@ -21,6 +21,7 @@ from langchain_context_engine.answering.as_made import settings_as_made
 from langchain_context_engine.answering.assemble import Parts
 from langchain_context_engine.answering.named_parts import as_data, from_data
 from langchain_context_engine.answering.reading import read_setting, read_thresholds
+from langchain_context_engine.ranking.doubt import DOUBTFUL_BELOW, UNSURE_BELOW
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.ranking.signals import SIGNALS, Signal
@@ -41,9 +42,6 @@ from langchain_context_engine.writing.compact import resolve_compactor
 from langchain_context_engine.writing.layout import Layout
 from langchain_context_engine.writing.orders import ORDERS
 from langchain_context_engine.writing.templates import TEMPLATES, Template
-
-DOUBTFUL_BELOW = 0.25
-"""Calibrated so that at most 3 % of good contexts are doubted, see `python -m tests.benchmarks.doubt`."""
 
 ONLY_EQUAL = 101.0
 """A threshold that no two different texts reach."""
@@ -87,6 +85,7 @@ class EngineConfig(BaseModel):
         closing: What stands after everything; its one variable is `{{query}}`, the question.
         uncounted: Groups whose passages header and footer do not count.
         doubtful_below: A context whose `confidence` is less is doubtful; 0: none is, and nothing is measured.
+        unsure_below: A context whose `confidence` is less has a warning that says what is missing; 0: none.
         when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
         counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
@@ -132,6 +131,7 @@ class EngineConfig(BaseModel):
     counted_by: str = ""
     shown_score: Literal["score", "relevance"] = "score"
     doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
+    unsure_below: float = Field(default=UNSURE_BELOW, ge=0, le=1)
     when_doubtful: Literal["keep", "empty"] = "keep"
     memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
     index_dir: Path | None = None
@@ -254,15 +254,15 @@ class EngineConfig(BaseModel):
             dedupe_key=self.dedupe_key,
             packing=packing,
             doubtful_below=self.doubtful_below,
+            unsure_below=self.unsure_below,
             is_empty_when_doubtful=self.when_doubtful == "empty",
             template_of=self.template_of,
             count_warning=counter.warning,
         )
 
     def described(self) -> dict[str, Any]:
-        """Return the settings as JSON-ready data; parts given as functions by their names."""
-        names = [name for name in type(self).model_fields if name != "index_dir"]  # that is this machine's
-        return {name: as_data(getattr(self, name)) for name in names}
+        """Return the settings as JSON-ready data, but for this machine's folder; functions by their names."""
+        return {name: as_data(getattr(self, name)) for name in type(self).model_fields if name != "index_dir"}
 
     @classmethod
     def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:

@@ -56,7 +56,7 @@ def parts_to_try(parts: Parts) -> Parts:
     signals = {name: _asked_once(signal) for name, signal in parts.signals.items()}
     # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
     below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
-    return replace(parts, signals=signals, doubtful_below=below)
+    return replace(parts, signals=signals, doubtful_below=below, unsure_below=0.0)
 
 
 def _asked_once(signal: Signal) -> Signal:

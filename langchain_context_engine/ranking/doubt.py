@@ -43,8 +43,17 @@ BIAS_OF_MARGIN = -6.2
 FEW = 8
 """Of so many records half as much is said as of very many: of three notes, hardly anything."""
 
-DOUBTS = "what was found may not hold the question"
+DOUBTFUL_BELOW = 0.25
+"""Calibrated so that at most 3 % of good contexts are doubted, see `python -m tests.benchmarks.doubt`."""
+
+UNSURE_BELOW = 0.5
+"""Confidence is the chance that the question is held; less than even is said."""
+
+DOUBTFUL = "what was found may not hold the question"
 """How the warning of a doubtful context begins."""
+
+UNSURE = "what was found may hold only a part of the question"
+"""How that of a context begins which is not doubtful, but not sure either."""
 
 _TOP = 10
 _MOST_MISSING = 5
@@ -80,9 +89,9 @@ class Holds:
         """Return the parts and the missing words as JSON-ready data."""
         return {**self.parts, "missing_words": list(self.missing)} if self.parts else {}
 
-    def warning(self) -> str:
-        """Return what a person is told of a doubtful context."""
-        said = f"{DOUBTS} (confidence {self.confidence or 0:.2f})"
+    def warning(self, *, is_doubtful: bool = True) -> str:
+        """Return what a person is told of a context that is doubtful, or else not sure."""
+        said = f"{DOUBTFUL if is_doubtful else UNSURE} (confidence {self.confidence or 0:.2f})"
         if "another_language" in self.parts:
             return f"{said}: hardly any of its words occurs, it may be asked in another language"
         if self.missing:

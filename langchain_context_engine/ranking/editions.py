@@ -18,12 +18,13 @@
    the rest does; one of the best k of which no piece tells enough is cut in its turn, before the places
    are taken; no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc
    1]`), but may stand in what is not shown.
+8. A symbol that a text names with its path beside it is lent to in full, however often it is spoken of.
 """
 
 from __future__ import annotations
 
-CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, WHOLE = 2, 3, 4, 5, 6, 7
+CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, WHOLE, PATHS_TELL = 2, 3, 4, 5, 6, 7, 8
 """The edition since which each rule holds."""
 
-EDITION = WHOLE
+EDITION = PATHS_TELL
 """Today's."""

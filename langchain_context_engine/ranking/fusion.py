@@ -225,7 +225,7 @@ def _namers(
     for i, candidate in enumerate(candidates):
         for name in names_of(candidate.metadata):
             by_start.setdefault(name.start, []).append((name, i))
-    tells = telling_of(candidates) if fusion.telling else None
+    tells = telling_of(candidates, fusion.edition) if fusion.telling else None
     named: dict[int, tuple[int, float]] = {}
 
     def lend(i: int, namer: int, share: float) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from langchain_context_engine.ranking.editions import EDITION, PATHS_TELL
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate, Key
@@ -102,11 +103,12 @@ def words_in(text: str) -> Words:
     return tuple(_WORD.findall(text))
 
 
-def telling_of(candidates: Sequence[Candidate]) -> Callable[[Name], float]:
+def telling_of(candidates: Sequence[Candidate], edition: int = EDITION) -> Callable[[Name], float]:
     """Return what says how well a name tells one of these candidates from the others, 0–1.
 
-    A name that several of them bear (the pieces of one file, its path) is shared out; one whose words
-    stand in many of their texts (`Command`, `Response`) is a word like any other.
+    A name that several of them bear (the pieces of one file, its path) is shared out; a title whose words
+    stand in many of their texts (`Usage`, `Response`) is a phrase like any other. A symbol with its path
+    beside it means that one thing however often it is spoken of.
 
     Example:
         >>> paper = Candidate(id="a", text="on Kelp", metadata={"title": "Kelp"})
@@ -118,6 +120,8 @@ def telling_of(candidates: Sequence[Candidate]) -> Callable[[Name], float]:
 
     @cache
     def tells(name: Name) -> float:
+        if name.beside and edition >= PATHS_TELL:
+            return 1 / max(1, bearers[name])
         having = texts
         for word in name.words:
             having = [text for text in having if word in text]

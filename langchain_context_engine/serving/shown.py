@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
+from langchain_context_engine.ranking.doubt import UNSURE
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.verdicts import Status
@@ -51,8 +52,11 @@ def _shown(context: Context, context_id: str) -> str:
 
 def _note(context: Context) -> str:
     """Return what a model should know before it believes the text; "" where there is nothing to say."""
-    if context.status in {Status.OK, Status.EMPTY}:
+    if context.status is Status.EMPTY:
         return ""
+    if context.status is Status.OK:
+        unsure = [warning for warning in context.warnings if warning.startswith(UNSURE)]
+        return f"Note: {unsure[0]}" if unsure else ""
     return "Note: " + ("; ".join(context.warnings) or f"this answer is {context.status}.")
 
 

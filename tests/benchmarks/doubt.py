@@ -6,7 +6,8 @@ Each set's questions are asked of its own collections, and those of the other se
 there answers those. `--wild` names a folder of repositories, each indexed by `context-engine index .`,
 `--questions` their questions (`repository`, `query`, `kind`; those of kind `none` have no answer). Printed
 are the area under the curve of `confidence`, the share of good contexts that are doubted (good: some of
-the evidence stands in 1,000 tokens; of a wild question, any) and of unanswerable ones that are.
+the evidence stands in 1,000 tokens; of a wild question, any) and of unanswerable ones that are, and the same
+shares where any word of doubt counts, a warning beside an answer that is not doubtful too.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from langchain_context_engine import ChromaSource, Context, ContextEngine
 from langchain_context_engine.embeddings import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
+from langchain_context_engine.ranking.doubt import DOUBTFUL, UNSURE
 from langchain_context_engine.values.types import Status
 from tests.benchmarks.datasets import MEAN_OF, arguments, load
 from tests.benchmarks.recall import engine_over, say
@@ -34,16 +36,18 @@ FOREIGN = 8
 
 
 class Asked(NamedTuple):
-    """One answer: whether it has one, its confidence, and whether it was doubted."""
+    """One answer: whether it has one, its confidence, whether it was doubted, and whether any doubt was told."""
 
     has_answer: bool
     confidence: float
     is_doubted: bool
+    is_unsure: bool
 
 
 def told(context: Context, *, has_answer: bool) -> Asked:
     confidence = 1.0 if context.confidence is None else context.confidence
-    return Asked(has_answer, confidence, context.status is Status.DOUBTFUL)
+    is_unsure = any(warning.startswith((DOUBTFUL, UNSURE)) for warning in context.warnings)
+    return Asked(has_answer, confidence, context.status is Status.DOUBTFUL, is_unsure)
 
 
 def area(asked: Sequence[Asked]) -> float:
@@ -55,9 +59,11 @@ def area(asked: Sequence[Asked]) -> float:
 
 
 def row(name: str, asked: Sequence[Asked]) -> str:
-    good, none = ([a.is_doubted for a in asked if a.has_answer is has] for has in (True, False))
-    shares = [sum(group) / len(group) if group else float("nan") for group in (good, none)]
-    return f"| {name} | {len(good)} | {len(none)} | {area(asked):.3f} | {shares[0]:.3f} | {shares[1]:.3f} |"
+    groups = [[a for a in asked if a.has_answer is has] for has in (True, False)]
+    cells = [name, *(str(len(group)) for group in groups), f"{area(asked):.3f}"]
+    for tells in (lambda a: a.is_doubted, lambda a: a.is_unsure):
+        cells += [f"{sum(map(tells, group)) / len(group):.3f}" if group else "–" for group in groups]
+    return "| " + " | ".join(cells) + " |"
 
 
 def of_sets(options: argparse.Namespace) -> Iterable[tuple[str, list[Asked]]]:
@@ -122,8 +128,9 @@ def main() -> None:
     parser.set_defaults(sets=list(MEAN_OF), queries=40)
     options = parser.parse_args()
     everyone: list[Asked] = []
-    say("| collections | good | unanswerable | area under the curve | good doubted | unanswerable doubted |")
-    say("| --- | ---: | ---: | ---: | ---: | ---: |")
+    names = ["good doubted", "unanswerable doubted", "good with a word of doubt", "unanswerable with one"]
+    say("| " + " | ".join(["collections", "good", "unanswerable", "area under the curve", *names]) + " |")
+    say("| --- |" + " ---: |" * (3 + len(names)))
     groups = [*of_repositories(options.wild, options.questions, options.seed)] if options.wild else []
     for name, asked in (*groups, *of_sets(options)):
         say(row(name, asked))
