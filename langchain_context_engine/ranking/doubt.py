@@ -115,7 +115,7 @@ def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -
     newest = newest_of(query, edition)
     if newest is not None and (newest.is_release or not newest.about) and candidates:
         return Holds(confidence=1.0, parts={"newest": 1.0})
-    every = asked_terms(query) if edition >= ASIDES else tuple(query_terms(query))
+    every = asked_terms(query, edition) if edition >= ASIDES else tuple(query_terms(query))
     asked = newest.about if newest is not None else every
     if not asked:
         return Holds()

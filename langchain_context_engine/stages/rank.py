@@ -108,7 +108,7 @@ def _latest(
     if newest is not None and not named_identifiers(request.query):
         is_bare = not newest.about or newest.is_release
         return in_time_order(candidates, newest, edition), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
-    if newest is not None or asks_for_latest(request.query):
+    if newest is not None or asks_for_latest(request.query, edition):
         return latest(candidates, request, relevance), LATEST_WEIGHT
     return (), LATEST_WEIGHT
 
