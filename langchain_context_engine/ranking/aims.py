@@ -1,7 +1,7 @@
 """What a question is after: the thing itself, how it is used, why it became so, its tests.
 
-Read from its words, in English here, in other languages by `tongues.py`; a question that gives no sign aims at nothing in particular. One question
-may have several aims.
+Read from its words, in English here, in other languages by `tongues.py`; a question that gives no sign
+aims at nothing in particular. One question may have several aims.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ _NUMBER = re.compile(
     r"(?<![\w.])\d{1,3}(?![\w.])|(?<=[^\x00-\u02ff])\d{1,3}(?=[^\x00-\u02ff])", re.IGNORECASE
 )
 
+_PARTICLE = re.compile(r"(?<!\w)[\u3041-\u309f\uac00-\ud7af](?!\w)")
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -42,7 +44,7 @@ class Wording:
 
 
 def _words(alternatives: str, *, is_spaced: bool) -> re.Pattern[str]:
-    """Return what finds any of the alternatives, of a spaced script as words; nothing where there are none."""
+    """Return what finds any of the alternatives, of a spaced script as words; without any, nothing."""
     if not alternatives:
         return re.compile(r"(?!)")
     bound = r"\b" if is_spaced else ""
@@ -73,7 +75,7 @@ _SAYS = {
 }
 _SAID = {
     tongue: _words(
-        "|".join((tongue.newest, tongue.last, tongue.things, tongue.releases, tongue.said)),
+        f"{tongue.newest}|{tongue.last}|{tongue.things}|{tongue.releases}|{tongue.said}",
         is_spaced=tongue.is_spaced,
     )
     for tongue in TONGUES
@@ -89,17 +91,22 @@ def wording_of(query: str) -> Wording | None:
         >>> wording_of("das letzte Element der Liste") is None
         True
     """
+    about = without_endings(query)
     for tongue in _spoken(query):
         if _ASKING[tongue].search(query) is None:
             continue
         says = _SAYS[tongue]
         is_record = says["records"].search(query) is not None
-        rest = _SAID[tongue].sub(" ", says["records"].sub(" ", query) if is_record else query)
+        rest = _SAID[tongue].sub(" ", says["records"].sub(" ", about) if is_record else about)
         number = _NUMBER.search(query)
-        is_several = says["several"].search(query) is not None
         is_release = says["releases"].search(query) is not None
+        # The changes of one release are asked of that one.
+        is_several = any(
+            not is_release or says["releases"].fullmatch(found[0])
+            for found in says["several"].finditer(query)
+        )
         return Wording(
-            rest=without_endings(_NUMBER.sub(" ", rest)),
+            rest=_PARTICLE.sub(" ", _NUMBER.sub(" ", rest)),
             is_release=is_release,
             is_record=is_record,
             number=None if number is None else int(number[0]),
