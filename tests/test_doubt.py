@@ -208,4 +208,5 @@ def test_pairs_of_characters_are_looked_for_and_words_are_named():
     found = holds(texts, "動画 lasagna を生成するには?")
     assert found.parts["missing"] > 0
     assert found.missing == ("動画", "lasagna", "生成")
-    assert "holds more than" in holds(texts, "動画を生成?").warning()
+    assert holds(texts, "動画を生成?").warning().endswith("nowhere in it: '動画', '生成'")
+    assert "holds more than" in holds(texts, "動画を生成?", 7).warning()

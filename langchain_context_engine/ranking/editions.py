@@ -19,7 +19,7 @@
    are taken; no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc
    1]`), but may stand in what is not shown.
 8. Questions in other languages than English ask for the newest, for a reason, for a place too; of a Japanese
-   one what only builds its sentence is not looked for.
+   one what only builds its sentence is not looked for; a long place loses its middle, not its front.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
 from langchain_context_engine.ranking.editions import TONGUES
+from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
 from langchain_context_engine.ranking.latest import asks_for_latest, latest, named_identifiers
 from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
 from langchain_context_engine.ranking.signals import Signal, clamp, read_number, reranked
