@@ -15,7 +15,7 @@ AIMS = ("code", "use", "history", "commits", "tests")
 """What a language has words for, of what a question may be after."""
 
 _ANY = re.compile("")
-_NUMBER = re.compile(
+_SO_MANY = re.compile(
     r"(?<![\w.])\d{1,3}(?![\w.])|(?<=[^\x00-\u02ff])\d{1,3}(?=[^\x00-\u02ff])", re.IGNORECASE
 )
 
@@ -98,7 +98,7 @@ def wording_of(query: str) -> Wording | None:
         says = _SAYS[tongue]
         is_record = says["records"].search(query) is not None
         rest = _SAID[tongue].sub(" ", says["records"].sub(" ", about) if is_record else about)
-        number = _NUMBER.search(query)
+        number = _SO_MANY.search(query)
         is_release = says["releases"].search(query) is not None
         # The changes of one release are asked of that one.
         is_several = any(
@@ -106,7 +106,7 @@ def wording_of(query: str) -> Wording | None:
             for found in says["several"].finditer(query)
         )
         return Wording(
-            rest=_PARTICLE.sub(" ", _NUMBER.sub(" ", rest)),
+            rest=_PARTICLE.sub(" ", _SO_MANY.sub(" ", rest)),
             is_release=is_release,
             is_record=is_record,
             number=None if number is None else int(number[0]),
