@@ -206,8 +206,8 @@ class ContextEngine:
         return now, now + self._asking.patience(request, self.config.timeout_seconds)
 
     def _request(self, query: str | ContextRequest, fields: dict[str, Any]) -> ContextRequest:
-        is_whole = isinstance(query, ContextRequest)
-        request = replace(query, **fields) if is_whole else ContextRequest(query=query, **fields)
+        whole = ContextRequest(query=query) if isinstance(query, str) else query
+        request = replace(whole, **fields)
         self._asking.check(request)
         self._parts.template_of(request.template)
         return replace(

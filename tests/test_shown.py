@@ -26,8 +26,6 @@ def test_an_engine_and_its_sources_print_their_names_and_no_secret():
 
 
 def test_a_counter_of_ones_own_is_named_by_its_type_and_pinned_texts_are_not_printed():
-    engine = ContextEngine(
-        sources=[ListSource([a_candidate()]), PinnedSource(["my secret"])], tokenizer=lambda text: len(text)
-    )
-    assert "tokenizer='function'" in repr(engine)
+    engine = ContextEngine(sources=[ListSource([a_candidate()]), PinnedSource(["my secret"])], tokenizer=len)
+    assert "tokenizer='builtin_function_or_method'" in repr(engine)
     assert "secret" not in repr(engine) + repr(engine.sources)

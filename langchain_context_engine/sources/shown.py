@@ -18,4 +18,5 @@ def shown_engine(engine: Any) -> str:
     names = [getattr(source, "name", type(source).__name__) for source in engine.sources]
     tokenizer = engine.config.tokenizer
     counter = tokenizer if isinstance(tokenizer, str) else type(tokenizer).__name__
-    return f"{type(engine).__name__}(sources={names!r}, budget={engine.config.budget.tokens}, tokenizer={counter!r})"
+    budget = engine.config.budget.tokens
+    return f"{type(engine).__name__}(sources={names!r}, budget={budget}, tokenizer={counter!r})"
