@@ -22,6 +22,7 @@ from langchain_context_engine.answering.settings_file import read_settings
 from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.sources.asking import Asking
+from langchain_context_engine.sources.shown import shown_engine
 from langchain_context_engine.stages.admit import Collected
 from langchain_context_engine.stages.collect import acollect, collect
 from langchain_context_engine.stages.expand import expand
@@ -63,6 +64,8 @@ class ContextEngine:
         >>> print(engine.build("when do invoices go out?"))
         [1] Invoices go out monthly.
     """
+
+    __repr__ = shown_engine
 
     def __init__(
         self,
@@ -203,11 +206,8 @@ class ContextEngine:
         return now, now + self._asking.patience(request, self.config.timeout_seconds)
 
     def _request(self, query: str | ContextRequest, fields: dict[str, Any]) -> ContextRequest:
-        request = (
-            replace(query, **fields)
-            if isinstance(query, ContextRequest)
-            else ContextRequest(query=query, **fields)
-        )
+        whole = ContextRequest(query=query) if isinstance(query, str) else query
+        request = replace(whole, **fields)
         self._asking.check(request)
         self._parts.template_of(request.template)
         return replace(

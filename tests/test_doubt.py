@@ -202,13 +202,14 @@ def test_a_question_as_long_as_a_log_is_measured_by_its_rarest_words():
     assert 0 <= found.confidence <= 1
 
 
-def test_pairs_of_characters_are_looked_for_but_not_named_as_words():
+def test_pairs_of_characters_are_looked_for_and_words_are_named():
     """A question of videos in Japanese was told that '画を' and 'うす' were missing."""
     texts = [a_candidate(id=str(i), text=f"係留料は所有者が支払います。{i}番の桟橋です。") for i in range(30)]
     found = holds(texts, "動画 lasagna を生成するには?")
     assert found.parts["missing"] > 0
-    assert found.missing == ("lasagna",)
-    assert "holds more than" in holds(texts, "動画を生成?").warning()
+    assert found.missing == ("動画", "lasagna", "生成")
+    assert holds(texts, "動画を生成?").warning().endswith("nowhere in it: '動画', '生成'")
+    assert "holds more than" in holds(texts, "動画を生成?", 7).warning()
 
 
 PARTLY = "how many seconds do retries of a client wait before telemetry is exported to Prometheus?"

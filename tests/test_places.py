@@ -171,3 +171,62 @@ def test_a_name_of_several_is_answered_by_their_labels():
         ValueError, match=r"2 candidates are called 'CHANGELOG\.md'; give one of: CHANGELOG\.md › 0\.13"
     ):
         a_context().explain("CHANGELOG.md")
+
+
+DEEP = "notebooks_v1/" + "deeply/nested/folders/" * 4 + "03.05-Hierarchical-and-Selection.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "starts", "ends"),
+    [
+        (
+            {
+                "path": "notebooks/03.02-Selection.ipynb",
+                "headings": ["Data", *["Something between"] * 6, "Slices"],
+            },
+            "notebooks/03.02-Selection.ipynb › Data › … › Something between",
+            " › Slices",
+        ),
+        ({"path": DEEP, "headings": ["A", "B", "C"]}, "notebooks_v1/…/", "Selection.ipynb › A › … › C"),
+        (
+            {"path": DEEP, "start_line": 3, "end_line": 9, "symbol": "Tea.brew"},
+            "notebooks_v1/…/",
+            "/03.05-Hierarchical-and-Selection.ipynb:3-9 · Tea.brew",
+        ),
+        ({"path": "a/" + "b" * 300 + ".py", "start_line": 1, "end_line": 2}, "a/b", "b.py:1-2"),
+        ({"path": "a.py", "symbol": "first" + "x" * 300 + "last"}, "a.py · first", "last"),
+        ({"place": "first " + "x" * 300 + " last"}, "first x", "x last"),
+    ],
+)
+def test_a_long_place_keeps_its_first_folder_its_files_name_and_its_last_heading(metadata, starts, ends):
+    place = place_from(metadata)
+    assert place.startswith(starts)
+    assert place.endswith(ends)
+    assert "…" in place
+    assert len(place) <= LONGEST_PLACE
+
+
+def test_two_copies_in_two_folders_are_told_apart():
+    trail = [
+        "Data Manipulation with Pandas",
+        "Operating on Data in Pandas",
+        "Data Indexing and Selection",
+    ] * 2
+    copies = [
+        {"path": f"{folder}/03.02-Selection.ipynb", "headings": trail} for folder in ("notebooks", "v1")
+    ]
+    assert len(set(map(place_from, copies))) == 2
+
+
+def test_a_trace_of_the_rules_before_keeps_its_place():
+    """Promise 9."""
+    long = {"path": "a/" * 40 + "b.py", "headings": ["Heading number one"] * 4}
+    found = [a_candidate(id="1", text="Curio support is gone for good.", metadata=long)]
+    trace = ContextEngine(sources=[ListSource(found)]).build("what was removed?").to_dict()
+    now = replay(trace).text
+    trace["settings"]["fusion"]["edition"] = 7
+    before = replay(trace).text
+    assert now.startswith("[1] a/…/")
+    assert before.startswith("[1] …")
+    assert before.splitlines()[0].endswith("› Heading number one")
+    assert replay(replay(trace)).text == before

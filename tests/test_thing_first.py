@@ -10,7 +10,7 @@ import pytest
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.ranking.aims import aims_of
-from langchain_context_engine.ranking.editions import PATHS_TELL
+from langchain_context_engine.ranking.editions import SPOKEN
 from langchain_context_engine.ranking.fusion import Fusion, fuse
 from langchain_context_engine.ranking.links import Name, names_of, telling_of
 from langchain_context_engine.ranking.roles import Role, role_of
@@ -144,7 +144,7 @@ def test_a_symbol_with_its_path_beside_it_means_one_thing_however_often_it_is_sp
     spoken_of = [Candidate(id=f"c{i}", text="we send it again", metadata={}) for i in range(8)]
     (name,) = names_of(function.metadata)
     assert telling_of([function, *spoken_of])(name) == 1
-    assert telling_of([function, *spoken_of], PATHS_TELL - 1)(name) < 0.1
+    assert telling_of([function, *spoken_of], SPOKEN - 1)(name) < 0.1
 
 
 @pytest.mark.parametrize("path", sorted(TRACES.glob("*.json")), ids=lambda path: path.stem)

@@ -13,7 +13,7 @@ from typing import Any
 
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.ranking.doubt import Holds, holds
-from langchain_context_engine.ranking.editions import ROWS, WHOLE
+from langchain_context_engine.ranking.editions import ROWS, SPOKEN, WHOLE
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
 from langchain_context_engine.stages.dedupe import DedupeRule, dedupe
@@ -23,6 +23,7 @@ from langchain_context_engine.stages.rank import rank
 from langchain_context_engine.stages.render import render
 from langchain_context_engine.stages.thresholds import Threshold, above_thresholds
 from langchain_context_engine.telemetry.instruments import stage_span
+from langchain_context_engine.values.places import place_of_end
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate, Decision, Ranked, Reason, Status, Verdict
 from langchain_context_engine.writing.citations import CitationStyle
@@ -108,11 +109,20 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
             kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
         )
     return Ordered(
-        items=unique,
+        items=unique if parts.fusion.edition >= SPOKEN else tuple(map(_placed_as_before, unique)),
         decisions=(*far, *ranking.decisions, *low, *duplicates),
         warnings=(*warnings, *ranking.warnings),
         timings=timings,
     )
+
+
+def _placed_as_before(item: Ranked) -> Ranked:
+    """Return an item whose place is cut as the rules before the eighth edition did: at its front."""
+    candidate = item.candidate
+    place = place_of_end(candidate.metadata, candidate.created_at)
+    if place is None:
+        return item
+    return replace(item, candidate=replace(candidate, metadata={**candidate.metadata, "place": place}))
 
 
 def assemble(

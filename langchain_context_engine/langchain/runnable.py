@@ -45,6 +45,10 @@ class ContextRunnable(Runnable[ContextInput, Context]):
     What isolates or filters only becomes narrower by a question or an option: see
     `langchain_context_engine.langchain.calls.narrowed`. Each call sends the custom event `context_assembled`.
 
+    Into a LangGraph state that a checkpointer keeps put `str(context)` or `context.to_dict()`, not the
+    `Context` itself: LangGraph warns of types that are not its own and will refuse them. `Context.from_dict`
+    reads it back.
+
     Args:
         engine: What builds the context.
         name: The run's name in traces.

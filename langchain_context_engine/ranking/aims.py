@@ -1,7 +1,7 @@
 """What a question is after: the thing itself, how it is used, why it became so, its tests.
 
-Read from its words, in English; a question that gives no sign aims at nothing in particular. One question
-may have several aims.
+Read from its words, in English here, in other languages by `tongues.py`; a question that gives no sign
+aims at nothing in particular. One question may have several aims.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from langchain_context_engine.ranking.editions import EDITION, SPOKEN
+from langchain_context_engine.ranking.wording import AIMS, says
 from langchain_context_engine.text.memo import remember
 
 _CODE = re.compile(
@@ -90,8 +92,12 @@ class Aims:
 
 
 @remember(2**20)
-def aims_of(query: str) -> Aims:
+def aims_of(query: str, edition: int = EDITION) -> Aims:
     """Return what a question is after.
+
+    Args:
+        query: The question.
+        edition: Of the rules, see `editions.py`; before the eighth only English tells.
 
     Example:
         >>> aims_of("which function decides that?").code, aims_of("why was it removed?").history
@@ -100,14 +106,15 @@ def aims_of(query: str) -> Aims:
         ('Client.send', '--hidden')
     """
     names = [name.removesuffix("()") for name in (*_NAME.findall(query), *_QUOTED.findall(query))]
-    code = bool(_CODE.search(query))
+    told = {aim: edition >= SPOKEN and says(query, aim) for aim in AIMS}
+    code = told["code"] or bool(_CODE.search(query))
     return Aims(
         code=code,
-        use=bool(_USE.search(query)) or (not code and bool(_OWN.search(query))),
-        history=bool(_HISTORY.search(query)),
-        tests=bool(_TESTS.search(query)),
+        use=told["use"] or bool(_USE.search(query)) or (not code and bool(_OWN.search(query))),
+        history=told["history"] or bool(_HISTORY.search(query)),
+        tests=told["tests"] or bool(_TESTS.search(query)),
         checks=bool(_CHECKS.search(query)),
-        commits=bool(_COMMITS.search(query)),
+        commits=told["commits"] or bool(_COMMITS.search(query)),
         present=bool(_PRESENT.search(query)),
         names=tuple(dict.fromkeys(names)),
     )

@@ -132,7 +132,9 @@ def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) 
     """
     asked = frozenset(query_terms(query))
     robots_count = (
-        newest_of(query) is not None or not asked.isdisjoint(_ROBOTS) or _ROBOT.search(query) is not None
+        newest_of(query, edition) is not None
+        or not asked.isdisjoint(_ROBOTS)
+        or _ROBOT.search(query) is not None
     )
     knows_vendored = edition >= WHOLE
     less = [
@@ -142,7 +144,7 @@ def asides(candidates: Sequence[Candidate], query: str, edition: int = EDITION) 
         else 1.0
         for candidate in candidates
     ]
-    if edition >= ROWS and aims_of(query).code and asked.isdisjoint(_OUTLINED):
+    if edition >= ROWS and aims_of(query, edition).code and asked.isdisjoint(_OUTLINED):
         pairs = zip(candidates, less, strict=True)
         named = frozenset(_WORD.findall(query))
         less = [OUTLINE * suits if _is_outline(candidate, named) else suits for candidate, suits in pairs]

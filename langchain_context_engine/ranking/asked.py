@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from langchain_context_engine.ranking.editions import EDITION, SPOKEN
+from langchain_context_engine.text.endings import without_endings
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms
 
@@ -24,13 +26,19 @@ _FRAME = re.compile(
 
 
 @remember(2**20, a_character=12)
-def asked_terms(query: str) -> tuple[str, ...]:
+def asked_terms(query: str, edition: int = EDITION) -> tuple[str, ...]:
     """Return the terms of a question but for those that only ask, each once, in order.
 
     A question of nothing else keeps them: whoever asks "which version?" asks for a version.
+
+    Args:
+        query: The question.
+        edition: Of the rules, see `editions.py`; before the eighth only English has words that only ask.
 
     Example:
         >>> asked_terms("how many retries does the client make?"), asked_terms("Which version?")
         (('retri', 'client', 'make'), ('version',))
     """
-    return tuple(query_terms(_FRAME.sub(" ", query)) or query_terms(query))
+    asking = _FRAME.sub(" ", query)
+    about = query_terms(without_endings(asking)) if edition >= SPOKEN else ()
+    return tuple(about or query_terms(asking) or query_terms(query))

@@ -17,9 +17,10 @@ from typing import Any
 
 from langchain_context_engine.ranking.asked import asked_terms
 from langchain_context_engine.ranking.editions import ASIDES, EDITION
+from langchain_context_engine.ranking.missing import missing_words
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
-from langchain_context_engine.text.words import is_unspaced, query_terms, words
+from langchain_context_engine.text.words import query_terms, words
 from langchain_context_engine.values.types import Candidate
 
 WEIGHTS: Mapping[str, float] = {
@@ -124,13 +125,13 @@ def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -
     newest = newest_of(query, edition)
     if newest is not None and (newest.is_release or not newest.about) and candidates:
         return Holds(confidence=1.0, parts={"newest": 1.0})
-    every = asked_terms(query) if edition >= ASIDES else tuple(query_terms(query))
+    every = asked_terms(query, edition) if edition >= ASIDES else tuple(query_terms(query))
     asked = newest.about if newest is not None else every
     if not asked:
         return Holds()
     if not candidates:
         parts = {"missing": 1.0, "best": 0.0}
-        return Holds(confidence=0.0, parts=parts, missing=tuple(_spelled(query, asked)))
+        return Holds(confidence=0.0, parts=parts, missing=missing_words(query, asked, edition))
     parts, absent = _by_words(candidates, asked)
     legs = _by_legs(candidates)
     parts |= legs
@@ -138,11 +139,11 @@ def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -
     if parts["missing"] > 1 / 2 and _is_in_another_language(query, candidates):
         parts["another_language"] = 1.0
         if not legs:
-            return Holds(parts=parts, missing=tuple(_spelled(query, absent)))
+            return Holds(parts=parts, missing=missing_words(query, absent, edition))
         weights, bias = WEIGHTS_OF_MARGIN, BIAS_OF_MARGIN
     odds = bias + math.fsum(weight * parts[part] for part, weight in weights.items())
     doubt = (1 - 1 / (1 + math.exp(-odds))) * len(candidates) / (len(candidates) + FEW)
-    return Holds(confidence=1 - doubt, parts=parts, missing=tuple(_spelled(query, absent)))
+    return Holds(confidence=1 - doubt, parts=parts, missing=missing_words(query, absent, edition))
 
 
 def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[dict[str, float], set[str]]:
@@ -223,18 +224,3 @@ def _correlation(a: Sequence[float], b: Sequence[float]) -> float:
 
 def _best(values: Sequence[float]) -> set[int]:
     return set(sorted(range(len(values)), key=lambda i: (-values[i], i))[:_TOP])
-
-
-def _spelled(query: str, absent: Sequence[str] | set[str]) -> list[str]:
-    """Return the words of a question all of whose terms are absent, as it spells them.
-
-    Of a script without spaces nothing is named: it is looked up by pairs of characters, which are no words.
-    """
-    found = []
-    for word in dict.fromkeys(words(query)):
-        if is_unspaced(word):
-            continue
-        own = query_terms(word)
-        if own and all(term in absent for term in own):
-            found.append(word)
-    return found

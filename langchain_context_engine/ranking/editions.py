@@ -18,13 +18,15 @@
    the rest does; one of the best k of which no piece tells enough is cut in its turn, before the places
    are taken; no marker is within a text's range of brackets (`[1]–[3]`), nor named there by a word (`[doc
    1]`), but may stand in what is not shown.
-8. A symbol that a text names with its path beside it is lent to in full, however often it is spoken of.
+8. Questions in other languages than English ask for the newest, for a reason, for a place too; of a Japanese
+   one what only builds its sentence is not looked for; a long place loses its middle, not its front;
+   a symbol that a text names with its path beside it is lent to in full, however often it is spoken of.
 """
 
 from __future__ import annotations
 
-CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, WHOLE, PATHS_TELL = 2, 3, 4, 5, 6, 7, 8
+CHECKS, NEWEST_STAYS, OWN_STANDS, ASIDES, ROWS, WHOLE, SPOKEN = 2, 3, 4, 5, 6, 7, 8
 """The edition since which each rule holds."""
 
-EDITION = PATHS_TELL
+EDITION = SPOKEN
 """Today's."""

@@ -53,7 +53,7 @@ def fits(candidates: Sequence[Candidate], query: str, strength: float, edition: 
     """
     if not query or not strength or not candidates:
         return [1.0] * len(candidates)
-    suits = suitability(aims_of(query), edition)
+    suits = suitability(aims_of(query, edition), edition)
     found = [suits[role_of(candidate, edition)] for candidate in candidates]
     if edition >= ASIDES:
         aside = asides(candidates, query, edition)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.ranking.editions import EDITION
+from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.ranking.fit import fits
 from langchain_context_engine.ranking.links import (
     Name,
@@ -29,6 +29,7 @@ from langchain_context_engine.ranking.named import name_shares
 from langchain_context_engine.ranking.neighbours import lent_by_neighbours
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
+from langchain_context_engine.text.endings import without_endings
 from langchain_context_engine.text.units import best_shares, numbers_of
 from langchain_context_engine.values.types import Candidate, Key
 
@@ -174,7 +175,7 @@ def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _
     }
     if "lexical" not in live:
         return None
-    wanted = numbers_of(query)
+    wanted = numbers_of(without_endings(query) if fusion.edition >= SPOKEN else query)
     if wanted and fusion.sentence and (scaled := _scaled(best_shares(candidates, wanted))):
         legs["sentence"], live["sentence"] = fusion.sentence, scaled
     if wanted and fusion.name and (scaled := _scaled(name_shares(candidates, wanted))):

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from langchain_context_engine.ranking.editions import EDITION, SPOKEN
+from langchain_context_engine.ranking.wording import wording_of
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
 
@@ -21,8 +23,12 @@ _LOOKS_LIKE_CODE = re.compile(r"[_.]|[a-z][A-Z]|\(\)$|^[A-Z]+[a-z]+[A-Z]")
 EXACT, OTHERS = 0.5, 0.5
 
 
-def asks_for_latest(query: str) -> bool:
-    """Return whether a question asks for the most recent, latest, newest or last change.
+def asks_for_latest(query: str, edition: int = EDITION) -> bool:
+    """Return whether a question asks for the most recent, latest, newest or last change, in any language.
+
+    Args:
+        query: The question.
+        edition: Of the rules, see `editions.py`; before the eighth only English asks.
 
     Example:
         >>> asks_for_latest("What was the most recent change to Router.mount?")
@@ -30,7 +36,7 @@ def asks_for_latest(query: str) -> bool:
         >>> asks_for_latest("How long does a session last?")
         False
     """
-    return _ASKS.search(query) is not None
+    return _ASKS.search(query) is not None or (edition >= SPOKEN and wording_of(query) is not None)
 
 
 def named_identifiers(query: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from langchain_context_engine.ranking.editions import EDITION, PATHS_TELL
+from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.metadata import read_list
 from langchain_context_engine.values.types import Candidate, Key
@@ -120,7 +120,7 @@ def telling_of(candidates: Sequence[Candidate], edition: int = EDITION) -> Calla
 
     @cache
     def tells(name: Name) -> float:
-        if name.beside and edition >= PATHS_TELL:
+        if name.beside and edition >= SPOKEN:
             return 1 / max(1, bearers[name])
         having = texts
         for word in name.words:

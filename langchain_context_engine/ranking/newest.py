@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION
+from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, SPOKEN
 from langchain_context_engine.ranking.roles import Role, is_changelog, role_of
+from langchain_context_engine.ranking.wording import wording_of
 from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms
@@ -109,7 +110,8 @@ def newest_of(query: str, edition: int = EDITION) -> Newest | None:
 
     Args:
         query: The question.
-        edition: Of the rules, see `editions.py`; by the first what people wrote down has no order of its own.
+        edition: Of the rules, see `editions.py`; by the first what people wrote down has no order of its own,
+            before the eighth only English asks for the newest.
 
     Example:
         >>> newest_of("What changed most recently?")
@@ -120,7 +122,7 @@ def newest_of(query: str, edition: int = EDITION) -> Newest | None:
         True
     """
     if _ASKS.search(query) is None:
-        return None
+        return _newest_in_other_words(query) if edition >= SPOKEN else None
     is_record = edition >= CHECKS and _RECORD.search(query) is not None
     named = _RECORD.sub(" ", query) if is_record else query
     if edition >= ASIDES:
@@ -129,6 +131,20 @@ def newest_of(query: str, edition: int = EDITION) -> Newest | None:
     is_release = _RELEASE.search(query) is not None
     wanted = _wanted(query, is_release=is_release) if edition >= ASIDES and not about else MOST
     return Newest(is_release, about, is_record, wanted)
+
+
+def _newest_in_other_words(query: str) -> Newest | None:
+    """Return the same of a question in another language than English."""
+    found = wording_of(query)
+    if found is None:
+        return None
+    about = tuple(term for term in query_terms(found.rest) if term not in _SAID_ANYWAY)
+    wanted = FOR_SEVERAL if found.is_several else FOR_SOME
+    if found.is_one:
+        wanted = 1 if found.is_release else FOR_ONE
+    if found.number:
+        wanted = found.number
+    return Newest(found.is_release, about, found.is_record, MOST if about else wanted)
 
 
 def _wanted(query: str, *, is_release: bool) -> int:

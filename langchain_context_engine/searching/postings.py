@@ -16,6 +16,7 @@ from typing import Any
 from langchain_context_engine.filtering.filters import Filter
 from langchain_context_engine.searching.bags import Spellings, Words, joined
 from langchain_context_engine.searching.facets import Narrowing
+from langchain_context_engine.text.endings import without_endings
 from langchain_context_engine.text.words import closed_forms, query_terms, terms
 
 _HEAP_BYTES = 30_000_000
@@ -44,9 +45,10 @@ class LexicalQuery:
     @classmethod
     def of(cls, query: str) -> LexicalQuery:
         """Read a question."""
-        found, forms = tuple(query_terms(query)), closed_forms(query)
+        about = without_endings(query)
+        found, forms = tuple(query_terms(about)), closed_forms(query)
         closed = tuple(forms.get(term, ()) for term in found)
-        return cls(found, tuple(dict.fromkeys(joined(terms(query)))), closed=closed)
+        return cls(found, tuple(dict.fromkeys(joined(terms(about)))), closed=closed)
 
 
 @dataclass(frozen=True, slots=True)

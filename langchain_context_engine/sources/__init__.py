@@ -6,4 +6,4 @@ A source has a name and `fetch(request)`; how a collection is searched stands in
 
 from __future__ import annotations
 
-__all__ = ["adapted", "asking", "chroma", "files", "history", "pinned", "retriever"]
+__all__ = ["adapted", "asking", "chroma", "files", "history", "pinned", "retriever", "shown"]

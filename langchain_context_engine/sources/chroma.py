@@ -27,6 +27,7 @@ from langchain_context_engine.searching.shelf import Shelf
 from langchain_context_engine.searching.sparse import choose_search
 from langchain_context_engine.searching.store_search import StoreSearch
 from langchain_context_engine.searching.together import Together
+from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.offer import Offer
@@ -66,6 +67,8 @@ class ChromaSource:
     Raises:
         ConfigError: An argument is of the wrong type, or the store cannot search by itself.
     """
+
+    __repr__ = shown_source
 
     def __init__(
         self,

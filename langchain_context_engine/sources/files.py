@@ -21,6 +21,7 @@ from langchain_context_engine.searching.collection import CollectionHandle
 from langchain_context_engine.searching.finders import Finder, Hit, Searched
 from langchain_context_engine.searching.reading import Told, read_kept, told_of
 from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
@@ -68,6 +69,8 @@ class FileSource:
     Raises:
         ConfigError: An argument is of the wrong type.
     """
+
+    __repr__ = shown_source
 
     def __init__(
         self,

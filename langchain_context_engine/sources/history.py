@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 
 from langchain_context_engine.sources.pinned import scope_as_metadata
+from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest, Message
 from langchain_context_engine.values.types import Candidate
@@ -29,6 +30,8 @@ class HistorySource:
         >>> [(c.text, c.relevance) for c in HistorySource(last=20).fetch(request)]
         [('Hi', 1.0), ('Hello', 0.5)]
     """
+
+    __repr__ = shown_source
 
     def __init__(self, last: int = 20, *, name: str = "history") -> None:
         if isinstance(last, bool) or not isinstance(last, int) or last < 0:

@@ -9,6 +9,7 @@ from typing import Any
 
 from langchain_context_engine.filtering.filters import in_scope
 from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.values.errors import ConfigError
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Candidate
@@ -33,6 +34,8 @@ class PinnedSource:
         >>> PinnedSource(["Answer in French."]).fetch(ContextRequest())[0].is_pinned
         True
     """
+
+    __repr__ = shown_source
 
     def __init__(self, items: Iterable[Any] = (), *, name: str = "pinned", kind: str = "pinned") -> None:
         self.name = name

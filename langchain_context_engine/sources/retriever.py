@@ -9,6 +9,7 @@ from typing import Any
 from langchain_context_engine.filtering.filters import in_scope
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.values.errors import ConfigError, SourceError
 from langchain_context_engine.values.freeze import as_data
 from langchain_context_engine.values.redact import safe_message
@@ -47,6 +48,8 @@ class RetrieverSource:
         >>> RetrieverSource(retriever, name="faq").fetch(ContextRequest(query="pay?"))[0].key
         ('faq', '7')
     """
+
+    __repr__ = shown_source
 
     def __init__(
         self,

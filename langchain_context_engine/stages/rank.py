@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from langchain_context_engine.ranking.editions import SPOKEN
 from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
 from langchain_context_engine.ranking.latest import asks_for_latest, latest, named_identifiers
 from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
@@ -78,7 +79,7 @@ def rank(
         for i, candidate in enumerate(candidates)
     ]
     items.sort(key=lambda item: -item.score)
-    warnings += _doubts(candidates, weights)
+    warnings += _doubts(candidates, weights, fusion.edition)
     return Ranking(items=tuple(items), decisions=_boosts(candidates, fused, raw), warnings=tuple(warnings))
 
 
@@ -108,7 +109,7 @@ def _latest(
     if newest is not None and not named_identifiers(request.query):
         is_bare = not newest.about or newest.is_release
         return in_time_order(candidates, newest, edition), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
-    if newest is not None or asks_for_latest(request.query):
+    if newest is not None or asks_for_latest(request.query, edition):
         return latest(candidates, request, relevance), LATEST_WEIGHT
     return (), LATEST_WEIGHT
 
@@ -141,13 +142,19 @@ def _checked(
     return [clamp(number) if (number := read_number(v)) is not None else 0.0 for v in values]
 
 
-def _doubts(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> list[str]:
+def _doubts(candidates: Sequence[Candidate], weights: Mapping[str, float], edition: int) -> list[str]:
     """Return warnings about dates and confidences that could not be taken as they are."""
     warnings = []
     undated = sum(c.created_at is None for c in candidates)
     if undated and any(weight and name.startswith("recency") for name, weight in weights.items()):
         warnings.append(
             f"{undated} of {len(candidates)} candidates have no readable date; their recency is 0.5"
+        )
+    # Code has no date of its own; one that is given says when, to a person at least.
+    unread = sum(c.created_at is None and bool(c.metadata.get("created_at")) for c in candidates)
+    if unread and "latest" in weights and edition >= SPOKEN:
+        warnings.append(
+            f"{unread} of {len(candidates)} candidates have no readable date; they have no place in time"
         )
     stated = (read_number(c.metadata.get("confidence")) for c in candidates)
     outside = sum(value is not None and not 0 <= value <= 1 for value in stated)

@@ -62,7 +62,7 @@ def not_worth_reading(
     little = {**of_little_worth(items, least), **saying_little(items, query, edition=edition)}
     if edition < ASIDES or not least or len(items) < MANY:
         return little
-    little = {**thin_commits(items, query, least), **little}
+    little = {**thin_commits(items, query, least, edition), **little}
     sizes = [0 if i in little else sum(unit.size for unit in own) for i, own in enumerate(units)]
     return {**coming_late(items, limit, sizes), **little}
 
@@ -90,16 +90,19 @@ def coming_late(items: Sequence[Ranked], limit: int, sizes: Sequence[int]) -> di
     return late
 
 
-def thin_commits(items: Sequence[Ranked], query: str, least: float) -> dict[int, dict[str, float]]:
+def thin_commits(
+    items: Sequence[Ranked], query: str, least: float, edition: int = EDITION
+) -> dict[int, dict[str, float]]:
     """Return item → its worth and the least of commits without a reason, where reasons are asked for.
 
     Args:
         items: Ranked, best first.
         query: The question.
         least: The least worth of others, 0–1.
+        edition: Of the rules, see `ranking/editions.py`.
     """
     best = max((item.score for item in items if not item.candidate.is_pinned), default=0.0)
-    if best <= 0 or not aims_of(query).history:
+    if best <= 0 or not aims_of(query, edition).history:
         return {}
     bound = min(1.0, MORE_OF_THIN * least)
     return {

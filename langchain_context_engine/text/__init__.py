@@ -11,6 +11,7 @@ __all__ = [
     "asking",
     "densest",
     "differences",
+    "endings",
     "highlights",
     "memo",
     "shingles",

@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 LONGEST_PLACE = 120
-"""Characters of a place that are shown; of a longer one its end, where it is most particular."""
+"""Characters of a place that are shown; of a longer one the middle is left out."""
 
 _SHORT_SHA = 8
+_STEP = " › "
 _LONGEST_HEADINGS = 1000
 # What a trace keeps of a value that was no data: its type's name.
 _NO_DATA = re.compile(r"<[\w.]+>")
@@ -21,7 +22,8 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
     """Return where a record stands, on one line; "" where its metadata say nothing of it.
 
     The metadata's own `place`, if it is a text that is not blank. Else a path with its lines and symbol,
-    or with its headings; else a commit's hash (eight digits), its date and author.
+    or with its headings; else a commit's hash (eight digits), its date and author. What is longer than
+    `LONGEST_PLACE` is left out in its middle: the first folder and the file's name stay.
 
     Args:
         metadata: `place`; or `path`, `start_line` and `end_line` (from 1), `symbol`, `headings` (joined, or a
@@ -38,21 +40,64 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
     if isinstance(given, str) and (place := _line(given)):
         return _clipped(place)
     if path := _line(metadata.get("path")):
-        return _clipped(_in_file(path, metadata))
-    if sha := _line(metadata.get("sha")):
-        day = "" if created_at is None else created_at.date().isoformat()
-        return _clipped(
-            ", ".join(filter(None, (sha[:_SHORT_SHA].strip(), day, _line(metadata.get("author")))))
-        )
-    return ""
+        return _fitted(*_in_file(path, metadata))
+    return _clipped(_commit(metadata, created_at))
 
 
-def _in_file(path: str, metadata: Mapping[str, Any]) -> str:
+def place_of_end(metadata: Mapping[str, Any], created_at: datetime | None = None) -> str | None:
+    """Return a place as the rules before their eighth edition cut it, its end; None where nothing is cut.
+
+    Args:
+        metadata: As for `place_from`.
+        created_at: The date of a commit.
+    """
+    path = _line(metadata.get("path"))
+    whole = (
+        _line(metadata.get("place"))
+        or (path and "".join(_in_file(path, metadata)))
+        or _commit(metadata, created_at)
+    )
+    return f"…{whole[1 - LONGEST_PLACE :]}" if len(whole) > LONGEST_PLACE else None
+
+
+def _commit(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
+    sha = _line(metadata.get("sha"))
+    day = "" if created_at is None else created_at.date().isoformat()
+    return (
+        ", ".join(filter(None, (sha[:_SHORT_SHA].strip(), day, _line(metadata.get("author"))))) if sha else ""
+    )
+
+
+def _in_file(path: str, metadata: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return a path, what stands between, and the symbol or headings."""
     if symbol := _line(metadata.get("symbol")):
-        return f"{path}{_lines(metadata)} · {symbol}"
+        return path, f"{_lines(metadata)} · ", symbol
     if headings := _headings(metadata.get("headings")):
-        return f"{path} › {headings}"
-    return path + _lines(metadata)
+        return path, _STEP, headings
+    return path, _lines(metadata), ""
+
+
+def _fitted(path: str, between: str, trail: str) -> str:
+    """Return a place without what is in its middle: headings first, then folders, as few as need be."""
+    if len(path) + len(between) + len(trail) <= LONGEST_PLACE:
+        return f"{path}{between}{trail}"
+    trails = [trail, *_without_middle(trail, _STEP)]
+    shown = [(path, each) for each in trails]
+    shown += [(each, trails[-1]) for each in _without_middle(path, "/")]
+    for folder, heading in shown:
+        if len(folder) + len(between) + len(heading) <= LONGEST_PLACE:
+            return f"{folder}{between}{heading}"
+    # Of a file's name and a heading that are too long by themselves each keeps its share.
+    folder, heading = shown[-1]
+    room = LONGEST_PLACE - len(between)
+    least = min(len(folder), max(room - len(heading), room // 2))
+    return _clipped(f"{_clipped(folder, least)}{between}{_clipped(heading, room - least)}")
+
+
+def _without_middle(names: str, joint: str) -> list[str]:
+    """Return names with ever more of them left out: the first and the last stay."""
+    each = names.split(joint)
+    return [joint.join((each[0], "…", *each[i:])) for i in range(2, len(each))]
 
 
 def _lines(metadata: Mapping[str, Any]) -> str:
@@ -68,7 +113,7 @@ def _number(value: object) -> int | None:
 
 def _headings(value: object) -> str:
     """Return headings joined, of a link in one its text."""
-    shown = " › ".join(filter(None, map(_line, value))) if isinstance(value, (list, tuple)) else _line(value)
+    shown = _STEP.join(filter(None, map(_line, value))) if isinstance(value, (list, tuple)) else _line(value)
     return _LINK.sub(r"\1", shown[:_LONGEST_HEADINGS])
 
 
@@ -81,5 +126,9 @@ def _line(value: object) -> str:
     return " ".join(value.split())
 
 
-def _clipped(place: str) -> str:
-    return place if len(place) <= LONGEST_PLACE else f"…{place[1 - LONGEST_PLACE :]}"
+def _clipped(place: str, most: int = LONGEST_PLACE) -> str:
+    """Return a text of so many characters at most, its middle left out."""
+    if len(place) <= most:
+        return place
+    start = (most - 1) // 2
+    return f"{place[:start].rstrip()}…{place[len(place) - (most - 1 - start) :].lstrip()}"

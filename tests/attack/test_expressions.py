@@ -16,6 +16,8 @@ from langchain_context_engine.ingest.readers.recipes import (
 )
 from langchain_context_engine.ingest.readers.settings import read_ini
 from langchain_context_engine.ranking.latest import _contains, named_identifiers
+from langchain_context_engine.ranking.missing import missing_words
+from langchain_context_engine.ranking.wording import AIMS, says, wording_of
 from langchain_context_engine.searching.collection import _says_missing
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.values.redact import redact, safe_message
@@ -37,6 +39,9 @@ RUNNING = {
     "receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
     "_contains": lambda text: (_contains(text, "foo"), _contains("foo", text[:500])),
     "named_identifiers": named_identifiers,
+    "_asking": wording_of,
+    "_words": lambda text: [says(text, aim) for aim in AIMS],
+    "_all": lambda text: missing_words(f"{text} 認証", {"認証"}),
     "_says_missing": lambda text: _says_missing(RuntimeError(text)),
     "_matches": lambda text: mark_matches(text, ["a", "key", "="]),
     "longest_fence": lambda text: (longest_fence(text, "`"), longest_fence(text, "~")),
