@@ -129,12 +129,22 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Fou
     Kept for a little, since ranking and packing ask the same.
     """
     pieces = analyse(text, in_rows)
-    found = []
-    for i, number in enumerate(wanted):
-        term = number.to_bytes(_WIDTH, sys.byteorder)
-        if term in pieces.pairs and (places := tuple(pieces.pieces_with(term))):
-            found.append((i, places))
-    return tuple(found)
+    return tuple(
+        (i, places)
+        for i, term in enumerate(_as_bytes(wanted))
+        if term in pieces.pairs and (places := tuple(pieces.pieces_with(term)))
+    )
+
+
+@lru_cache(maxsize=16)
+def _as_bytes(numbers: tuple[int, ...]) -> tuple[bytes, ...]:
+    return tuple(number.to_bytes(_WIDTH, sys.byteorder) for number in numbers)
+
+
+@remember(_FEW_BYTES, a_character=8)
+def numbers_in(text: str) -> frozenset[int]:
+    """Return the numbers of a short text's terms, wherever they stand in it; kept."""
+    return frozenset(array("I", analyse(text).pairs))
 
 
 def idf_of(found: Sequence[Found], wanted: int) -> list[float]:
