@@ -47,6 +47,11 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
     return ""
 
 
+def has_place(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata say where a record stands: whether its `place_from` is a text."""
+    return any(_line(metadata.get(name)) for name in ("place", "path", "sha"))
+
+
 def _in_file(path: str, metadata: Mapping[str, Any]) -> str:
     if symbol := _line(metadata.get("symbol")):
         return f"{path}{_lines(metadata)} · {symbol}"
