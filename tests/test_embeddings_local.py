@@ -15,7 +15,7 @@ import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import LocalEmbeddings, local
+from langchain_context_engine.embeddings import LocalEmbeddings, static
 from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from tests.growth import least_seconds
 
@@ -54,7 +54,7 @@ def test_the_vectors_are_the_models_own():
     from wordllama import WordLlama
 
     texts = ["hello world", "a longer text about billing, invoices and taxes", "日本語のテキスト"]
-    folder = local.Path(sys.modules["wordllama"].__file__).parent
+    folder = static.Path(sys.modules["wordllama"].__file__).parent
     expected = WordLlama.load(cache_dir=folder, disable_download=True).embed(texts, norm=True)
     np.testing.assert_allclose(LocalEmbeddings().embed_documents(texts), expected, atol=1e-6)
 
@@ -100,11 +100,11 @@ def test_a_batch_is_the_same_as_one_by_one():
 
 
 def test_threads_share_one_load():
-    local._loaded.cache_clear()
+    static._loaded.cache_clear()
     with ThreadPoolExecutor(16) as pool:
         vectors = list(pool.map(LocalEmbeddings().embed_query, ["hello"] * 64))
     assert all(v == vectors[0] for v in vectors)
-    assert local._loaded.cache_info().misses == 1
+    assert static._loaded.cache_info().misses == 1
 
 
 def test_it_is_pickled_and_copied():
@@ -127,6 +127,6 @@ def test_the_root_logger_stays_as_the_application_left_it():
 
 
 def test_without_wordllama_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    monkeypatch.setattr(static, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"langchain-context-engine\[local\]"):
         LocalEmbeddings()

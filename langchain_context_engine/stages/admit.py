@@ -131,7 +131,7 @@ def _is_sound(item: Candidate) -> bool:
 
 
 def _try(value: Any) -> None:
-    """Raise what a value raises that cannot bear what every stage may do: print it, ask whether it is there."""
+    """Raise what a value raises that cannot bear what any stage may do: print it, or ask for it."""
     if type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value))):
         return
     bool(value)

@@ -17,6 +17,7 @@ __all__ = [
     "locks",
     "metadata",
     "offer",
+    "places",
     "redact",
     "registry",
     "request",

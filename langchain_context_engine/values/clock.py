@@ -33,7 +33,7 @@ _SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:
 _AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
 _FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
-"""Characters of a text whose instant is kept, and how many are: a question reads the same dates as the last."""
+"""Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
 
 
 def moment_asked() -> float:
