@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_the_vectors_are_the_models_own():
     from wordllama import WordLlama
 
     texts = ["hello world", "a longer text about billing, invoices and taxes", "日本語のテキスト"]
-    folder = static.Path(sys.modules["wordllama"].__file__).parent
+    folder = Path(sys.modules["wordllama"].__file__).parent
     expected = WordLlama.load(cache_dir=folder, disable_download=True).embed(texts, norm=True)
     np.testing.assert_allclose(LocalEmbeddings().embed_documents(texts), expected, atol=1e-6)
 
@@ -130,3 +131,16 @@ def test_without_wordllama_the_error_names_the_extra(monkeypatch):
     monkeypatch.setattr(static, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"langchain-context-engine\[local\]"):
         LocalEmbeddings()
+
+
+def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
+    """Each takes longer to import than a question does to be answered."""
+    code = (
+        "import sys\n"
+        "from langchain_context_engine.commands.embedders import Memory, _of_model\n"
+        "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
+        "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
+        "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"

@@ -7,7 +7,6 @@ a store without it.
 from __future__ import annotations
 
 import asyncio
-import logging
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,18 +86,18 @@ def _load() -> tuple[Any, np.ndarray[Any, Any]]:
 
 @cache
 def _loaded() -> tuple[Any, np.ndarray[Any, Any]]:
-    # On import wordllama configures the root logger, which is the application's: put it back as it was.
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        import wordllama
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-    # Its loader looks for the tokenizer in a folder of another name than the wheel's, so point it there.
-    folder = Path(wordllama.__file__).parent
-    model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-    model.tokenizer.no_padding()
+    """Read the files that wordllama's wheel brings; its own loader imports what it downloads others with."""
+    import numpy as np
+    from safetensors import safe_open
+    from tokenizers import Tokenizer
+
+    spec = find_spec("wordllama")
+    folder = Path(str(spec and spec.origin)).parent
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
     # Its cache keeps whole texts, 5 kB each, and hardly one comes again.
-    model.tokenizer.model._resize_cache(0)  # noqa: SLF001
-    return model.tokenizer, model.embedding
+    tokenizer.model._resize_cache(0)  # noqa: SLF001
+    with safe_open(folder / "weights" / "l2_supercat_256.safetensors", framework="np") as weights:
+        table = weights.get_tensor("embedding.weight")
+    return tokenizer, np.ascontiguousarray(table.astype(np.float32))
