@@ -96,7 +96,7 @@ def test_the_demo_opens_the_inspector_on_its_journal(demo, monkeypatch, capsys):
 
 def test_a_demo_that_cannot_run_says_what_to_install_and_leaves_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("langchain_context_engine.embeddings.local.find_spec", lambda name: None)
+    monkeypatch.setattr("langchain_context_engine.embeddings.static.find_spec", lambda name: None)
     assert main(["demo", "--no-inspect"]) == 2
     (told,) = capsys.readouterr().err.splitlines()
     assert "wordllama" in told

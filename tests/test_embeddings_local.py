@@ -9,13 +9,14 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import LocalEmbeddings, local
+from langchain_context_engine.embeddings import LocalEmbeddings, static
 from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from tests.growth import least_seconds
 
@@ -54,7 +55,7 @@ def test_the_vectors_are_the_models_own():
     from wordllama import WordLlama
 
     texts = ["hello world", "a longer text about billing, invoices and taxes", "日本語のテキスト"]
-    folder = local.Path(sys.modules["wordllama"].__file__).parent
+    folder = Path(sys.modules["wordllama"].__file__).parent
     expected = WordLlama.load(cache_dir=folder, disable_download=True).embed(texts, norm=True)
     np.testing.assert_allclose(LocalEmbeddings().embed_documents(texts), expected, atol=1e-6)
 
@@ -100,11 +101,11 @@ def test_a_batch_is_the_same_as_one_by_one():
 
 
 def test_threads_share_one_load():
-    local._loaded.cache_clear()
+    static._loaded.cache_clear()
     with ThreadPoolExecutor(16) as pool:
         vectors = list(pool.map(LocalEmbeddings().embed_query, ["hello"] * 64))
     assert all(v == vectors[0] for v in vectors)
-    assert local._loaded.cache_info().misses == 1
+    assert static._loaded.cache_info().misses == 1
 
 
 def test_it_is_pickled_and_copied():
@@ -127,6 +128,19 @@ def test_the_root_logger_stays_as_the_application_left_it():
 
 
 def test_without_wordllama_the_error_names_the_extra(monkeypatch):
-    monkeypatch.setattr(local, "find_spec", lambda _: None)
+    monkeypatch.setattr(static, "find_spec", lambda _: None)
     with pytest.raises(ConfigError, match=r"langchain-context-engine\[local\]"):
         LocalEmbeddings()
+
+
+def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
+    """Each takes longer to import than a question does to be answered."""
+    code = (
+        "import sys\n"
+        "from langchain_context_engine.commands.embedders import Memory, _of_model\n"
+        "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
+        "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
+        "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"

@@ -62,7 +62,7 @@ def _embedder(name: str) -> Finding:
         found = embedders.embedder(name)
     except CommandFailedError as error:
         return "embedder", str(error), False
-    place = "on this machine" if type(found).__name__ == "LocalEmbeddings" else "by OpenAI's API"
+    place = "on this machine" if getattr(found, "is_in_process", False) else "by OpenAI's API"
     return "embedder", f"{embedders.describe(found)}, {place}", True
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_context_engine.commands.failure import CommandFailedError
 from langchain_context_engine.values.errors import ConfigError
@@ -14,6 +14,9 @@ from langchain_context_engine.values.errors import ConfigError
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
+    from langchain_context_engine.embeddings.static import StaticEmbeddings
+
+T = TypeVar("T")
 AUTO = "auto"
 _OPENAI_MODELS = "text-embedding-"
 
@@ -76,7 +79,7 @@ def automatic() -> str:
     )
 
 
-def embedder_for(collection: Any, name: str = AUTO) -> Embeddings:
+def embedder_for(collection: Any, name: str = AUTO) -> Embeddings | StaticEmbeddings:
     """Return what embeds questions to a collection: what it remembers, else what is named.
 
     Raises:
@@ -98,12 +101,14 @@ def embedder_for(collection: Any, name: str = AUTO) -> Embeddings:
     return found
 
 
-def _of_model(known: Memory, collection_name: str) -> Embeddings:
-    from langchain_context_engine.embeddings import LocalEmbeddings, OpenAIEmbeddings
+def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddings:
+    from langchain_context_engine.embeddings.static import StaticEmbeddings
 
-    if known.model == LocalEmbeddings.model:
-        return _made(LocalEmbeddings)
+    if known.model == StaticEmbeddings.model:
+        return _made(StaticEmbeddings)
     if known.model.startswith(_OPENAI_MODELS):
+        from langchain_context_engine.embeddings import OpenAIEmbeddings
+
         return _made(OpenAIEmbeddings, known.model, dimensions=_asked_dimensions(known))
     raise CommandFailedError(
         f"collection {collection_name!r} was embedded by {known.model}, which is not known here;"
@@ -116,14 +121,14 @@ def _asked_dimensions(known: Memory) -> int | None:
     return None if known.model == "text-embedding-ada-002" else known.dimension
 
 
-def _made(kind: Callable[..., Embeddings], *args: Any, **settings: Any) -> Embeddings:
+def _made(kind: Callable[..., T], *args: Any, **settings: Any) -> T:
     try:
         return kind(*args, **settings)
     except ConfigError as error:
         raise CommandFailedError(str(error)) from error
 
 
-def describe(embeddings: Embeddings) -> str:
+def describe(embeddings: Embeddings | StaticEmbeddings) -> str:
     """Return an embedder in words, equal for equal ones."""
     model = getattr(embeddings, "model", type(embeddings).__name__)
     return f"{model}, {getattr(embeddings, 'dimensions', None) or 'unknown'} dimensions"

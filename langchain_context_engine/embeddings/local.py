@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
-from langchain_context_engine.values.locks import ForkSafeLock
-
-if TYPE_CHECKING:
-    import numpy as np
-
-# A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
-_LOADING = ForkSafeLock(is_awaited=True)
+from langchain_context_engine.embeddings.static import StaticEmbeddings
 
 
-class LocalEmbeddings(Embeddings):
+class LocalEmbeddings(StaticEmbeddings, Embeddings):
     """Embeds offline with wordllama's 256-dimension token vectors: about 0.04 ms a query on one core.
 
     The model loads on first use, once for the process; instances hold no state, so they are safe to
@@ -41,66 +26,3 @@ class LocalEmbeddings(Embeddings):
         >>> len(LocalEmbeddings().embed_query("hello"))
         256
     """
-
-    model = "wordllama-l2-supercat-256"
-    dimensions = 256
-    is_in_process = True
-
-    def __init__(self) -> None:
-        if find_spec("wordllama") is None:
-            msg = 'LocalEmbeddings needs wordllama: pip install "langchain-context-engine[local]"'
-            raise ConfigError(msg)
-
-    def embed_query(self, text: str) -> Vector:
-        """Return the vector of a query.
-
-        Raises:
-            EmbeddingError: The query is empty or only spaces.
-        """
-        refuse_blank(text)
-        return self.embed_documents([text])[0]
-
-    def embed_documents(self, texts: list[str]) -> list[Vector]:
-        """Return one vector for each text, in order; zeros for a text that is empty or only spaces."""
-        spoken = [clean_text(text) for text in texts if not is_blank(text)]
-        return align(texts, _embed(spoken) if spoken else (), self.dimensions)
-
-
-def _embed(texts: list[str]) -> list[Vector]:
-    import numpy as np
-
-    tokenizer, table = _load()
-    rows = np.empty((len(texts), table.shape[1]), dtype=np.float32)
-    encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
-    for row, text in zip(rows, encoded, strict=True):
-        # The mean over distinct tokens by their counts: a text of any length needs the table at most once,
-        # where padding a batch to its longest text would need gigabytes.
-        ids, counts = np.unique(np.minimum(text.ids, len(table) - 1), return_counts=True)
-        row[:] = counts.astype(np.float32) @ table[ids]
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    vectors: list[Vector] = rows.tolist()
-    return vectors
-
-
-def _load() -> tuple[Any, np.ndarray[Any, Any]]:
-    with _LOADING:
-        return _loaded()
-
-
-@cache
-def _loaded() -> tuple[Any, np.ndarray[Any, Any]]:
-    # On import wordllama configures the root logger, which is the application's: put it back as it was.
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        import wordllama
-    finally:
-        root.handlers[:] = handlers
-        root.setLevel(level)
-    # Its loader looks for the tokenizer in a folder of another name than the wheel's, so point it there.
-    folder = Path(wordllama.__file__).parent
-    model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
-    model.tokenizer.no_padding()
-    # Its cache keeps whole texts, 5 kB each, and hardly one comes again.
-    model.tokenizer.model._resize_cache(0)  # noqa: SLF001
-    return model.tokenizer, model.embedding

@@ -14,6 +14,8 @@ from pathlib import PurePosixPath
 from langchain_context_engine.ranking.aims import aims_of
 from langchain_context_engine.ranking.editions import EDITION, ROWS, WHOLE
 from langchain_context_engine.ranking.newest import newest_of
+from langchain_context_engine.ranking.roles import PATHS_BYTES
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.values.types import Candidate
 
@@ -156,9 +158,13 @@ def _is_outline(candidate: Candidate, named: frozenset[str]) -> bool:
     symbol = candidate.metadata.get("symbol")
     if candidate.kind != "code" or not isinstance(symbol, str):
         return False
-    if len(_ELIDED.findall(candidate.text)) < _LEAST_ELIDED:
-        return False
-    return symbol.rpartition(".")[2] not in named
+    return _elides(candidate.text) and symbol.rpartition(".")[2] not in named
+
+
+@remember(2**22)
+def _elides(text: str) -> bool:
+    """Return whether a text leaves several bodies out."""
+    return len(_ELIDED.findall(text)) >= _LEAST_ELIDED
 
 
 def _is_aside(candidate: Candidate, asked: frozenset[str], *, robots_count: bool) -> bool:
@@ -179,10 +185,12 @@ def is_vendored(candidate: Candidate, asked: frozenset[str]) -> bool:
     path = candidate.metadata.get("path")
     if not isinstance(path, str):
         return False
-    is_of_others = _VENDORED.search(path) or (candidate.kind == "code" and _NAMED_WITH_VERSION.search(path))
-    if not is_of_others:
-        return False
-    return asked.isdisjoint(terms(path.rpartition("/")[0]))
+    return _is_of_others(path, candidate.kind == "code") and asked.isdisjoint(terms(path.rpartition("/")[0]))
+
+
+@remember(PATHS_BYTES)
+def _is_of_others(path: str, is_code: bool) -> bool:
+    return bool(_VENDORED.search(path) or (is_code and _NAMED_WITH_VERSION.search(path)))
 
 
 def is_robot(candidate: Candidate) -> bool:
@@ -202,13 +210,18 @@ def boilerplate_of(candidate: Candidate) -> str | None:
     path, symbol = candidate.metadata.get("path"), candidate.metadata.get("symbol")
     if not isinstance(path, str) or not isinstance(symbol, str):
         return None
-    suffix = PurePosixPath(path).suffix.lower()
+    suffix = _suffix(path)
     known = _GROUPS.get(suffix, {})
     if group := known.get(_member(symbol)):
         return group
     if suffix == ".rs" and (found := _RUST_IMPL.match(candidate.text)):
         return _PRINTS if found[1] else _COMPARES
     return None
+
+
+@remember(PATHS_BYTES)
+def _suffix(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
 
 
 def _member(symbol: str) -> str:

@@ -252,7 +252,7 @@ def _namers(
 def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[tuple[int, Name]]:
     if not by_start:
         return []
-    named = NamedIn(text)
+    named = NamedIn.of(text)
     possible = [by_start[start] for start in named.starts() if start in by_start]
     return [(i, name) for names in possible for name, i in names if named.has(name)]
 

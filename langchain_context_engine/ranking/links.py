@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from langchain_context_engine.ranking.editions import EDITION, SPOKEN
@@ -143,11 +143,17 @@ class NamedIn:
     def __init__(self, text: str) -> None:
         self.words = words_in(text)
         self._joined = f" {' '.join(self.words)} "
+        pairs = zip(self.words, self.words[1:], strict=False)
+        self._starts = tuple(dict.fromkeys((*((word,) for word in self.words), *pairs)))
+
+    @classmethod
+    def of(cls, text: str) -> NamedIn:
+        """Return the same, kept for the few texts of a question that are looked at for each source."""
+        return _named_in(text)
 
     def starts(self) -> Iterable[Words]:
         """Return every start that a name in this text may have, once, in text order."""
-        pairs = zip(self.words, self.words[1:], strict=False)
-        return dict.fromkeys((*((word,) for word in self.words), *pairs))
+        return self._starts
 
     def has(self, name: Name) -> bool:
         """Return whether a name stands in the text."""
@@ -155,3 +161,6 @@ class NamedIn:
 
     def _stands(self, words: Words) -> bool:
         return f" {' '.join(words)} " in self._joined
+
+
+_named_in = lru_cache(maxsize=8)(NamedIn)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from langchain_context_engine.text.analysis import find_terms, idf_of
+from langchain_context_engine.text.analysis import find_terms, idf_of, numbers_in
 from langchain_context_engine.values.types import Candidate
 
 _NAMES = ("symbol", "headings", "title", "path")
@@ -25,10 +25,9 @@ def name_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
     """
     idf = idf_of([find_terms(candidate.text, wanted) for candidate in candidates], len(wanted))
     total = math.fsum(idf) or 1.0
-    return [
-        math.fsum(idf[term] for term, _ in find_terms(name_of(candidate), wanted)) / total
-        for candidate in candidates
-    ]
+    worth = dict(zip(wanted, idf, strict=True))
+    names = (numbers_in(name_of(candidate)) for candidate in candidates)
+    return [math.fsum(map(worth.__getitem__, name & worth.keys())) / total for name in names]
 
 
 def name_of(candidate: Candidate) -> str:

@@ -8,7 +8,11 @@ from enum import StrEnum
 from typing import Any
 
 from langchain_context_engine.ranking.editions import CHECKS, EDITION
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.values.types import Candidate
+
+PATHS_BYTES = 2**21
+"""What is worked out of paths is kept for so many bytes of them: thousands, and a question meets hundreds."""
 
 _TEST_PLACE = re.compile(
     r"(?:^|/)(?:tests?|specs?|testing|testdata|__tests__|fixtures?|benchmarks?|bench|examples?)/"
@@ -67,7 +71,12 @@ def role_of(candidate: Candidate, edition: int = EDITION) -> Role:
 
 def is_changelog(metadata: Mapping[str, Any]) -> bool:
     """Return whether a record is a piece of a changelog."""
-    return _CHANGELOG.search(str(metadata.get("path") or "")) is not None
+    return _is_changelog(str(metadata.get("path") or ""))
+
+
+@remember(PATHS_BYTES)
+def _is_changelog(path: str) -> bool:
+    return _CHANGELOG.search(path) is not None
 
 
 def is_test(candidate: Candidate) -> bool:
@@ -75,4 +84,9 @@ def is_test(candidate: Candidate) -> bool:
     said = candidate.metadata.get("is_test")
     if isinstance(said, bool):
         return said
-    return _TEST_PLACE.search(str(candidate.metadata.get("path") or "")) is not None
+    return _is_of_tests(str(candidate.metadata.get("path") or ""))
+
+
+@remember(PATHS_BYTES)
+def _is_of_tests(path: str) -> bool:
+    return _TEST_PLACE.search(path) is not None

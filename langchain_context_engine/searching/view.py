@@ -215,7 +215,7 @@ class View:
 
     def named_in(self, text: str, admits: Admits) -> list[str]:
         """Return the admitted ids whose title, or path and symbol, stands verbatim in the text, in order."""
-        named = NamedIn(text)
+        named = NamedIn.of(text)
         bearers: dict[Any, dict[str, None]] = {}
         starts = {"\x1f".join(start): start for start in named.starts()}
         borne = self.rows.borne(list(starts))

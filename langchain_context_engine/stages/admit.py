@@ -124,14 +124,20 @@ def _is_sound(item: Candidate) -> bool:
     numbers: tuple[Any, ...] = (item.relevance, *item.claims.values())
     if not all(map(is_number, numbers)):
         return False
-    for value in item.metadata.values():
-        if type(value) not in _PLAIN:
-            # Every stage may print a value or ask whether it is there; one that cannot bear it raises here.
-            bool(value)
-            str(value)
-            if isinstance(value, Hashable) and not isinstance(value, tuple):
-                hash(value)
+    if not _PLAIN.issuperset(map(type, item.metadata.values())):
+        for value in item.metadata.values():
+            _try(value)
     return all(isinstance(id_, str) for id_ in (*item.neighbours, *item.provenance))
+
+
+def _try(value: Any) -> None:
+    """Raise what a value raises that cannot bear what any stage may do: print it, or ask for it."""
+    if type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value))):
+        return
+    bool(value)
+    str(value)
+    if isinstance(value, Hashable) and not isinstance(value, tuple):
+        hash(value)
 
 
 def _is_place(position: Any) -> bool:

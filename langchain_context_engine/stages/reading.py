@@ -15,6 +15,7 @@ from langchain_context_engine.text.worth import (
     has_word,
     telling_words,
 )
+from langchain_context_engine.values.places import has_place
 from langchain_context_engine.values.types import Candidate, Ranked
 
 MANY = 20
@@ -183,7 +184,7 @@ def least_left(units: Sequence[Sequence[Unit]], share: float) -> dict[int, float
 
 def is_indexed(candidate: Candidate) -> bool:
     """Return whether a record was read from a file or a history: it has a place."""
-    return bool(candidate.metadata.get("sha") or candidate.place)
+    return bool(candidate.metadata.get("sha")) or has_place(candidate.metadata)
 
 
 def saying_little(

@@ -11,7 +11,7 @@ import math
 import sys
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -63,15 +63,18 @@ class Analysis:
 
         return np.frombuffer(self.pairs, dtype=np.uint32)
 
-    def pieces_with(self, term: bytes) -> Iterator[int]:
-        """Yield the places of the pieces that have a term, given as the bytes of its number, in order."""
-        place = self.pairs.find(term)
+    def pieces_with(self, term: bytes) -> tuple[int, ...]:
+        """Return the places of the pieces that have a term, given as the bytes of its number, in order."""
+        found: list[int] = []
+        pairs, ends = self.pairs, self.ends
+        place = pairs.find(term)
         while place >= 0:
             if place % _WIDTH == 0:
-                piece = bisect_right(self.ends, place // _WIDTH)
-                yield piece
-                place = self.ends[piece] * _WIDTH - 1  # each piece once
-            place = self.pairs.find(term, place + 1)
+                piece = bisect_right(ends, place // _WIDTH)
+                found.append(piece)
+                place = ends[piece] * _WIDTH - 1  # each piece once
+            place = pairs.find(term, place + 1)
+        return tuple(found)
 
 
 @remember(MOST_BYTES)
@@ -129,12 +132,20 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Fou
     Kept for a little, since ranking and packing ask the same.
     """
     pieces = analyse(text, in_rows)
-    found = []
-    for i, number in enumerate(wanted):
-        term = number.to_bytes(_WIDTH, sys.byteorder)
-        if term in pieces.pairs and (places := tuple(pieces.pieces_with(term))):
-            found.append((i, places))
-    return tuple(found)
+    return tuple(
+        [(i, places) for i, term in enumerate(_as_bytes(wanted)) if (places := pieces.pieces_with(term))]
+    )
+
+
+@lru_cache(maxsize=16)
+def _as_bytes(numbers: tuple[int, ...]) -> tuple[bytes, ...]:
+    return tuple(number.to_bytes(_WIDTH, sys.byteorder) for number in numbers)
+
+
+@remember(_FEW_BYTES, a_character=8)
+def numbers_in(text: str) -> frozenset[int]:
+    """Return the numbers of a short text's terms, wherever they stand in it; kept."""
+    return frozenset(array("I", analyse(text).pairs))
 
 
 def idf_of(found: Sequence[Found], wanted: int) -> list[float]:

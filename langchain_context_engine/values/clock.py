@@ -8,6 +8,7 @@ import time
 from contextvars import ContextVar
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 
 from langchain_context_engine.values.columns import from_column
 from langchain_context_engine.values.written_date import read_written
@@ -31,6 +32,8 @@ _OTHER_FORMS = (
 _SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:UTC|GMT|[A-Z]{3,4}))?)$")
 _AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
 _FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
+_LONGEST_KEPT, _MOST_KEPT = 40, 2**13
+"""Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
 
 
 def moment_asked() -> float:
@@ -57,18 +60,27 @@ def read_instant(value: object) -> datetime | None:
         True
     """
     try:
+        if type(value) in {int, float} or (type(value) is str and len(value) <= _LONGEST_KEPT):
+            return _read_plain(value)
         value = from_column(value)
         if isinstance(value, datetime):
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         if isinstance(value, date):
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        if isinstance(value, str):
-            return _read_text(value.strip())
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return _read_day(str(value)) or _read_epoch(float(value))
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            return _read(value)
     except (OverflowError, TypeError, ValueError, OSError, RecursionError):
         return None
     return None
+
+
+def _read(value: str | float) -> datetime | None:
+    if isinstance(value, str):
+        return _read_text(value.strip())
+    return _read_day(str(value)) or _read_epoch(float(value))
+
+
+_read_plain = lru_cache(maxsize=_MOST_KEPT, typed=True)(_read)
 
 
 def _read_text(text: str) -> datetime | None:

@@ -83,7 +83,7 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
             return False
         kind = type(v)
         if kind is str:
-            if not v.isascii():
+            if not v.isascii() and clean_text(v) is not v:
                 return False
         elif kind is int:
             if not -_LARGEST < v < _LARGEST:
@@ -125,6 +125,8 @@ class _Copier:
 
     def _copy(self, value: Any, depth: int) -> Any:
         self._left -= 1
+        if type(value) is str:
+            return clean_text(value)
         if type(value) in _PLAIN:
             return value
         value = self._foreign(value)

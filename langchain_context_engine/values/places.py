@@ -44,6 +44,11 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
     return _clipped(_commit(metadata, created_at))
 
 
+def has_place(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata say where a record stands: whether its `place_from` is a text."""
+    return any(_line(metadata.get(name)) for name in ("place", "path", "sha"))
+
+
 def place_of_end(metadata: Mapping[str, Any], created_at: datetime | None = None) -> str | None:
     """Return a place as the rules before their eighth edition cut it, its end; None where nothing is cut.
 
