@@ -20,7 +20,8 @@
    1]`), but may stand in what is not shown.
 8. Questions in other languages than English ask for the newest, for a reason, for a place too; of a Japanese
    one what only builds its sentence is not looked for; a long place loses its middle, not its front;
-   a symbol that a text names with its path beside it is lent to in full, however often it is spoken of.
+   a symbol that a text names with its path beside it is lent to in full, however often it is spoken of;
+   what is written in the end to see whether it fits is what may, by what one piece saves and not all.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from langchain_context_engine.ranking.editions import WHOLE
+from langchain_context_engine.ranking.editions import SPOKEN, WHOLE
 from langchain_context_engine.stages.filling import Filler
 from langchain_context_engine.stages.packing import Packed, Packing
 from langchain_context_engine.stages.select import by_density, knapsack
@@ -148,8 +149,15 @@ class _Packer:
         filler.recount()
         if self.packing.edition >= WHOLE:
             # A counter that rounds up each part saves as much again.
-            self._narrow = max(_NARROW, sum(filler.basket.spent_on.values()) - filler.basket.spent)
+            saved, choices = (
+                sum(filler.basket.spent_on.values()) - filler.basket.spent,
+                filler.basket.state[1],
+            )
+            self._narrow = max(_NARROW, saved)
             self._make_whole()
+            if self.packing.edition >= SPOKEN:
+                # One piece more saves what one did: with what all saved, hundreds are written in vain.
+                self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         else:
             for item in sorted(filler.basket.cuts):
                 self._whole_in_place_of(item)
