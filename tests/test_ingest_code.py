@@ -62,7 +62,7 @@ def records_of(text, language="python", **options):
         text,
         outline or Outline(),
         language=language,
-        splitter=options.get("splitter", Splitter()),
+        splitter=options.get("splitter", Splitter(class_size=0)),
     )
 
 

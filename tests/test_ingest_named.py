@@ -37,6 +37,6 @@ NAMED = {
 def test_a_name_may_have_every_sign_that_its_language_allows(path):
     frame, named = NAMED[path]
     text = frame.format("".join(f"  {definition}\n\n" for definition in named.values()))
-    records = read_records(path, text.encode(), splitter=Splitter()).records
+    records = read_records(path, text.encode(), splitter=Splitter(class_size=0)).records
     symbols = {record.metadata.get("symbol") for record in records}
     assert {f"A.{name}" for name in named} <= symbols

@@ -12,7 +12,7 @@ from langchain_context_engine.ingest.skipped import SkippedError
 
 
 def records(path, text, **sizes):
-    return read_records(path, text.encode(), splitter=Splitter(**sizes)).records
+    return read_records(path, text.encode(), splitter=Splitter(**{"class_size": 0, **sizes})).records
 
 
 def symbols(path, text):

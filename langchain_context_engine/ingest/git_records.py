@@ -10,8 +10,14 @@ from langchain_context_engine.ingest.git_commit import Commit
 from langchain_context_engine.ingest.git_history import Change
 from langchain_context_engine.ingest.record import Record, clean_metadata
 from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.ingest.trailers import without_trailers
+from langchain_context_engine.ingest.writer import READING
+
+COMMITS_VERSION = 2
+"""Raised when the same commit would give other records than before, so that stored ones are renewed."""
 
 _MOST_FILES = 50
+_MOST_TRAILERS = 50
 _MOST_LISTED = 20
 """So many of the files are listed in the text: a reader of a thousand names reads no message."""
 
@@ -23,6 +29,7 @@ def commit_records(
 ) -> Iterator[Record]:
     """Yield the records of a commit: its message as it was written, then the files it touched.
 
+    Of trailers the text has the names of others than the author; as they were written they are metadata.
     A commit links to those whose full hashes its message names (reverts, cherry-picks). A longer
     message becomes several records, `<hash>` and `<hash>-2` and so on.
 
@@ -32,13 +39,14 @@ def commit_records(
         splitter: How a long text is cut.
         metadata: More for every record.
     """
-    message = commit.message.strip()
+    told = without_trailers(commit.message.strip(), commit.author)
     files = changes or ()
     listed = "\n".join(_line(change) for change in files[:_MOST_LISTED])
     if len(files) > _MOST_LISTED:
         listed += f"\n… and {len(files) - _MOST_LISTED} more files"
-    text = "\n\n".join(part for part in (message, listed) if part) or "(no message)"
-    described = clean_metadata({**metadata, **_describe(commit, message, changes)})
+    text = "\n\n".join(part for part in (told.message, listed) if part) or "(no message)"
+    own = {**_describe(commit, changes), "trailers": told.trailers[:_MOST_TRAILERS], READING: COMMITS_VERSION}
+    described = clean_metadata({**metadata, **own})
     for part, (start, end) in enumerate(splitter(text), 1):
         yield Record(
             id=commit.id if part == 1 else f"{commit.id}-{part}",
@@ -53,7 +61,8 @@ def _line(change: Change) -> str:
     return path if change.lines is None else f"{path} (+{change.lines[0]} −{change.lines[1]})"
 
 
-def _describe(commit: Commit, message: str, changes: Sequence[Change] | None) -> dict[str, Any]:
+def _describe(commit: Commit, changes: Sequence[Change] | None) -> dict[str, Any]:
+    message = commit.message.strip()
     files = changes or ()
     counted = [change.lines for change in files if change.lines is not None]
     is_counted = changes is not None and len(counted) == len(files)

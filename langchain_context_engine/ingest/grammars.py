@@ -152,6 +152,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     "lua": Grammar(
         module="tree_sitter_lua",
         functions=_names("function_declaration function_definition"),
+        calls=_names("function_call"),
     ),
     "elixir": Grammar(
         module="tree_sitter_elixir",

@@ -15,6 +15,8 @@ from langchain_context_engine.ingest.suffixes import (
 )
 
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
+_COMPLETIONS = (b"#compdef ", b"#autoload\n", b"#autoload ")
+"""How a function of zsh begins, whose name is a command's and has no suffix."""
 _VERSION = re.compile(r"(?<![\d.])[\d.]++$")
 
 
@@ -40,7 +42,9 @@ def language_of(path: str, head: bytes = b"") -> str | None:
         return _DECIDED_BY_CONTENT[suffix](head.decode("latin-1"))
     if suffix in LANGUAGES_BY_SUFFIX:
         return LANGUAGES_BY_SUFFIX[suffix]
-    return _interpreted(head) if not suffix else None
+    if suffix:
+        return None
+    return "shell" if head.startswith(_COMPLETIONS) else _interpreted(head)
 
 
 def _interpreted(head: bytes) -> str | None:

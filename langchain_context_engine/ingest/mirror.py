@@ -128,7 +128,8 @@ class FolderMirror:
 
     def _file_hash(self, path: str, source: SourceFile, created_at: int | None) -> str:
         """Return what tells one state of a file, and of the way it is read, from another."""
-        setup = (EXTRACTION_VERSION, self.splitter.chunk_size, self.splitter.overlap, created_at)
+        cut = self.splitter
+        setup = (EXTRACTION_VERSION, cut.chunk_size, cut.overlap, cut.class_size, created_at)
         has_parser = load_parser(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())

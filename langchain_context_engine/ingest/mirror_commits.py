@@ -8,12 +8,12 @@ from itertools import islice
 from typing import Any
 
 from langchain_context_engine.ingest.git_history import History
-from langchain_context_engine.ingest.git_records import commit_records
+from langchain_context_engine.ingest.git_records import COMMITS_VERSION, commit_records
 from langchain_context_engine.ingest.record import clean_metadata
 from langchain_context_engine.ingest.report import OnProgress
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.ingest.writer import CollectionWriter
+from langchain_context_engine.ingest.writer import READING, CollectionWriter
 
 
 def sync_commits(
@@ -37,6 +37,7 @@ def sync_commits(
     missing = tuple(history.left_out)
     still_there, known = set(wanted), set()
     parts: Counter[bytes] = Counter()
+    later_parts: dict[bytes, list[str]] = {}
     gone: list[str] = []
     for record_id, stored in writer.stored_metadata():
         sha = stored.get("sha")
@@ -46,8 +47,10 @@ def sync_commits(
             gone.append(record_id)
         elif all(stored.get(k) == v for k, v in common.items()):
             parts[bytes.fromhex(sha)] += 1
-            if record_id == sha and "place" in stored:
+            if record_id == sha and stored.get(READING) == COMMITS_VERSION:
                 known.add(bytes.fromhex(sha))
+            elif record_id != sha:
+                later_parts.setdefault(bytes.fromhex(sha), []).append(record_id)
     writer.count_unchanged(sum(parts[sha] for sha in known))
     new = [sha for sha in wanted if sha not in known]
     for number, sha in enumerate(new, 1):
@@ -56,6 +59,7 @@ def sync_commits(
             records = list(commit_records(commit, history.changes(commit), splitter, metadata))
             # The record that says a commit is known comes after its other parts, or a kill could lose these.
             writer.put(reversed(records))
+            gone += set(later_parts.get(sha, ())) - {record.id for record in records}
         on_progress(len(known) + number, len(wanted), "commits")
     if not new:
         on_progress(len(wanted), len(wanted), "commits")

@@ -156,7 +156,7 @@ _LONGEST_TITLE = 80
 def trial(frame: Frame) -> Trial | None:
     """Return what a call declares where it is `describe("…", …)`, `it "…" do` and the like."""
     node = frame.node
-    called = next(filter(None, map(node.child_by_field_name, ("function", "method", "target"))), None)
+    called = next(filter(None, map(node.child_by_field_name, ("function", "method", "target", "name"))), None)
     arguments = arguments_of(node)
     if called is None or arguments is None or called.end_byte - called.start_byte > _LONGEST_TITLE:
         return None

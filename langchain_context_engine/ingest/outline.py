@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,29 +92,40 @@ _FRAME_LINE = re.compile(
 )
 
 
-def units_of(lines: Sequence[str], outline: Outline) -> list[Unit]:
+def units_of(lines: Sequence[str], outline: Outline, class_size: int = 0) -> list[Unit]:
     """Return the units of a source file in reading order.
 
-    A function or method is its lines; a class is its lines with each method's signature in place of
-    the method; what is left of the module, imports aside, is one unit for each long stretch and one
-    for short ones together.
+    A function or method is its lines; a small class too, its methods with it, and a larger one is its
+    lines with each method's signature in place of the method; what is left of the module, imports
+    aside, is one unit for each long stretch and one for short ones together.
 
     Args:
         lines: The file's, cut at line feeds only: parsers count no other marks.
         outline: What is defined in it.
+        class_size: Most characters of a small class.
     """
-    units = [_definition_unit(definition, lines) for definition in _flatten(outline.definitions)]
+    flat = _flatten(outline.definitions, lines, class_size)
+    units = [_definition_unit(definition, lines) for definition in flat]
     units += _module_units(lines, outline)
     units = [unit for unit in units if any(line.strip() for line in unit.lines)]
     return sorted(units, key=lambda unit: (unit.definition.start_line, -unit.definition.end_line))
 
 
-def _flatten(definitions: Iterable[Definition]) -> Iterator[Definition]:
+def _flatten(
+    definitions: Iterable[Definition], lines: Sequence[str], class_size: int
+) -> Iterator[Definition]:
     waiting = list(definitions)
     while waiting:
         definition = waiting.pop()
+        if definition.children and _size(definition, lines) <= class_size:
+            # Its members by themselves would say less, and its outline what they say.
+            definition = replace(definition, children=())
         yield definition
         waiting.extend(definition.children)
+
+
+def _size(definition: Definition, lines: Sequence[str]) -> int:
+    return sum(len(line) + 1 for line in lines[definition.start_line - 1 : definition.end_line])
 
 
 def _definition_unit(definition: Definition, lines: Sequence[str]) -> Unit:

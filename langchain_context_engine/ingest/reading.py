@@ -28,7 +28,7 @@ from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 8
+EXTRACTION_VERSION = 9
 
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")

@@ -22,6 +22,9 @@ class Splitter:
     Attributes:
         chunk_size: Most characters a piece may have, 1 or more.
         overlap: Characters that a piece may repeat of the one before it, 0 to `chunk_size` − 1.
+        class_size: Most characters of a class that stays whole, its methods with it; 0: each method is a
+            piece, and a class its outline. The default is some 250 tokens: with 800 or less fewer questions
+            of how a program works are answered, with 1200 or more fewer at a small budget.
 
     Raises:
         ConfigError: A size is no whole number, or the overlap leaves no progress.
@@ -34,9 +37,10 @@ class Splitter:
 
     chunk_size: int = 1600
     overlap: int = 0
+    class_size: int = 1000
 
     def __post_init__(self) -> None:
-        for name, least in (("chunk_size", 1), ("overlap", 0)):
+        for name, least in (("chunk_size", 1), ("overlap", 0), ("class_size", 0)):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ConfigError(f"{name} must be a whole number of {least} or more, got {value!r}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from langchain_context_engine.ingest.above import last_row, with_comments_above
 from langchain_context_engine.ingest.grammars import GRAMMARS, Grammar, load_parser
+from langchain_context_engine.ingest.macros import trial_above, trial_function, without_macros
 from langchain_context_engine.ingest.naming import (
     VALUE_FUNCTIONS,
     Frame,
@@ -51,6 +52,7 @@ _HOLDERS = frozenset(
     ]
 )
 _OBJECTS = frozenset({"object"})
+_WITH_MACROS = frozenset({"c", "cpp"})
 _WRAPPED = 2  # a wrapper holds its definition and at most one thing more: what else it holds is not its own
 _MACRO_LINES = 3
 
@@ -73,6 +75,10 @@ def tree_outline(text: str, language: str) -> Outline | None:
     # Lone surrogates cannot stand here: files are decoded, never surrogate-escaped.
     source = text.encode("utf-8", "replace")
     root = _parsed(parser, source).root_node
+    if root.has_error and language in _WITH_MACROS and (bare := without_macros(source)) != source:
+        bare_root = _parsed(parser, bare).root_node
+        if _misread(bare_root) < _misread(root):
+            root, source = bare_root, bare
     walk = _Walk(grammar=GRAMMARS[language], source=source)
     top = Frame(root, [root], 0, None, source)
     definitions = _merge_same_place(walk.definitions(top, "", is_inside_class=False, depth=0))
@@ -95,6 +101,19 @@ def _parsed(parser: Parser, source: bytes) -> Tree:
     except ValueError:
         parser.reset()
         raise TooComplexError from None
+
+
+def _misread(root: Node) -> tuple[int, bool]:
+    """Return how many bytes of a source a parser could make nothing of, and whether anything was amiss."""
+    size = 0
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR":
+            size += node.end_byte - node.start_byte
+        elif node.has_error:
+            waiting.extend(node.children)
+    return size, root.has_error
 
 
 def _frame_rows(root: Node, grammar: Grammar) -> Iterator[int]:
@@ -139,7 +158,11 @@ class _Walk:
         """Return what a node defines, or None where what it defines is below."""
         kind, grammar = frame.node.type, self.grammar
         if kind in grammar.functions:
-            if name := function_name(frame):
+            name = function_name(frame)
+            if title := trial_function(frame, name):
+                test = self._definition(frame, title, owner, is_inside_class=False)
+                return [replace(test, unit_type="test")]
+            if name:
                 return [self._definition(frame, name, owner, is_inside_class=is_inside_class)]
             return None if self._is_the_file(frame.node) else []
         if kind in grammar.macros:
@@ -150,6 +173,9 @@ class _Walk:
             return [self._class(frame, owner, depth)]
         if kind in _OBJECTS:
             return self._object(frame, owner, depth)
+        if kind == "compound_statement" and (found := trial_above(frame)):
+            test = self._definition(frame, found[0], owner, is_inside_class=False)
+            return [replace(test, start_line=found[1] + 1, signature=found[0], unit_type="test")]
         if kind in grammar.scopes:
             scope = _join(owner, class_name(frame))
             return self.definitions(frame, scope, is_inside_class=is_inside_class, depth=depth + 1)

@@ -23,7 +23,10 @@ _IP_ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 _BATCH_SIZE = 1024
 _MODEL, _DIMENSION = "embedding_model", "embedding_dimension"
 
-BOOKKEEPING = frozenset({"file_hash", "file_records", "file_left_out"})
+READING = "commit_reading"
+"""The metadata key that says which version of this package read a commit."""
+
+BOOKKEEPING = frozenset({"file_hash", "file_records", "file_left_out", READING})
 """Metadata keys that say which state of a file a record is from; a change in them alone is no update."""
 
 

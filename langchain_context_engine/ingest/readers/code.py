@@ -44,14 +44,14 @@ def code_records(
 ) -> list[Record]:
     """Return the records of a source file in reading order.
 
-    A function or method is its own source; a class is its source with each method's signature in
-    place of the method; what is left of the module, imports aside, are units more. A unit longer
-    than a chunk becomes several records with one symbol and a `part` number.
+    A function or method is its own source, and so is a small class; a larger one is its source with each
+    method's signature in place of the method; what is left of the module, imports aside, are units more.
+    A unit longer than a chunk becomes several records with one symbol and a `part` number.
     """
     lines = text.split("\n")
     offsets = _line_offsets(lines)
     pieces: list[tuple[Unit, str, int | None, Span]] = []
-    for unit in units_of(lines, outline):
+    for unit in units_of(lines, outline, min(splitter.class_size, splitter.chunk_size)):
         unit_text = unit.text
         spans = splitter(unit_text, is_code=True)
         for part, span in enumerate(spans, 1):

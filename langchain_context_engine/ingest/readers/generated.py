@@ -66,6 +66,9 @@ _API_PAGE = re.compile(
     r"|<meta\b[^>]{0,100}\bcontent=\"(?P<name>Doxygen|rustdoc|javadoc|docfx|ApiGen|phpDocumentor|ExDoc|TypeDoc)\b",
     re.IGNORECASE,
 )
+# A tree of dependencies as Gradle, Maven, npm, cargo or pip print it.
+_DRAWN = re.compile(r"^[|│ ]*(?:[+\\`]-{1,3}|[├└]─{1,3}) ?\S", re.MULTILINE)
+_LEAST_DRAWN = 200
 _GENERATED = re.compile(r"\b(?:auto-?)?generated\b", re.IGNORECASE)
 _HANDS_OFF = re.compile(
     r"\bdo not (?:edit|modify|change|make changes)\b"
@@ -125,6 +128,17 @@ def refuse_generated_text(text: str) -> None:
     )
     if _SAYS_SO.search(comments) or (_GENERATED.search(comments) and _HANDS_OFF.search(comments)):
         raise SkippedError("generated", "its first lines say so")
+
+
+def refuse_drawn_tree(text: str) -> None:
+    """Refuse a long text that is but a tree which a tool has drawn: of dependencies, of files.
+
+    Raises:
+        SkippedError: generated.
+    """
+    drawn = sum(1 for _ in _DRAWN.finditer(text))
+    if drawn >= _LEAST_DRAWN and drawn > text.count("\n") * 0.8:
+        raise SkippedError("generated", "a tree that a tool has drawn")
 
 
 def refuse_api_page(text: str) -> None:

@@ -10,6 +10,7 @@ from langchain_context_engine.ingest.readers.changelogs import (
     read_changelog,
     read_releases,
 )
+from langchain_context_engine.ingest.readers.generated import refuse_drawn_tree
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.restructured import titled_lines
 from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
@@ -44,6 +45,7 @@ def read_plain(path: str, text: str, chunk_size: int) -> Document:
     if is_markdown:
         return read_markdown(path, text, chunk_size)
     _refuse_list(text)
+    refuse_drawn_tree(text)
     titles = [
         each for each in titled_lines(text) if not (_ELEMENT.match(each.title) or _is_fenced(text, each))
     ]
