@@ -230,3 +230,10 @@ def test_a_trace_of_the_rules_before_keeps_its_place():
     assert before.startswith("[1] …")
     assert before.splitlines()[0].endswith("› Heading number one")
     assert replay(replay(trace)).text == before
+
+
+def test_a_path_of_very_many_folders_is_cut_too():
+    place = place_from({"path": "folder/" * 200_000 + "file.py"})
+    assert len(place) <= LONGEST_PLACE
+    assert place.startswith("folder/…/")
+    assert place.endswith("/file.py")

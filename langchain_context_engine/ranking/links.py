@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from langchain_context_engine.ranking.editions import EDITION, SPOKEN
@@ -163,4 +163,6 @@ class NamedIn:
         return f" {' '.join(words)} " in self._joined
 
 
-_named_in = lru_cache(maxsize=8)(NamedIn)
+@remember(_NAMES_BYTES, a_character=40)
+def _named_in(text: str) -> NamedIn:
+    return NamedIn(text)

@@ -86,23 +86,26 @@ def _fitted(path: str, between: str, trail: str) -> str:
     """Return a place without what is in its middle: headings first, then folders, as few as need be."""
     if len(path) + len(between) + len(trail) <= LONGEST_PLACE:
         return f"{path}{between}{trail}"
-    trails = [trail, *_without_middle(trail, _STEP)]
-    shown = [(path, each) for each in trails]
-    shown += [(each, trails[-1]) for each in _without_middle(path, "/")]
-    for folder, heading in shown:
-        if len(folder) + len(between) + len(heading) <= LONGEST_PLACE:
-            return f"{folder}{between}{heading}"
-    # Of a file's name and a heading that are too long by themselves each keeps its share.
-    folder, heading = shown[-1]
     room = LONGEST_PLACE - len(between)
+    heading = _without_middle(trail, _STEP, room - len(path))
+    folder = path if len(path) + len(heading) <= room else _without_middle(path, "/", room - len(heading))
+    if len(folder) + len(heading) <= room:
+        return f"{folder}{between}{heading}"
+    # Of a file's name and a heading that are too long by themselves each keeps its share.
     least = min(len(folder), max(room - len(heading), room // 2))
     return _clipped(f"{_clipped(folder, least)}{between}{_clipped(heading, room - least)}")
 
 
-def _without_middle(names: str, joint: str) -> list[str]:
-    """Return names with ever more of them left out: the first and the last stay."""
-    each = names.split(joint)
-    return [joint.join((each[0], "…", *each[i:])) for i in range(2, len(each))]
+def _without_middle(names: str, joint: str, room: int) -> str:
+    """Return names with as few of them left out as the room asks for; the first and the last stay."""
+    first, *others = names.split(joint)
+    if len(others) < 2:  # noqa: PLR2004 - between two nothing stands
+        return names
+    kept, size = 1, len(first) + len(joint) + 1 + len(joint) + len(others[-1])
+    while kept + 1 < len(others) and size + len(joint) + len(others[-kept - 1]) <= room:
+        size += len(joint) + len(others[-kept - 1])
+        kept += 1
+    return joint.join((first, "…", *others[-kept:]))
 
 
 def _lines(metadata: Mapping[str, Any]) -> str:
