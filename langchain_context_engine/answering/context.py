@@ -66,8 +66,9 @@ class Context:
             the store's index, with or without its words. Empty in older traces.
         status: ok, partial (a source failed), doubtful (what was found may not hold the question; a
             warning names the missing words) or empty (nothing found and nothing failed).
-        confidence: How sure it is that what was found holds the question, 0–1; None where nothing could
-            be said, or nobody asked (`doubtful_below=0`, older traces).
+        confidence: How sure it is that what was found holds the question, 0–1; below `unsure_below` a
+            warning says what is missing. None where nothing could be said, or nobody asked
+            (`doubtful_below=0`, older traces).
         doubt: What the confidence is made of, by name, and the question's `missing_words`.
         is_truncated: The budget made a difference: something was cut or left out for room.
         request: What was asked, with every default filled in.
