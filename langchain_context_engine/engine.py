@@ -206,8 +206,7 @@ class ContextEngine:
         return now, now + self._asking.patience(request, self.config.timeout_seconds)
 
     def _request(self, query: str | ContextRequest, fields: dict[str, Any]) -> ContextRequest:
-        whole = ContextRequest(query=query) if isinstance(query, str) else query
-        request = replace(whole, **fields)
+        request = ContextRequest.of(query, fields)
         self._asking.check(request)
         self._parts.template_of(request.template)
         return replace(

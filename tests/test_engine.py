@@ -261,3 +261,9 @@ def test_a_truncator_that_gives_no_text_costs_a_warning(gives):
     context = engine.build("q", budget=50)
     assert context.passages
     assert len(context.warnings) == 1
+
+
+@pytest.mark.parametrize("query", [None, 5, b"a", {"query": "a"}])
+def test_a_question_that_is_no_text_is_named_as_that(query):
+    with pytest.raises(ConfigError, match=f"query must be a string, got {type(query).__name__}"):
+        ContextEngine(sources=[]).build(query)

@@ -12,7 +12,7 @@ from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.answering.context import Context
 from langchain_context_engine.answering.damage import reading
 from langchain_context_engine.answering.plans import refit
-from langchain_context_engine.ranking.doubt import DOUBTFUL, UNSURE
+from langchain_context_engine.ranking.doubt import is_doubt
 from langchain_context_engine.values.budget import Budget
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.types import Key, Passage, Ranked, Status
@@ -114,7 +114,7 @@ def _built(
 
 def _standing(context: Context) -> Sequence[str]:
     """Return the warnings that stand whatever the settings: a doubt is told anew."""
-    return [warning for warning in context.warnings if not warning.startswith((DOUBTFUL, UNSURE))]
+    return [warning for warning in context.warnings if not is_doubt(warning)]
 
 
 def ranking(trace: Context, engine: Any = None) -> tuple[Ranked, ...]:

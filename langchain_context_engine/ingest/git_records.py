@@ -39,14 +39,15 @@ def commit_records(
         splitter: How a long text is cut.
         metadata: More for every record.
     """
-    told = without_trailers(commit.message.strip(), commit.author)
+    message = commit.message.strip()
+    told = without_trailers(message, commit.author)
     files = changes or ()
     listed = "\n".join(_line(change) for change in files[:_MOST_LISTED])
     if len(files) > _MOST_LISTED:
         listed += f"\n… and {len(files) - _MOST_LISTED} more files"
     text = "\n\n".join(part for part in (told.message, listed) if part) or "(no message)"
-    own = {**_describe(commit, changes), "trailers": told.trailers[:_MOST_TRAILERS], READING: COMMITS_VERSION}
-    described = clean_metadata({**metadata, **own})
+    own = {"trailers": told.trailers[:_MOST_TRAILERS], READING: COMMITS_VERSION}
+    described = clean_metadata({**metadata, **_describe(commit, message, changes), **own})
     for part, (start, end) in enumerate(splitter(text), 1):
         yield Record(
             id=commit.id if part == 1 else f"{commit.id}-{part}",
@@ -61,8 +62,7 @@ def _line(change: Change) -> str:
     return path if change.lines is None else f"{path} (+{change.lines[0]} −{change.lines[1]})"
 
 
-def _describe(commit: Commit, changes: Sequence[Change] | None) -> dict[str, Any]:
-    message = commit.message.strip()
+def _describe(commit: Commit, message: str, changes: Sequence[Change] | None) -> dict[str, Any]:
     files = changes or ()
     counted = [change.lines for change in files if change.lines is not None]
     is_counted = changes is not None and len(counted) == len(files)

@@ -102,6 +102,11 @@ class Holds:
         return f"{said}: no passage holds more than {self.parts.get('best', 0):.0%} of what it asks"
 
 
+def is_doubt(warning: str) -> bool:
+    """Return whether a warning is one of `Holds.warning`."""
+    return warning.startswith((DOUBTFUL, UNSURE))
+
+
 def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -> Holds:
     """Return how sure it is that candidates hold a question, and why.
 

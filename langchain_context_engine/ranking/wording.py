@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from langchain_context_engine.ranking.tongues import TONGUES, Tongue
 from langchain_context_engine.text.endings import without_endings
+from langchain_context_engine.text.memo import remember
 
 __all__ = ["AIMS", "Wording", "says", "wording_of"]
 
@@ -82,6 +83,7 @@ _SAID = {
 }
 
 
+@remember(2**20)
 def wording_of(query: str) -> Wording | None:
     """Return how a question asks for the newest in another language than English; None where it does not.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.answering.context import Context
-from langchain_context_engine.ranking.doubt import UNSURE
+from langchain_context_engine.ranking.doubt import is_doubt
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.values.request import ContextRequest
 from langchain_context_engine.values.verdicts import Status
@@ -55,8 +55,7 @@ def _note(context: Context) -> str:
     if context.status is Status.EMPTY:
         return ""
     if context.status is Status.OK:
-        unsure = [warning for warning in context.warnings if warning.startswith(UNSURE)]
-        return f"Note: {unsure[0]}" if unsure else ""
+        return "".join(f"Note: {warning}" for warning in context.warnings if is_doubt(warning))
     return "Note: " + ("; ".join(context.warnings) or f"this answer is {context.status}.")
 
 

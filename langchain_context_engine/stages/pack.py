@@ -149,14 +149,13 @@ class _Packer:
         filler.recount()
         if self.packing.edition >= WHOLE:
             # A counter that rounds up each part saves as much again.
-            saved, choices = (
-                sum(filler.basket.spent_on.values()) - filler.basket.spent,
-                filler.basket.state[1],
-            )
+            saved = sum(filler.basket.spent_on.values()) - filler.basket.spent
+            _, choices = filler.basket.state
             self._narrow = max(_NARROW, saved)
             self._make_whole()
             if self.packing.edition >= SPOKEN:
-                # One piece more saves what one did: with what all saved, hundreds are written in vain.
+                # One piece more may save twice what one did on average: by what all of them saved
+                # hundreds are written in vain.
                 self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         else:
             for item in sorted(filler.basket.cuts):

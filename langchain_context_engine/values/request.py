@@ -171,6 +171,15 @@ class ContextRequest:
             **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
         )
 
+    @classmethod
+    def of(cls, query: str | ContextRequest, fields: Mapping[str, Any]) -> ContextRequest:
+        """Return the request of a question with fields, or a request with some of its own changed.
+
+        Raises:
+            ConfigError: The question is neither, or a field is wrong.
+        """
+        return replace(query, **fields) if isinstance(query, ContextRequest) else cls(query=query, **fields)
+
     def apart(self) -> ContextRequest:
         """Return an equal request whose scope and filter are its own: what a source may be given."""
         return replace(self)

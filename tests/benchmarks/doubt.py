@@ -25,7 +25,7 @@ from langchain_context_engine import ChromaSource, Context, ContextEngine
 from langchain_context_engine.embeddings import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
-from langchain_context_engine.ranking.doubt import DOUBTFUL, UNSURE
+from langchain_context_engine.ranking.doubt import is_doubt
 from langchain_context_engine.values.types import Status
 from tests.benchmarks.datasets import MEAN_OF, arguments, load
 from tests.benchmarks.recall import engine_over, say
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 def told(context: Context, *, has_answer: bool) -> Asked:
     confidence = 1.0 if context.confidence is None else context.confidence
-    is_unsure = any(warning.startswith((DOUBTFUL, UNSURE)) for warning in context.warnings)
+    is_unsure = any(map(is_doubt, context.warnings))
     return Asked(has_answer, confidence, context.status is Status.DOUBTFUL, is_unsure)
 
 
