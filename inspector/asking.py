@@ -18,9 +18,9 @@ from langchain_context_engine import (
     Journal,
     LocalEmbeddings,
 )
-from langchain_context_engine.answering.asking_again import asked_again, scope_within
-from langchain_context_engine.searching.sheets import sheets
-from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.search.sheets import sheets
+from langchain_context_engine.trace.asking_again import asked_again, scope_within
 
 __all__ = ["again", "ask"]
 

@@ -19,11 +19,11 @@ from inspector import opening, state, wording
 from inspector.state import Opened
 from inspector.tables import WITHOUT_WORDS, one_line
 from langchain_context_engine import Context, ContextEngineError
-from langchain_context_engine.answering.deviations import deviations
-from langchain_context_engine.answering.explain import final_decisions
-from langchain_context_engine.answering.offered import searched_told
-from langchain_context_engine.answering.spending import used
-from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.trace.deviations import deviations
+from langchain_context_engine.trace.explain import final_decisions
+from langchain_context_engine.trace.offered import searched_told
+from langchain_context_engine.trace.spending import used
 
 __all__ = [
     "alerts",

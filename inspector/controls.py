@@ -12,7 +12,7 @@ import streamlit as st
 from inspector import state
 from inspector.number_box import number_box
 from langchain_context_engine import Context
-from langchain_context_engine.answering.knobs import (
+from langchain_context_engine.trace.knobs import (
     FULL,
     PRESETS,
     SHARE,
@@ -22,7 +22,7 @@ from langchain_context_engine.answering.knobs import (
     largest_budget,
     turned_by,
 )
-from langchain_context_engine.answering.knobs import recorded as recorded_knobs
+from langchain_context_engine.trace.knobs import recorded as recorded_knobs
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 

@@ -12,14 +12,14 @@ from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
 from inspector.state import Opened
 from inspector.tables import score_tree
 from langchain_context_engine import Context
-from langchain_context_engine.answering.deviations import narrowing
-from langchain_context_engine.answering.explain import Row, explain, final_decisions
-from langchain_context_engine.answering.known import known_by
-from langchain_context_engine.answering.pieces import cut_pieces, cut_tokens
-from langchain_context_engine.answering.whatif import Change, what_would_it_take
+from langchain_context_engine.models.types import Candidate, Key, Verdict
 from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Candidate, Key, Verdict
+from langchain_context_engine.trace.deviations import narrowing
+from langchain_context_engine.trace.explain import Row, explain, final_decisions
+from langchain_context_engine.trace.known import known_by
+from langchain_context_engine.trace.pieces import cut_pieces, cut_tokens
+from langchain_context_engine.trace.whatif import Change, what_would_it_take
 
 __all__ = ["candidate", "candidate_of", "not_offered", "pair", "record_html"]
 

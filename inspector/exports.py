@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine import Context
-from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.explain import Row
 
 __all__ = ["as_csv", "as_markdown", "rows_for_export"]
 

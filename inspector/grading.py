@@ -13,7 +13,7 @@ from langchain_context_engine import ContextEngineError
 from langchain_context_engine.evaluation.agreement import agreed_grades
 from langchain_context_engine.evaluation.exchange import Given
 from langchain_context_engine.journal import Judgment
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
 
 __all__ = [
     "UNSAVED", "all_grades", "everyone", "give", "grades_of", "own_grades", "rater", "save_again", "take_in",

@@ -14,12 +14,12 @@ from inspector.judging import QUALITY_COLUMNS, quality_rows, tally
 from inspector.state import Opened
 from inspector.suggesting import suggestion
 from langchain_context_engine import ConfigError
-from langchain_context_engine.answering.settings_file import as_json
 from langchain_context_engine.evaluation.agreement import agreement
 from langchain_context_engine.evaluation.exchange import judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import Quality, means, quality
 from langchain_context_engine.journal import Judgment
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.settings_file import as_json
 
 __all__ = ["agreement_told", "exchange", "figures_line", "over_all", "traces_of"]
 

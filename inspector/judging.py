@@ -10,10 +10,10 @@ from inspector import wording
 from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
 from inspector.tables import label_of, one_line, option_of
-from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.evaluation.quality import Judged, change, verdict, worst_first
 from langchain_context_engine.journal import Judgment
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.explain import Row
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.tune import Tuning

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from langchain_context_engine.values.types import Reason, Verdict
+from langchain_context_engine.models.types import Reason, Verdict
 
 __all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "SERIES", "colours_of", "fate_of", "stacked"]
 

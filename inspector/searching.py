@@ -11,11 +11,11 @@ from inspector.judging import GRADES
 from inspector.state import Opened
 from inspector.tables import option_of
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
-from langchain_context_engine.answering.asking_again import scope_within
-from langchain_context_engine.answering.known import known_by
-from langchain_context_engine.searching.sheets import sheets
+from langchain_context_engine.models.types import Candidate, Ranked
+from langchain_context_engine.search.sheets import sheets
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Candidate, Ranked
+from langchain_context_engine.trace.asking_again import scope_within
+from langchain_context_engine.trace.known import known_by
 
 __all__ = ["missing"]
 

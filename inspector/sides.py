@@ -10,10 +10,10 @@ from inspector import cards, controls, opening, state, wording
 from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.answering import knobs as tuning
-from langchain_context_engine.answering.deviations import deviations
-from langchain_context_engine.answering.explain import Row, rows
-from langchain_context_engine.answering.traces import ranking
+from langchain_context_engine.trace import knobs as tuning
+from langchain_context_engine.trace.deviations import deviations
+from langchain_context_engine.trace.explain import Row, rows
+from langchain_context_engine.trace.traces import ranking
 
 __all__ = ["MOST", "load", "offered", "sides"]
 

@@ -7,9 +7,10 @@ from html import escape
 
 from inspector.palette import GREY, RED, colours_of
 from inspector.wording import counted, number
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.known import known_by
-from langchain_context_engine.answering.spending import (
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.known import known_by
+from langchain_context_engine.trace.spending import (
     FRAME,
     LEFT,
     OVER,
@@ -20,7 +21,6 @@ from langchain_context_engine.answering.spending import (
     groups_of,
     shared_tokens,
 )
-from langchain_context_engine.values.types import Key
 
 __all__ = ["budget_bar", "group_bars"]
 

@@ -15,10 +15,10 @@ import streamlit as st
 from inspector import opening
 from inspector.opening import Settings
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.answering.explain import Row, rows
-from langchain_context_engine.answering.traces import ranking, replay_ranked
-from langchain_context_engine.searching.stores import open_client
-from langchain_context_engine.values.types import Ranked
+from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.search.stores import open_client
+from langchain_context_engine.trace.explain import Row, rows
+from langchain_context_engine.trace.traces import ranking, replay_ranked
 
 __all__ = [
     "Opened",

@@ -8,8 +8,8 @@ from typing import Any
 
 from inspector import wording
 from langchain_context_engine import Context, Diff
-from langchain_context_engine.answering.knobs import Knobs
-from langchain_context_engine.answering.settings_file import as_json
+from langchain_context_engine.trace.knobs import Knobs
+from langchain_context_engine.trace.settings_file import as_json
 
 __all__ = ["Try", "added", "try_table", "undone"]
 

@@ -13,25 +13,25 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.answering.assemble import assemble, order
-from langchain_context_engine.answering.config import EngineConfig
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.nothing import all_failed, finds_nothing, nothing_asked
-from langchain_context_engine.answering.result_cache import ResultCache, check_cache
-from langchain_context_engine.answering.settings_file import read_settings
 from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
+from langchain_context_engine.models.errors import AllSourcesFailedError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Ranked, Status
+from langchain_context_engine.pipeline.admit import Collected
+from langchain_context_engine.pipeline.collect import acollect, collect
+from langchain_context_engine.pipeline.expand import expand
+from langchain_context_engine.pipeline.rerank import Reranking, rerank
+from langchain_context_engine.pipeline.turnstile import after, aturn, turn
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.sources.shown import shown_engine
-from langchain_context_engine.stages.admit import Collected
-from langchain_context_engine.stages.collect import acollect, collect
-from langchain_context_engine.stages.expand import expand
-from langchain_context_engine.stages.rerank import Reranking, rerank
-from langchain_context_engine.stages.turnstile import after, aturn, turn
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
-from langchain_context_engine.values.errors import AllSourcesFailedError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Ranked, Status
+from langchain_context_engine.trace.assemble import assemble, order
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.nothing import all_failed, finds_nothing, nothing_asked
+from langchain_context_engine.trace.result_cache import ResultCache, check_cache
+from langchain_context_engine.trace.settings_file import read_settings
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal

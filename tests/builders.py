@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import chromadb
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.values.types import Candidate, ContextRequest
+from langchain_context_engine.models.types import Candidate, ContextRequest
 
 _NUMBERS = itertools.count()
 

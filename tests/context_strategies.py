@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.types import (
+from langchain_context_engine.models.types import (
     Candidate,
     ContextRequest,
     Decision,
@@ -19,6 +18,7 @@ from langchain_context_engine.values.types import (
     Status,
     Verdict,
 )
+from langchain_context_engine.trace.context import Context
 
 TEXTS = st.text(max_size=12)
 UNITS = st.floats(0, 1)

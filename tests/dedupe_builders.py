@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.stages.dedupe import dedupe
-from langchain_context_engine.values.types import Ranked
+from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.pipeline.dedupe import dedupe
 from tests.builders import a_candidate
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.types import Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.trace.context import Context
 from tests.builders import a_candidate, a_request
 
 KEY = ("memories", "m1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langchain_context_engine import ContextEngine, Template
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.models.types import Verdict
 from tests.builders import ListSource, count_words
 
 BARE = Template(name="bare", passage="{{content}}", separator="\n", note="")

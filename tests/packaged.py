@@ -43,7 +43,7 @@ COMMANDS: dict[str, list[list[str]]] = {
 IMPORTS = {
     "openai": "from langchain_context_engine import OpenAIEmbeddings; OpenAIEmbeddings(api_key='x')",
     "agents": "from langchain_context_engine.langchain.middleware import ContextEngineMiddleware",
-    "inspector": "from langchain_context_engine.commands.inspect_command import app_path; import streamlit\n"
+    "inspector": "from langchain_context_engine.cli.inspect_command import app_path; import streamlit\n"
     "assert app_path().is_file()",
     "server": "from langchain_context_engine.serving.server import create_app; import starlette, uvicorn",
     "mcp": "import langchain_context_engine.serving.mcp_server",

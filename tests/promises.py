@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from langchain_context_engine import Context, replay
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
-from langchain_context_engine.values.types import Reason, Verdict
 
 
 def one_final_decision(context, keys):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from langchain_context_engine import Budget, ContextEngine
-from langchain_context_engine.stages.select import Diversity
-from langchain_context_engine.writing.templates import TEMPLATES
+from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.rendering.templates import TEMPLATES
 from tests.builders import ListSource, a_candidate
 from tests.test_least_worth import OTHERS, a_file
 from tests.test_whatif import WORDS

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from langchain_context_engine import replay
-from langchain_context_engine.answering.explain import final_decisions, name
+from langchain_context_engine.trace.explain import final_decisions, name
 from tests import sentence_proofs as proofs
 from tests.sentence_proofs import number
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from hypothesis import strategies as st
 
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.types import Candidate
 from tests.builders import count_with_join_cost, count_words
 
 TEXTS = [

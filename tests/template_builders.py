@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from langchain_context_engine.writing.templates import (
+from langchain_context_engine.rendering.templates import (
     Template,
     fill_frame,
     passage_block,

@@ -26,10 +26,10 @@ from langchain_context_engine import (
     ContextEngine,
     RetrieverSource,
 )
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
 from langchain_context_engine.langchain.plain import NOT_ASKED, plain
 from langchain_context_engine.langchain.tool import as_tool
+from langchain_context_engine.trace.context import Context
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.test_middleware import ShowingModel
 

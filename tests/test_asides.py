@@ -6,9 +6,9 @@ import pytest
 
 from langchain_context_engine.ingest.reading import read_records
 from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.asides import asides, boilerplate_of, is_robot
 from langchain_context_engine.ranking.fusion import Fusion, fuse
-from langchain_context_engine.values.types import Candidate
 from tests.builders import a_candidate
 
 SOURCES = {

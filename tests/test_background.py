@@ -12,8 +12,8 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.searching import shelves
-from langchain_context_engine.stages import dedupe
+from langchain_context_engine.pipeline import dedupe
+from langchain_context_engine.search import shelves
 from langchain_context_engine.text import analysis
 from tests.chroma_builders import a_source, notes
 

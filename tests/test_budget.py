@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Budget, ConfigError, Template
-from langchain_context_engine.values.budget import split_tokens
+from langchain_context_engine.models.budget import split_tokens
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import MARKED, engine_of, text_of
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import chromadb
 import pytest
 
-from langchain_context_engine.searching.collection import check_collection_name
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError, SourceError
+from langchain_context_engine.search.collection import check_collection_name
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError, SourceError
 from tests.builders import WordEmbeddings, a_collection, a_free_port, a_request
 from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
 

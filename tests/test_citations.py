@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.answering.cited import list_citations, sources_block
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.types import Passage, Ranked
-from langchain_context_engine.writing.citations import (
+from langchain_context_engine.models.types import Passage, Ranked
+from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
     excerpt,
     key_markers,
@@ -17,6 +15,8 @@ from langchain_context_engine.writing.citations import (
     number_markers,
     used_citations,
 )
+from langchain_context_engine.trace.cited import list_citations, sources_block
+from langchain_context_engine.trace.context import Context
 from tests.builders import a_candidate
 from tests.growth import assert_linear, repeated
 

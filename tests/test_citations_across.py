@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.ranking.editions import ROWS
-from langchain_context_engine.writing.citations import number_markers, used_citations
+from langchain_context_engine.rendering.citations import number_markers, used_citations
 from tests.builders import ListSource, a_candidate
 
 MARKERS = [f"[{n}]" for n in range(1, 6)]

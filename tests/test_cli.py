@@ -151,7 +151,7 @@ def test_an_error_nobody_foresaw_is_one_line_without_secrets(monkeypatch, capsys
     def fail(*_, **__):
         raise RuntimeError("it broke:\n api_key=sk-test-123456")
 
-    monkeypatch.setattr("langchain_context_engine.commands.store.Store.engine", fail)
+    monkeypatch.setattr("langchain_context_engine.cli.store.Store.engine", fail)
     told = _fails(capsys, 1, "ask", "x")
     assert "RuntimeError" in told
     assert "CONTEXT_ENGINE_TRACEBACK=1" in told

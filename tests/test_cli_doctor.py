@@ -13,8 +13,8 @@ import chromadb
 import pytest
 
 from langchain_context_engine import Journal
+from langchain_context_engine.cli import demo as demo_command
 from langchain_context_engine.cli import main
-from langchain_context_engine.commands import demo as demo_command
 from langchain_context_engine.demo import DEMO_QUESTIONS
 from tests.builders import WordEmbeddings, a_collection
 from tests.conftest import ROOT
@@ -187,7 +187,7 @@ def test_inspect_runs_the_inspector_on_the_journal_and_ends_with_its_exit_code(m
         calls.append((journal, trace, options))
         return 3
 
-    monkeypatch.setattr("langchain_context_engine.commands.inspect_command.inspect", run)
+    monkeypatch.setattr("langchain_context_engine.cli.inspect_command.inspect", run)
     assert main(["inspect", "--store", str(tmp_path), "--port", "8765", "--no-browser"]) == 3
     assert calls == [(tmp_path / "journal.db", None, {"scope": {}, "port": 8765, "opens_browser": False})]
     assert "http://127.0.0.1:8765" in capsys.readouterr().err

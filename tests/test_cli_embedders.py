@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from langchain_context_engine.commands import embedders
-from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.cli import embedders
+from langchain_context_engine.cli.failure import CommandFailedError
 from tests.builders import WordEmbeddings, a_collection
 
 

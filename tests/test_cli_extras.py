@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.commands.extras import EXTRAS, packages_of
+from langchain_context_engine.cli.extras import EXTRAS, packages_of
 from tests.conftest import ROOT
 
 NO_EXTRAS_OF_USERS = {"all", "bench", "test"}

@@ -8,8 +8,8 @@ import chromadb
 import pytest
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.commands.options import read_size
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.cli.options import read_size
+from langchain_context_engine.models.errors import ConfigError
 from tests.ingest_builders import git, write_files
 
 

@@ -59,7 +59,7 @@ def test_a_command_in_a_folder_below_asks_the_store_above(below, command, told, 
 def test_a_command_that_goes_on_or_needs_more_finds_it_too(below, command, monkeypatch, capsys):
     """C5."""
     monkeypatch.setattr("langchain_context_engine.serving.server.serve", lambda *_, **__: None)
-    monkeypatch.setattr("langchain_context_engine.commands.inspect_command.inspect", lambda *_, **__: 0)
+    monkeypatch.setattr("langchain_context_engine.cli.inspect_command.inspect", lambda *_, **__: 0)
     main([command, *(["--port", "8766"] if command != "tune" else [])])
     assert f"the store is {below / '.context-engine'}" in capsys.readouterr().err
 

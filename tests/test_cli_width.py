@@ -16,9 +16,8 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from langchain_context_engine import Candidate, ContextEngine
-from langchain_context_engine.cli import main
-from langchain_context_engine.commands import output
-from langchain_context_engine.commands.tables import fate_table
+from langchain_context_engine.cli import main, output
+from langchain_context_engine.cli.tables import fate_table
 from tests.builders import ListSource
 from tests.conftest import ROOT
 
@@ -114,7 +113,7 @@ def test_a_pager_has_the_width_of_its_terminal():
     """C2: what was piped was 120 wide, into `less` too."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 77, 0, 0))
-    code = "from langchain_context_engine.commands import output; print(output.width())"
+    code = "from langchain_context_engine.cli import output; print(output.width())"
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     done = subprocess.run(
         [sys.executable, "-c", code],

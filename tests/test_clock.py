@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.models.clock import read_instant
 
 DAY = datetime(2024, 5, 1, tzinfo=UTC)
 MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine.filtering.filters import EVERYTHING, read_scope
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.postings import LexicalQuery
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.postings import LexicalQuery
 from langchain_context_engine.text.words import closed_forms
 from tests.builders import a_collection
 

@@ -19,7 +19,7 @@ from langchain_context_engine import (
     UnknownNameError,
     replay,
 )
-from langchain_context_engine.values.types import Reason, Status, Verdict
+from langchain_context_engine.models.types import Reason, Status, Verdict
 from tests.builders import FailingSource, ListSource, MeetingSource, SlowSource, a_candidate
 
 

@@ -8,9 +8,9 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
+from langchain_context_engine.models.errors import SourceError
+from langchain_context_engine.models.types import Status
 from langchain_context_engine.sources import chroma
-from langchain_context_engine.values.errors import SourceError
-from langchain_context_engine.values.types import Status
 from tests.builders import ListSource, a_candidate, a_collection
 from tests.chroma_builders import EMBEDDINGS, notes
 

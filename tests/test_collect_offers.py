@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
-from langchain_context_engine.values.offer import Offer
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.models.types import Status
 from tests.builders import a_candidate
 
 

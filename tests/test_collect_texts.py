@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.types import Status
 from tests.builders import ListSource, a_candidate
 
 

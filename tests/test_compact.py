@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 
-from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.errors import ConfigError, TemplateError, UnknownNameError
-from langchain_context_engine.writing.compact import (
+from langchain_context_engine.models.errors import ConfigError, TemplateError, UnknownNameError
+from langchain_context_engine.rendering.compact import (
     COMPACTORS,
     SUMMARY_PROMPT,
     Cut,
@@ -18,6 +17,7 @@ from langchain_context_engine.writing.compact import (
     compact,
     resolve_compactor,
 )
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import count_with_join_cost, count_words
 
 TEXT = "We moved billing to the new service in March. Ana signed it. Nobody objected to the change."

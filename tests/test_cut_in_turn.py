@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Budget, ConfigError, Context, replay
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.builders import a_candidate
 from tests.pack_builders import engine_of, reasons
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.models.types import Ranked, Reason, Verdict
+from langchain_context_engine.pipeline.dedupe import dedupe
 from langchain_context_engine.ranking.identity import DEFAULT_RULES, same_metadata
-from langchain_context_engine.stages.dedupe import dedupe
 from langchain_context_engine.text.similarity import Wording
-from langchain_context_engine.values.types import Ranked, Reason, Verdict
 from tests.builders import a_candidate
 from tests.dedupe_builders import ASYNC, SYNC, are_duplicates, kept_ids, ranked, versions
 

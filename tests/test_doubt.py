@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Context, ContextEngine, replay
+from langchain_context_engine.models.types import Reason, Status, Verdict
 from langchain_context_engine.ranking.doubt import holds
-from langchain_context_engine.values.types import Reason, Status, Verdict
 from tests.builders import ListSource, a_candidate
 
 LASAGNA = "best recipe for lasagna with spinach"

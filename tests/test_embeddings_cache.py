@@ -14,7 +14,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings
 from tests.embedding_builders import AnsweringEmbeddings, asked
 

@@ -13,7 +13,7 @@ import pytest
 from langchain_core.stores import BaseStore, InMemoryByteStore
 
 from langchain_context_engine.embeddings import CachedEmbeddings
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.embedding_builders import asked
 

@@ -17,7 +17,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import LocalEmbeddings, static
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from tests.growth import least_seconds
 
 
@@ -137,7 +137,7 @@ def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
     """Each takes longer to import than a question does to be answered."""
     code = (
         "import sys\n"
-        "from langchain_context_engine.commands.embedders import Memory, _of_model\n"
+        "from langchain_context_engine.cli.embedders import Memory, _of_model\n"
         "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
         "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
         "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"

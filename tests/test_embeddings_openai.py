@@ -14,8 +14,8 @@ from openai import AsyncOpenAI, OpenAI
 from pydantic import SecretStr
 
 from langchain_context_engine.embeddings import CachedEmbeddings, OpenAIEmbeddings
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
 from tests.embedding_server import KEY, EmbeddingServer, vector_of
 
 

@@ -20,7 +20,7 @@ from langchain_context_engine import (
     TemplateError,
     UnknownNameError,
 )
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.types import Status
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 RECORDS = [

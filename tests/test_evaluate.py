@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.evaluate import Question, compare, evaluate, evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
 from langchain_context_engine.evaluation.report import _HEADINGS, _cells
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import Candidate, Ranked
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Candidate, Ranked
+from langchain_context_engine.trace.context import Context
 from tests.builders import count_words
 
 RECORDS = {

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.expand import LINK_DECAY
 from langchain_context_engine.ranking.links import links_of
-from langchain_context_engine.stages.expand import LINK_DECAY
-from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 

@@ -6,15 +6,15 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, Journal, SourceError
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.dated import OfThread, RecentlyAccessed
-from langchain_context_engine.searching.finders import (
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
+from langchain_context_engine.search.finders import (
     Fuzzy,
     Referenced,
     by_keywords,
     full_text,
 )
-from langchain_context_engine.searching.rows import Rows
+from langchain_context_engine.search.rows import Rows
 from langchain_context_engine.sources.files import FileSource
 from tests.builders import a_collection
 from tests.chroma_builders import client

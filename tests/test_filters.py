@@ -20,7 +20,7 @@ from langchain_context_engine.filtering.filters import (
     read_where,
     to_chroma,
 )
-from langchain_context_engine.values.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from tests.builders import a_candidate, a_collection, a_request
 
 INSTANT = 1714550400  # 2024-05-01T08:00:00Z

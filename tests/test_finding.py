@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from langchain_context_engine.answering.asking_again import asked_again, scope_within
-from langchain_context_engine.answering.finding import meant_by, rows_like
-from langchain_context_engine.answering.spending import near_misses
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Verdict
+from langchain_context_engine.trace.asking_again import asked_again, scope_within
+from langchain_context_engine.trace.finding import meant_by, rows_like
+from langchain_context_engine.trace.spending import near_misses
 from tests.inspector.builders import a_context, rows_of
 
 

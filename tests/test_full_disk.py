@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from langchain_context_engine import ChromaSource, ConfigError, cli
-from langchain_context_engine.commands.failure import CommandFailedError, exit_code_of
-from langchain_context_engine.commands.store import Store
-from langchain_context_engine.values.disk import disk_trouble
+from langchain_context_engine.cli.failure import CommandFailedError, exit_code_of
+from langchain_context_engine.cli.store import Store
+from langchain_context_engine.models.disk import disk_trouble
 from tests.index_builders import a_store, index_of, run
 
 

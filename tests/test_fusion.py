@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from langchain_context_engine.models.types import Reason
+from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.fusion import Fusion, fuse
 from langchain_context_engine.ranking.named import name_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.ranking.signals import SIGNALS
-from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.values.types import Reason
 from tests.builders import a_candidate, a_request
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from langchain_context_engine import ChromaSource, Context, ContextEngine, replay
 from langchain_context_engine.filtering.filters import EVERYTHING, read_scope
-from langchain_context_engine.searching.folders import folder_of
-from langchain_context_engine.searching.state import index_state
+from langchain_context_engine.search.folders import folder_of
+from langchain_context_engine.search.state import index_state
 from tests.builders import a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, client, ids, notes
 

@@ -17,7 +17,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine
-from langchain_context_engine.searching.state import index_state
+from langchain_context_engine.search.state import index_state
 from tests.builders import a_request
 from tests.chroma_builders import ids
 from tests.index_builders import ASK, VECTOR, a_store, index_of, run
@@ -169,7 +169,7 @@ def test_the_writers_lock_is_free_when_its_process_is_gone(tmp_path):
     program = """
         import sys, time
         from pathlib import Path
-        from langchain_context_engine.searching.writer_lock import WriterLock
+        from langchain_context_engine.search.writer_lock import WriterLock
         with WriterLock(Path(sys.argv[1])).held() as is_held:
             print(is_held, flush=True)
             time.sleep(60)
@@ -248,7 +248,7 @@ def test_an_engine_made_before_a_fork_answers_in_the_child_or_says_what_to_do(tm
         """
         import os, signal, sys, chromadb
         from langchain_context_engine import ChromaSource, ContextEngine
-        from langchain_context_engine.values.errors import AllSourcesFailedError
+        from langchain_context_engine.models.errors import AllSourcesFailedError
         collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
         engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=30)
         engine.sources[0].prepare()

@@ -9,8 +9,8 @@ from rapidfuzz import fuzz
 
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, create_demo_repository, load_demo
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.types import Reason
 
 
 @pytest.fixture(scope="module")

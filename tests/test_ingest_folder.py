@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter, index_folder, index_repository
 from langchain_context_engine.ingest.grammars import load_parser
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 

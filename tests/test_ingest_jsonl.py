@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import index_jsonl
 from langchain_context_engine.ingest.record import clean_metadata
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import CountingClient, lines, stored
 

@@ -10,7 +10,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine.ingest import index_folder, index_repository
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 

@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.reading import read_records
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 PYTHON = '''class Berth:
     """A place at the quay."""

@@ -12,7 +12,7 @@ from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.restructured import read_restructured
 from langchain_context_engine.ingest.sections import document_records
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.growth import assert_linear, repeated
 
 LINES = st.lists(

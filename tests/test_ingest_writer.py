@@ -16,8 +16,8 @@ from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.ingest.record import Record, content_id
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
-from langchain_context_engine.searching.sheets import describe
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.search.sheets import describe
 from tests.builders import WordEmbeddings, a_collection
 from tests.ingest_builders import CountingClient, lines, stored
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from langchain_context_engine.journal import Activity, Feedback, Journal, Judgment
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Status
 from tests.builders import a_request
 from tests.growth import least_seconds
 from tests.journal_builders import KEY, a_context

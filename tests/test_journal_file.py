@@ -11,7 +11,7 @@ import time
 import pytest
 
 from langchain_context_engine.journal import Journal, schema, writer
-from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from tests.journal_builders import KEY, a_context
 
 
@@ -199,8 +199,8 @@ def test_a_cap_that_holds_nothing_is_refused(path, size):
 WRITE_MANY = """
 import sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.models.types import ContextRequest
 with Journal(sys.argv[1]) as journal:
     for number in range(40):
         journal.record(Context(request=ContextRequest(query=f"{sys.argv[2]} {number}")))
@@ -222,7 +222,7 @@ def test_several_processes_write_one_new_journal_at_once(path):
 EXIT_AT_ONCE = """
 import sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.trace.context import Context
 journal = Journal(sys.argv[1])
 for _ in range(30):
     journal.record(Context(text="x"))
@@ -238,7 +238,7 @@ def test_a_program_that_ends_writes_what_waits(path):
 EXIT_WHILE_LOCKED = """
 import sqlite3, sys
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.trace.context import Context
 journal = Journal(sys.argv[1])
 other = sqlite3.connect(sys.argv[1])
 other.execute("BEGIN IMMEDIATE")

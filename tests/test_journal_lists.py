@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError
+from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
 from tests.builders import ListSource, a_candidate
 from tests.journal_builders import KEY, a_context
 

@@ -10,7 +10,7 @@ import pytest
 
 from langchain_context_engine.cli import main
 from langchain_context_engine.journal import Feedback, Journal, merge_journals, schema
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import a_request
 from tests.journal_builders import KEY, a_context
 

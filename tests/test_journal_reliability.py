@@ -14,8 +14,8 @@ import time
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import Journal
+from langchain_context_engine.trace.context import Context
 from tests.builders import ListSource, a_candidate
 from tests.growth import least_seconds
 

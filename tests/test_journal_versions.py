@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from langchain_context_engine.journal import Journal, schema
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.journal_builders import a_context
 
 

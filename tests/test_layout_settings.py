@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Budget, ConfigError, ContextEngine, Template, replay
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.models.metadata import read_list
+from langchain_context_engine.models.types import Reason
 from langchain_context_engine.ranking.identity import AcrossKinds
 from langchain_context_engine.ranking.signals import ForKinds, Stated
-from langchain_context_engine.values.metadata import read_list
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.trace.context import Context
 from tests.builders import ListSource, a_candidate, a_request, count_words
 
 FRAMED = Template(name="framed", passage="{{content}}", separator="\n", footer="\n{{count}} of {{sources}}")

@@ -9,12 +9,12 @@ import chromadb
 import pytest
 
 from langchain_context_engine.filtering.filters import EVERYTHING, read_scope
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.file_watch import FileWatch
-from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.postings import LexicalQuery
-from langchain_context_engine.searching.ranking import merge_by_rank, settled
-from langchain_context_engine.searching.watches import CountWatch, watch
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.file_watch import FileWatch
+from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.postings import LexicalQuery
+from langchain_context_engine.search.ranking import merge_by_rank, settled
+from langchain_context_engine.search.watches import CountWatch, watch
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.source import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_request

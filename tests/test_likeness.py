@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.answering.explain import final_decisions, how_alike
-from langchain_context_engine.answering.likeness import likeness
-from langchain_context_engine.values.types import Decision, Reason, Verdict
+from langchain_context_engine.models.types import Decision, Reason, Verdict
+from langchain_context_engine.trace.explain import final_decisions, how_alike
+from langchain_context_engine.trace.likeness import likeness
 from tests.builders import ListSource, a_candidate
 
 WHOLE = (

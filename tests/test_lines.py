@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine import replay
-from langchain_context_engine.stages.telling import tells_alone, tells_cut
+from langchain_context_engine.pipeline.telling import tells_alone, tells_cut
 from langchain_context_engine.text.asking import AtLeast, by_lines
 from langchain_context_engine.text.boundaries import line_ends
 from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, keep_lines, keep_start

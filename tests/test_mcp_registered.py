@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.commands.mcp import CLIENTS
+from langchain_context_engine.cli.mcp import CLIENTS
 from tests.conftest import ROOT
 
 OPTIONS = ["--budget", "100", "--scope", 'team=the "red"\\ones', "--no-journal"]

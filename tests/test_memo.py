@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import gc
 import inspect
 import sys
@@ -17,12 +16,12 @@ from hypothesis import strategies as st
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal.losses import characters_of
 from langchain_context_engine.journal.writer import BackgroundWriter
+from langchain_context_engine.pipeline import dedupe, twins
 from langchain_context_engine.ranking import aims, asked, links
-from langchain_context_engine.stages import dedupe, twins
+from langchain_context_engine.rendering import bracketed
 from langchain_context_engine.text import analysis, tables, worth
 from langchain_context_engine.text.memo import Memo, remember
 from langchain_context_engine.text.similarity import Wording
-from langchain_context_engine.writing import bracketed
 from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 
@@ -32,7 +31,6 @@ _WITH_MEMOS = (aims, analysis, asked, bracketed, dedupe, links, tables, twins, w
 MEMOS = {
     id(each): each for module in _WITH_MEMOS for each in vars(module).values() if isinstance(each, Memo)
 }.values()
-FEW = 8
 """Texts of any length that may be kept by their number."""
 
 
@@ -107,28 +105,6 @@ def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters():
 def test_a_recorded_context_weighs_what_its_texts_do():
     context = ContextEngine([ListSource([a_candidate(text="Pay by card.")])]).build("pay?")
     assert characters_of(("id", 0.0, context)) == len(context.text) + len("Pay by card.")
-
-
-def test_no_function_of_a_text_is_kept_by_the_number_of_its_results():
-    """S5: 65,536 texts of any length stayed in memory."""
-    kept = {
-        f"{path.relative_to(PACKAGE)}:{node.name}"
-        for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
-        and any(argument.arg in {"text", "query"} for argument in node.args.args)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call)
-        and ast.unparse(decorator.func) == "lru_cache"
-        and not _is_few(decorator)
-    }
-    # A template's text is its author's; a text that is counted whole has a few thousand characters.
-    assert kept == {"writing/templates/parts.py:read_slots", "text/tokens/backends.py:_kept_count"}
-
-
-def _is_few(decorator: ast.Call) -> bool:
-    size = decorator.keywords[0].value
-    return not isinstance(size, ast.Constant) or size.value <= FEW
 
 
 def test_an_argument_given_as_it_is_by_default_is_the_same_question():

@@ -13,7 +13,7 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 DOCUMENT = "The mill opened in 1910. It burnt down twice. Yes. Nobody rebuilt it after that."
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Template
-from langchain_context_engine.stages.select import Diversity, by_density, knapsack, optimality_gap
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.select import Diversity, by_density, knapsack, optimality_gap
 from langchain_context_engine.text.units import UnitValue
-from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import a_candidate
 from tests.pack_builders import BARE, MARKED, engine_of, reasons, text_of
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from langchain_context_engine import Budget, ContextEngine, Template, replay
-from langchain_context_engine.stages.twins import find_twin
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.twins import find_twin
+from langchain_context_engine.rendering.layout import write
 from langchain_context_engine.text.pieces import merge, pieces
 from langchain_context_engine.text.sentences import sentence_spans, unit_spans
-from langchain_context_engine.values.types import Reason, Verdict
-from langchain_context_engine.writing.layout import write
 from tests.builders import ListSource, a_candidate, count_words
 from tests.pack_builders import BARE, engine_of, reasons, text_of
 from tests.strategies import candidates, settings_of_engines
@@ -68,7 +68,7 @@ def test_what_fits_as_rendered_is_in_to_the_token(sizes, budget, tokenizer, temp
     ranked = engine.search("q")
     kept = {p.key for p in context.passages}
     for left_out in (item for item in ranked if item.key not in kept):
-        from langchain_context_engine.values.types import Passage
+        from langchain_context_engine.models.types import Passage
 
         with_it = [
             Passage(ranked=item, text=item.candidate.text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import replay
-from langchain_context_engine.stages.telling import breaks_off, tells_cut
+from langchain_context_engine.models.types import Ranked, Reason
+from langchain_context_engine.pipeline.telling import breaks_off, tells_cut
 from langchain_context_engine.text.pictured import without_pictures
 from langchain_context_engine.text.units import UnitValue, split_units
 from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words
-from langchain_context_engine.values.types import Ranked, Reason
 from tests.builders import a_candidate, count_words
 from tests.growth import assert_linear, repeated
 from tests.pack_builders import engine_of, reasons

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ConfigError, Context, Template
-from langchain_context_engine.answering.pieces import (
+from langchain_context_engine.text.differences import LONGEST, differences
+from langchain_context_engine.trace.pieces import (
     cut_pieces,
     cut_tokens,
     duplicate_groups,
     pieces,
     token_view,
 )
-from langchain_context_engine.text.differences import LONGEST, differences
 from tests.builders import a_candidate
 from tests.growth import assert_linear, repeated
 from tests.inspector.builders import a_context

@@ -8,9 +8,9 @@ from langchain_core.messages import AIMessage, HumanMessage
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.sources.pinned import PinnedSource
-from langchain_context_engine.values.errors import ConfigError
 from tests.builders import ListSource, a_candidate, a_request
 
 

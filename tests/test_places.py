@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Context, ContextEngine, Template, replay
-from langchain_context_engine.answering.cited import list_citations
-from langchain_context_engine.answering.explain import rows
-from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.retriever import documents
-from langchain_context_engine.values.places import LONGEST_PLACE, place_from
+from langchain_context_engine.models.places import LONGEST_PLACE, place_from
+from langchain_context_engine.trace.cited import list_citations
+from langchain_context_engine.trace.explain import rows
+from langchain_context_engine.trace.names import labels, meant
 from tests.builders import ListSource, a_candidate
 
 CODE = {"path": "httpx/_client.py", "start_line": 430, "end_line": 471, "symbol": "Client.send"}

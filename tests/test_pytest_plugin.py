@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.pytest_plugin import ContextGolden
 from langchain_context_engine.evaluation.questions import Question
-from langchain_context_engine.values.types import Candidate, Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Candidate, Decision, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.trace.context import Context
 
 pytest_plugins = ["pytester"]
 
@@ -71,7 +71,7 @@ def test_recall_below_its_floor_fails_and_names_the_worst_questions():
 
 
 USERS_TESTS = """
-    from langchain_context_engine.answering.context import Context
+    from langchain_context_engine.trace.context import Context
 
     CONTEXT = Context(text="Invoices go out monthly.", tokens=5, budget=9)
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from chromadb import EmbeddingFunction
 
+from langchain_context_engine.models.errors import EmbeddingError
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.values.errors import EmbeddingError
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, notes
 

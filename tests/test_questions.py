@@ -5,7 +5,7 @@ import json
 import pytest
 
 from langchain_context_engine.evaluation.questions import load_questions
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 
 def a_file(tmp_path, *lines) -> str:

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from langchain_context_engine import Candidate, ConfigError, ContextEngine
+from langchain_context_engine.models.types import Reason
+from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.latest import asks_for_latest, named_identifiers
 from langchain_context_engine.ranking.signals import SIGNALS, Keyword, Lookup, Recency
-from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.values.types import Reason
 from tests.builders import ListSource, SlowSource, a_candidate, a_request
 
 

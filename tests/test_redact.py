@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.models.redact import safe_message
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from langchain_context_engine.answering.redacted import redacted_bundle
+from langchain_context_engine.trace.redacted import redacted_bundle
 from tests.builders import a_candidate
 from tests.inspector.builders import a_context, rows_of
 

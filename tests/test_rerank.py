@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.documents.compressor import BaseDocumentCompressor
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, replay
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.builders import ListSource, a_candidate
 
 WORDS = ("heron", "otter", "pike", "perch", "tench")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.result_cache import ResultCache, request_key
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.result_cache import ResultCache, request_key
 from tests.builders import FailingSource, ListSource, a_candidate
 
 

@@ -13,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.load import dumps, loads
 
 from langchain_context_engine import CachedEmbeddings, ChromaSource, ContextEngine
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import ListSource, MeetingSource, WordEmbeddings, a_candidate, a_collection
 from tests.retriever_builders import TEXTS, a_retriever, a_source
 

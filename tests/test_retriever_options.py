@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from langchain_context_engine import ContextRetriever
 from langchain_context_engine.langchain.calls import narrowed
-from langchain_context_engine.values.errors import ScopeError
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.models.errors import ScopeError
+from langchain_context_engine.models.types import ContextRequest
 from tests.builders import SlowSource
 from tests.retriever_builders import a_retriever, a_source
 

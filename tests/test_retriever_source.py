@@ -15,9 +15,9 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
+from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.sources.retriever import RetrieverSource
 from langchain_context_engine.sources.source import Source
-from langchain_context_engine.values.errors import ConfigError, SourceError
 from tests.builders import WordEmbeddings, a_request
 
 

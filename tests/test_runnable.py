@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.errors import ConfigError, ScopeError
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.trace.context import Context
 from tests.runnable_builders import a_runnable, a_source, same
 
 

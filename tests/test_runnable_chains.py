@@ -15,7 +15,7 @@ from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
 from langchain_context_engine import ChromaSource, ContextEngine
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 from tests.builders import FailingSource, ListSource, MeetingSource, WordEmbeddings, a_candidate, a_collection
 from tests.runnable_builders import Recorder, a_runnable, a_source
 

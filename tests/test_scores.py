@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from langchain_context_engine.answering.explain import rows
-from langchain_context_engine.answering.scores import score_parts
-from langchain_context_engine.answering.spending import last_kept, near_misses, used
-from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.evaluation.quality import Quality, verdict, worst_first
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.models.types import Verdict
+from langchain_context_engine.trace.explain import rows
+from langchain_context_engine.trace.scores import score_parts
+from langchain_context_engine.trace.spending import last_kept, near_misses, used
+from langchain_context_engine.trace.traces import ranking
 from tests.inspector.builders import a_context
 
 

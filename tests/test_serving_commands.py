@@ -194,7 +194,7 @@ def test_threads_of_a_command_share_so_few_pools_of_memory_unless_somebody_chose
     """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
     program = (
         "import ctypes, sys, threading\n"
-        "from langchain_context_engine.commands.memory import share_memory\n"
+        "from langchain_context_engine.cli.memory import share_memory\n"
         f"print(share_memory({pools}))\n"
         "gate = threading.Barrier(8)\n"
         "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"

@@ -8,9 +8,9 @@ import tomllib
 import pytest
 
 from langchain_context_engine import Budget, ContextEngine, replay
-from langchain_context_engine.answering.settings_file import as_json, as_python, as_toml, read_settings
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.trace.settings_file import as_json, as_python, as_toml, read_settings
 from tests.builders import ListSource, a_candidate
 
 CHANGES = [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.stages.dedupe import dedupe
+from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.pipeline.dedupe import dedupe
 from langchain_context_engine.text.similarity import Wording, similarity
-from langchain_context_engine.values.types import Ranked
 from tests.dedupe_builders import BANNER, ranked
 from tests.growth import assert_linear
 

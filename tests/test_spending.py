@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from langchain_context_engine import Context
-from langchain_context_engine.answering.spending import (
+from langchain_context_engine.trace.spending import (
     FRAME,
     LEFT,
     RESERVED,

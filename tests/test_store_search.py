@@ -8,9 +8,9 @@ import pytest
 from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.searching.state import index_state
+from langchain_context_engine.models.errors import EmbeddingError, SourceError
+from langchain_context_engine.search.state import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import EmbeddingError, SourceError
 from tests.builders import a_request
 from tests.chroma_builders import EMBEDDINGS, ids, notes
 from tests.store_server import SPARSE, a_source, serve
@@ -91,7 +91,7 @@ def test_what_the_store_cannot_check_is_checked_here_and_asked_deeper(serve):
 
 
 def test_a_filter_that_hardly_anything_passes_ends_with_one_warning(serve, monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.searching.store_search._DEEPEST", 50)
+    monkeypatch.setattr("langchain_context_engine.search.store_search._DEEPEST", 50)
     server = serve(notes(300, created_at="2020-01-01"))
     found = a_source(server, name="docs", hybrid=True).fetch(
         a_request(query="billing", limit=5, since="2025-06-01")

@@ -8,9 +8,9 @@ import chromadb
 import pytest
 from langchain_chroma import Chroma
 
-from langchain_context_engine.searching.folders import folder_of
+from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.search.folders import folder_of
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError, SourceError
 from tests.builders import a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, ids
 from tests.store_server import RECORDS, SPARSE, a_source, serve

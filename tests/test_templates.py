@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.prompts import PromptTemplate
 
-from langchain_context_engine.values.errors import TemplateError
-from langchain_context_engine.writing.templates import (
+from langchain_context_engine.models.errors import TemplateError
+from langchain_context_engine.rendering.templates import (
     TEMPLATES,
     Template,
     fill,

@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.text.truncate import keep_start
-from langchain_context_engine.values.errors import TemplateError
-from langchain_context_engine.writing.templates import (
+from langchain_context_engine.models.errors import TemplateError
+from langchain_context_engine.rendering.templates import (
     TEMPLATES,
     Template,
     fill_frame,
     passage_block,
 )
-from langchain_context_engine.writing.templates.fences import close_fence, ends_with_fence, open_fence_at
+from langchain_context_engine.rendering.templates.fences import close_fence, ends_with_fence, open_fence_at
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.text.truncate import keep_start
 from tests.template_builders import FENCED, INTRO, MARKDOWN, NEXT, code_of, is_contained, join
 
 

@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from langchain_context_engine.writing.templates import (
+from langchain_context_engine.rendering.templates import (
     TEMPLATES,
     passage_block,
 )
-from langchain_context_engine.writing.templates.fences import open_fence_at
+from langchain_context_engine.rendering.templates.fences import open_fence_at
 from tests.growth import assert_linear, repeated
 from tests.template_builders import FENCED, join
 

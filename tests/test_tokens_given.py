@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import quicktok
 
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.errors import ConfigError
 
 
 def count_letters(text: str) -> int:

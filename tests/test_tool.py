@@ -16,10 +16,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.tool import as_tool
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.trace.context import Context
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 

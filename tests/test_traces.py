@@ -8,10 +8,10 @@ import re
 import pytest
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, diff, replay
-from langchain_context_engine.answering.explain import FATES, rows
-from langchain_context_engine.answering.traces import ranking, replay_ranked
-from langchain_context_engine.answering.whatif import what_would_it_take
-from langchain_context_engine.values.types import Reason, Verdict
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.trace.explain import FATES, rows
+from langchain_context_engine.trace.traces import ranking, replay_ranked
+from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.builders import ListSource, a_candidate, count_words
 
 

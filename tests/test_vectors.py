@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.records import compare
-from langchain_context_engine.searching.vectors import Vectors
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.records import compare
+from langchain_context_engine.search.vectors import Vectors
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import WordEmbeddings, a_request
 

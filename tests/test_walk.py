@@ -6,12 +6,12 @@ import time
 from datetime import UTC, datetime
 
 from langchain_context_engine import Candidate, ContextRequest, EngineConfig
-from langchain_context_engine.stages.collect import collect
-from langchain_context_engine.stages.dedupe import dedupe
-from langchain_context_engine.stages.expand import expand
-from langchain_context_engine.stages.pack import pack
-from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.stages.render import render
+from langchain_context_engine.pipeline.collect import collect
+from langchain_context_engine.pipeline.dedupe import dedupe
+from langchain_context_engine.pipeline.expand import expand
+from langchain_context_engine.pipeline.pack import pack
+from langchain_context_engine.pipeline.rank import rank
+from langchain_context_engine.pipeline.render import render
 
 
 class Notes:

@@ -10,13 +10,13 @@ from itertools import takewhile
 import pytest
 
 from langchain_context_engine import Budget, ContextEngine, replay
-from langchain_context_engine.answering.config import EngineConfig
-from langchain_context_engine.answering.explain import final_decisions, rows
-from langchain_context_engine.answering.traces import diff, ranking
-from langchain_context_engine.answering.trying import budgets_tried, signals_that_differ
-from langchain_context_engine.answering.whatif import what_would_it_take
-from langchain_context_engine.stages.select import Diversity
-from langchain_context_engine.values.types import Reason, Verdict
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.explain import final_decisions, rows
+from langchain_context_engine.trace.traces import diff, ranking
+from langchain_context_engine.trace.trying import budgets_tried, signals_that_differ
+from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.builders import ListSource, a_candidate
 
 pytestmark = pytest.mark.unmeasured

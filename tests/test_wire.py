@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.wire import VERSION, context_from_dict, context_to_dict
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import Candidate, Passage, Ranked
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Candidate, Passage, Ranked
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.wire import VERSION, context_from_dict, context_to_dict
 from tests.builders import a_candidate, a_request
 from tests.context_strategies import (
     METADATA,
@@ -58,7 +58,7 @@ def test_numbers_that_json_does_not_know_come_back(number):
 
 
 def test_a_template_in_a_request_comes_back_equal():
-    from langchain_context_engine.writing.templates import Template
+    from langchain_context_engine.rendering.templates import Template
 
     template = Template(name="brief", passage="* {{content}}")
     assert through_json(Context(request=a_request(template=template))).request.template == template

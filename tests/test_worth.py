@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.stages.telling import tells_alone
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.telling import tells_alone
 from langchain_context_engine.text.sentences import unit_spans
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words
-from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import engine_of, reasons
 

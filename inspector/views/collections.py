@@ -9,10 +9,10 @@ import streamlit as st
 
 from inspector import asking, cards, grid, state, wording
 from langchain_context_engine import ConfigError
-from langchain_context_engine.answering.offered import offered_table
 from langchain_context_engine.filtering.written import read_scope
-from langchain_context_engine.searching.sheets import Sheet, doubts, sheets
-from langchain_context_engine.searching.stores import is_server
+from langchain_context_engine.search.sheets import Sheet, doubts, sheets
+from langchain_context_engine.search.stores import is_server
+from langchain_context_engine.trace.offered import offered_table
 
 MOST_TOKENS = 100_000
 OFFERED: list[grid.Column] = [

@@ -14,8 +14,8 @@ from inspector.comparing import told, told_moves
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
 from inspector.tables import one_line, option_of, places
 from langchain_context_engine import Context, Diff, diff
-from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.trace.explain import Row
 
 QUESTION: grid.Column = {"name": "question", "label": "Question", "width": 240}
 AGAINST: grid.Column = {"name": "against", "label": "Against A", "width": 230}

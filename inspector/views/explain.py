@@ -11,10 +11,10 @@ from inspector.choosing import one_of
 from inspector.palette import colours_of
 from inspector.state import Opened
 from inspector.tables import option_of, options, places, ranked_columns, ranked_rows
-from langchain_context_engine.answering.deviations import narrowing
-from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.answering.finding import SHOWN, meant_by, rows_like
 from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.trace.deviations import narrowing
+from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.finding import SHOWN, meant_by, rows_like
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 LONGEST_SEARCH = 200

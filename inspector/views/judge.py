@@ -10,10 +10,10 @@ from inspector.judging import GRADES, UNJUDGED, grade_columns, grade_rows
 from inspector.palette import fate_of
 from inspector.state import Opened
 from inspector.tables import options, places
-from langchain_context_engine.answering.explain import Row
 from langchain_context_engine.evaluation.quality import quality
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.trace.explain import Row
 
 SECTIONS = ("Grade this question", "All judged questions", "Import and export")
 LONGEST_NAME = 60

@@ -13,11 +13,11 @@ from inspector.state import Opened
 from inspector.tables import places
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
-from langchain_context_engine.answering import knobs as tuning
-from langchain_context_engine.answering.explain import Row
-from langchain_context_engine.answering.settings_file import as_json, as_python, as_toml
-from langchain_context_engine.answering.traces import REQUERY_SETTINGS, Diff
 from langchain_context_engine.evaluation.quality import change, quality
+from langchain_context_engine.trace import knobs as tuning
+from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.settings_file import as_json, as_python, as_toml
+from langchain_context_engine.trace.traces import REQUERY_SETTINGS, Diff
 
 TRY_COLUMNS: list[grid.Column] = [
     {"name": "try", "label": "Try", "width": 74},

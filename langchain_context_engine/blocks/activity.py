@@ -7,9 +7,9 @@ from typing import Any
 
 from langchain_context_engine.blocks.blocks import Blocks, Focus, Record, page_of, summarised
 from langchain_context_engine.filtering.filters import Condition, all_of
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 
 _VIEWS_LOOKED_AT = 200
 """Views of all collections among which those of this one are found."""

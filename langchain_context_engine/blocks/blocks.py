@@ -23,13 +23,13 @@ from langchain_context_engine.filtering.filters import (
     read_where,
     to_chroma,
 )
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import read_number
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.records import Rows, to_candidate
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.records import Rows, to_candidate
 
 Record = Mapping[str, Any]
 

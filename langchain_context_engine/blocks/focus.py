@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_context_engine.blocks.blocks import Blocks, Focus, page_of, summarised
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 
 
 class FocusSource:

@@ -11,10 +11,10 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.watches import watch
-from langchain_context_engine.values.locks import ForkSafeLock
-from langchain_context_engine.values.metadata import read_list
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.metadata import read_list
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.watches import watch
 
 __all__ = ["StatedLinks"]
 

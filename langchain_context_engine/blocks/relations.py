@@ -8,12 +8,12 @@ from typing import Any
 from langchain_context_engine.blocks.blocks import Blocks, Focus, Record, page_of
 from langchain_context_engine.blocks.linking import StatedLinks
 from langchain_context_engine.filtering.filters import EVERYTHING, Condition
+from langchain_context_engine.models.metadata import read_list
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.pipeline.expand import LINK_DECAY
 from langchain_context_engine.ranking.links import links_of
-from langchain_context_engine.searching.records import to_candidate
-from langchain_context_engine.stages.expand import LINK_DECAY
-from langchain_context_engine.values.metadata import read_list
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.search.records import to_candidate
 
 ROW, LINK, BACKLINK = 0.75, 0.7, 0.65
 """Relevance of a related row, of what is linked to, and of what links here."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pygit2
 from pygit2.enums import CheckoutStrategy, FileMode
 
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 _BRANCH = "refs/heads/main"
 

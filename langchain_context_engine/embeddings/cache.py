@@ -14,8 +14,8 @@ from langchain_core.stores import ByteStore
 from langchain_context_engine.embeddings.entries import Entries
 from langchain_context_engine.embeddings.flights import Flights, aawaited, awaited
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.telemetry.instruments import record_cache
-from langchain_context_engine.values.errors import ConfigError
 
 _QUERY = "query"
 _DOCUMENT = "document"

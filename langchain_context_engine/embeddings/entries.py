@@ -13,8 +13,8 @@ from typing import Any
 from langchain_core.stores import ByteStore, InMemoryByteStore
 
 from langchain_context_engine.embeddings.vectors import Vector
-from langchain_context_engine.values.locks import ForkSafeLock
-from langchain_context_engine.values.redact import safe_message
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.redact import safe_message
 
 # An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
 _HEADER = struct.Struct("<2scd")

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 from langchain_context_engine.embeddings.vectors import Vector
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.models.locks import ForkSafeLock
 
 Flight = Future[Vector | None]
 

@@ -14,12 +14,12 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import keep_start
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
-from langchain_context_engine.values.freeze import clean_text
-from langchain_context_engine.values.kept import kept_property
-from langchain_context_engine.values.redact import safe_message
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

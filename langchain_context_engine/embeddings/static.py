@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.locks import ForkSafeLock
 
 if TYPE_CHECKING:
     import numpy as np

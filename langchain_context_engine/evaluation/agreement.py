@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median_low
 
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
 
 __all__ = ["Agreement", "agreed_grades", "agreement"]
 

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
 from langchain_context_engine.evaluation.questions import Question, load_questions
 from langchain_context_engine.evaluation.report import Outcome, Ranking, Report, compare
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Ranked
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["BUDGETS", "Question", "Report", "compare", "evaluate", "evidence_of", "load_questions"]
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 
 from langchain_context_engine.journal.values import check_grade
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Key
 
 __all__ = ["Given", "judgments_as_lines", "read_judgments"]
 

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.answering.assemble import Parts, order
-from langchain_context_engine.answering.config import EngineConfig
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.agreement import agreed_grades
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.journal.values import Judgment, check_grade
-from langchain_context_engine.stages.rank import rank
-from langchain_context_engine.values.kept import kept_property
-from langchain_context_engine.values.types import Key, Ranked
+from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.types import Key, Ranked
+from langchain_context_engine.pipeline.rank import rank
+from langchain_context_engine.trace.assemble import Parts, order
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal

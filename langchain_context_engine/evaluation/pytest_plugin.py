@@ -20,9 +20,9 @@ import pytest
 
 # The package loads when the fixture is used, since the plugin is part of every pytest run.
 if TYPE_CHECKING:
-    from langchain_context_engine.answering.context import Context
     from langchain_context_engine.evaluation.evaluate import Question, Report
-    from langchain_context_engine.values.types import Key
+    from langchain_context_engine.models.types import Key
+    from langchain_context_engine.trace.context import Context
 
 __all__ = ["ContextGolden", "context_golden"]
 

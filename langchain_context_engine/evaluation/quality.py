@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import Row, final_decisions
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     judged_share,
@@ -15,7 +13,9 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.explain import Row, final_decisions
 
 __all__ = ["Grades", "Judged", "Quality", "change", "means", "quality", "verdict", "worst_first"]
 

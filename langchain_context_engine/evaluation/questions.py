@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest
 
 __all__ = ["Question", "load_questions"]
 

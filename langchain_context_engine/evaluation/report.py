@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.evaluation.bootstrap import Interval, paired_bootstrap
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 __all__ = ["Outcome", "Ranking", "Report", "compare"]
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.explain import rows
-from langchain_context_engine.answering.traces import diff, replay_ranked
 from langchain_context_engine.evaluation.quality import Grades, Quality, quality
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.explain import rows
+from langchain_context_engine.trace.traces import diff, replay_ranked
 
 __all__ = ["SetFigures", "Tried", "figures_of", "try_settings"]
 

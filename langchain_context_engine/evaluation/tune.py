@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.evaluation.bootstrap import Interval, paired_bootstrap
 from langchain_context_engine.evaluation.judged import (
     METRICS,
@@ -28,10 +27,11 @@ from langchain_context_engine.evaluation.judged import (
 )
 from langchain_context_engine.evaluation.tuning import Search, varying
 from langchain_context_engine.journal.values import Judgment
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import as_names
+from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.ranking.signals import SIGNALS
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import as_names
-from langchain_context_engine.values.registry import Registry
+from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal

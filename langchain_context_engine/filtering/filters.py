@@ -28,9 +28,9 @@ from langchain_context_engine.filtering.where import (
     read_scope,
     read_where,
 )
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import MISSING, clamp, read_number
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 __all__ = [
     "EVERYTHING",

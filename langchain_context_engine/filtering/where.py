@@ -14,9 +14,9 @@ from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError, ScopeError, UnknownNameError
-from langchain_context_engine.values.freeze import quoted
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.models.freeze import quoted
 
 DATE_KEY = "created_at"
 """The key whose values are always instants, however they are written."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.quotas import Portions
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.quotas import Portions
 
 _PAGE = 2000
 

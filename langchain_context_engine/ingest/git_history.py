@@ -16,7 +16,7 @@ from langchain_context_engine.ingest.files import display_path
 from langchain_context_engine.ingest.git_commit import Commit, parse_commit
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder, read_lines
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.values.kept import kept_property
+from langchain_context_engine.models.kept import kept_property
 
 _MOST_RENAMES = 400
 _MOST_COMPARED = 1_000_000

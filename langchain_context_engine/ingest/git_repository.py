@@ -10,8 +10,8 @@ from pathlib import Path
 import pygit2
 
 from langchain_context_engine.ingest.git_torn import guard
-from langchain_context_engine.values.kept import kept_property
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import ForkSafeLock
 
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""

@@ -16,7 +16,7 @@ from langchain_context_engine.ingest.report import IndexReport, OnProgress, sile
 from langchain_context_engine.ingest.selection import Selection
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -20,7 +20,7 @@ from langchain_context_engine.ingest.origin import choose_name, origin_of, requi
 from langchain_context_engine.ingest.report import IndexReport, OnProgress, silent
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -12,7 +12,7 @@ from langchain_context_engine.ingest.json_rows import TEXT_FIELDS, read_record, 
 from langchain_context_engine.ingest.line_encoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 # Of each reason so many lines are told one by one; all are counted.
 _MOST_TOLD = 100

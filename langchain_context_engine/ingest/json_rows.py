@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.freeze import clean_text
 
 TEXT_FIELDS = ("text", "content", "page_content", "document")
 _ID_FIELDS = ("id", "id_")

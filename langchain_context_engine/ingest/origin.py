@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

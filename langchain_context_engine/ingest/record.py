@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.models.freeze import clean_text
 
 _LARGEST_INTEGER = 2**63 - 1
 

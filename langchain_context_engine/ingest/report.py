@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.values.errors import UnknownNameError
+from langchain_context_engine.models.errors import UnknownNameError
 
 OnProgress = Callable[[int, int, str], None]
 """Called with (done, total, label); `done` never falls and ends at `total`."""

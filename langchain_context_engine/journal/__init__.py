@@ -18,7 +18,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import sets, tables, traces, trimming
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.losses import Ledger, Losses, characters_of, read_losses
@@ -27,9 +26,10 @@ from langchain_context_engine.journal.traces import TraceFilter
 from langchain_context_engine.journal.uses import count_uses, usage_metadata
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
 from langchain_context_engine.journal.writer import BackgroundWriter
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError, ContextEngineError
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["Activity", "Feedback", "Journal", "Judgment", "Losses", "MergedJournal", "TraceRow",
            "merge_journals", "opening", "over_time", "values"]  # fmt: skip

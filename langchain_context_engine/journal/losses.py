@@ -5,9 +5,9 @@ from __future__ import annotations
 import sqlite3
 from datetime import UTC, datetime
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal.values import Losses
 from langchain_context_engine.journal.writer import BackgroundWriter
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["Ledger", "Losses", "characters_of", "read_losses"]
 

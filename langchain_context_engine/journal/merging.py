@@ -15,7 +15,7 @@ from langchain_context_engine.journal.counted import Count, add_counts, counts_o
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.moving import number_by_time, take
 from langchain_context_engine.journal.schema import has_column, open_reader
-from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 
 __all__ = ["MergedJournal", "merge_journals"]
 

@@ -7,9 +7,9 @@ import sqlite3
 import zlib
 from typing import Any
 
-from langchain_context_engine.answering.wire import context_from_dict
 from langchain_context_engine.journal.traces import COLUMNS, as_there_are, scope_digest
-from langchain_context_engine.values.errors import ContextEngineError
+from langchain_context_engine.models.errors import ContextEngineError
+from langchain_context_engine.trace.wire import context_from_dict
 
 __all__ = ["number_by_time", "take"]
 

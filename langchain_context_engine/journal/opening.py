@@ -6,8 +6,8 @@ import os
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.trace.context import Context
 
 
 def open_journal(journal: Any) -> Any:

@@ -12,7 +12,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 __all__ = ["VERSION", "has_column", "open_reader", "open_writer"]
 

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Mapping
 
 from langchain_context_engine.journal.schema import has_column
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import clean_text
 
 __all__ = ["every", "keep"]
 

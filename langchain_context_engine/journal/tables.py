@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from langchain_context_engine.journal.file import JournalFile
 from langchain_context_engine.journal.schema import has_column
 from langchain_context_engine.journal.values import Activity, Feedback, Judgment
-from langchain_context_engine.values.freeze import clean_text
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.types import Key
 
 __all__ = [
     "add_activity",

@@ -13,14 +13,14 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.wire import context_from_dict, context_to_dict
 from langchain_context_engine.journal.schema import has_column
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.types import Verdict
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.wire import context_from_dict, context_to_dict
 
 __all__ = [
     "TraceFilter",

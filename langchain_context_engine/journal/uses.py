@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from langchain_context_engine.journal.values import Feedback
 from langchain_context_engine.journal.writer import BackgroundWriter
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.types import Key
 
 __all__ = ["count_uses", "usage_metadata"]
 

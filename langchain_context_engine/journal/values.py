@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Key
 
 __all__ = ["Activity", "Feedback", "Judgment", "Losses", "TraceRow", "check_grade"]
 

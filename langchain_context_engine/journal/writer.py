@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.values.errors import ContextEngineError
+from langchain_context_engine.models.errors import ContextEngineError
 
 __all__ = ["BackgroundWriter"]
 

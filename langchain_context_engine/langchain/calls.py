@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.errors import ConfigError, ScopeError
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.trace.context import Context
 
 REQUEST_FIELDS = tuple(field.name for field in fields(ContextRequest) if field.name != "query")
 ALIASES = {"token_budget": "budget"}

@@ -8,8 +8,8 @@ from typing import Any
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.callbacks.base import Callbacks
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.values.types import Passage, Verdict
+from langchain_context_engine.models.types import Passage, Verdict
+from langchain_context_engine.trace.context import Context
 
 EVENT = "context_assembled"
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder
 from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option, plain
 from langchain_context_engine.langchain.runnable import ContextRunnable
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import ContextRequest, Passage
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import ContextRequest, Passage
+from langchain_context_engine.trace.context import Context
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError
-from langchain_context_engine.values.freeze import DEEPEST, UNREADABLE, as_data
+from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
+from langchain_context_engine.models.freeze import DEEPEST, UNREADABLE, as_data
 
 __all__ = ["NOT_ASKED", "check_failure_option", "plain", "storable"]
 

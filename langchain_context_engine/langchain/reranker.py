@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_context_engine.stages.rerank import Reranking, Scorer
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.pipeline.rerank import Reranking, Scorer
 
 _PLACE = "context_engine_place"
 _SCORES = ("relevance_score", "rerank_score", "score")

@@ -13,7 +13,6 @@ from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables.config import ensure_config, set_config_context
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import (
     REQUEST_FIELDS,
     Builder,
@@ -23,8 +22,9 @@ from langchain_context_engine.langchain.calls import (
 )
 from langchain_context_engine.langchain.events import aannounce, announce
 from langchain_context_engine.langchain.plain import storable
-from langchain_context_engine.values.freeze import copy_mapping
-from langchain_context_engine.values.types import ContextRequest, Passage
+from langchain_context_engine.models.freeze import copy_mapping
+from langchain_context_engine.models.types import ContextRequest, Passage
+from langchain_context_engine.trace.context import Context
 
 
 class ContextRetriever(BaseRetriever):

@@ -8,7 +8,6 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import (
     ALIASES,
     REQUEST_FIELDS,
@@ -19,8 +18,9 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import ContextRequest
+from langchain_context_engine.trace.context import Context
 
 ContextInput = str | dict[str, Any] | ContextRequest
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.langchain.calls import Builder
 from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option
 from langchain_context_engine.langchain.runnable import ContextRunnable
+from langchain_context_engine.trace.context import Context
 
 _DESCRIPTION = (
     "Search what is known and get the most relevant passages, with citation markers. "

@@ -11,13 +11,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.aims import aims_of
 from langchain_context_engine.ranking.editions import EDITION, ROWS, WHOLE
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.ranking.roles import PATHS_BYTES
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms, terms
-from langchain_context_engine.values.types import Candidate
 
 ASIDE = 0.5
 """How well such a record suits a question that does not speak of what it is for."""

@@ -15,13 +15,13 @@ from itertools import combinations
 from statistics import median
 from typing import Any
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.asked import asked_terms
 from langchain_context_engine.ranking.editions import ASIDES, EDITION
 from langchain_context_engine.ranking.missing import missing_words
 from langchain_context_engine.ranking.newest import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
 from langchain_context_engine.text.words import query_terms, words
-from langchain_context_engine.values.types import Candidate
 
 WEIGHTS: Mapping[str, float] = {
     "missing": -4.6,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.aims import Aims, aims_of
 from langchain_context_engine.ranking.asides import asides
 from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, WHOLE
 from langchain_context_engine.ranking.releases import by_release
 from langchain_context_engine.ranking.roles import Role, role_of
-from langchain_context_engine.values.types import Candidate
 
 _D, _P, _C, _L, _T, _O = (
     Role.DEFINITION, Role.DOCUMENT, Role.CHANGE, Role.CHANGELOG, Role.TEST, Role.OTHER,

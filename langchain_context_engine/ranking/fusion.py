@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.ranking.fit import fits
 from langchain_context_engine.ranking.links import (
@@ -31,7 +32,6 @@ from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.endings import without_endings
 from langchain_context_engine.text.units import best_shares, numbers_of
-from langchain_context_engine.values.types import Candidate, Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

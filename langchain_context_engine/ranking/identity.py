@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.metadata import read_list
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.metadata import read_list
+from langchain_context_engine.models.types import Candidate
 
 DedupeRule = Callable[[Candidate], Hashable | None]
 """Says what a candidate is: the same value is the same thing, None says nothing."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.ranking.wording import wording_of
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 _ASKS = re.compile(
     r"\b(?:(?:most|more)\s+recent(?:ly)?|latest|newest|last\s+(?:change|commit|update|edit|time|version|fix|modification)"

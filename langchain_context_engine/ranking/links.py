@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from langchain_context_engine.models.metadata import read_list
+from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.values.metadata import read_list
-from langchain_context_engine.values.types import Candidate, Key
 
 _WORD = re.compile(r"\w+")
 _NAMES_BYTES = 2**23

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.text.analysis import find_terms, idf_of, numbers_in
-from langchain_context_engine.values.types import Candidate
 
 _NAMES = ("symbol", "headings", "title", "path")
 

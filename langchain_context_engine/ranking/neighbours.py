@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.text.units import is_prose
-from langchain_context_engine.values.types import Candidate, Key
 
 NEAR, OTHER_SIDE, TWO_STEPS = 1 / 2, 1 / 6, 1 / 3
 """How the better neighbour counts, the other one, and the better of those two steps away.

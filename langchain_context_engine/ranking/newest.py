@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.editions import ASIDES, CHECKS, EDITION, SPOKEN
 from langchain_context_engine.ranking.roles import Role, is_changelog, role_of
 from langchain_context_engine.ranking.wording import wording_of
 from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.types import Candidate
 
 _THINGS = (
     r"(?:chang\w*|commits?|updates?|edits?|versions?|fix(?:es)?|releases?|tags?|merges?|modifications?|additions?"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import MISSING, clamp, read_number
 from langchain_context_engine.text.words import words
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 ASKS_FOR: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.roles import is_changelog
-from langchain_context_engine.values.types import Candidate
 
 OTHER = 0.5
 """How well a section on another release suits such a question."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.editions import CHECKS, EDITION
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.values.types import Candidate
 
 PATHS_BYTES = 2**21
 """What is worked out of paths is kept for so many bytes of them: thousands, and a question meets hundreds."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.serving.replies import as_json, error
-from langchain_context_engine.values.errors import ConfigError
 
 if TYPE_CHECKING:
     from starlette.responses import Response

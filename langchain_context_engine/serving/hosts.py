@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError
 
 __all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "require_token_beyond_this_machine"]
 

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mcp.types import CallToolResult
 from pydantic import BeforeValidator, Field
 
-from langchain_context_engine.answering.cited import list_citations
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.names import labels, meant
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
 from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
+from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.serving.shown import counter_of, shown_within, unknown_kinds
 from langchain_context_engine.serving.strict_tools import (
     given,
@@ -25,8 +24,9 @@ from langchain_context_engine.serving.strict_tools import (
     own_version,
     refuse_unknown_arguments,
 )
-from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
-from langchain_context_engine.values.types import ContextRequest
+from langchain_context_engine.trace.cited import list_citations
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.names import labels, meant
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

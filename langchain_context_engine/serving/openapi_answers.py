@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_context_engine.values.verdicts import Status
+from langchain_context_engine.models.verdicts import Status
 
 __all__ = ["ANSWERS", "ERROR"]
 

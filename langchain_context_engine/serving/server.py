@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.designs.prime.service import PrimeContextService
+from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
+from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.serving.explaining import why
 from langchain_context_engine.serving.hosts import (
     LOOPBACK,
@@ -25,8 +27,6 @@ from langchain_context_engine.serving.hosts import (
 from langchain_context_engine.serving.openapi import openapi
 from langchain_context_engine.serving.replies import as_json, crash, error, http_error, misdirected
 from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
-from langchain_context_engine.values.errors import AllSourcesFailedError, ConfigError, ContextEngineError
-from langchain_context_engine.values.freeze import clean_text
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

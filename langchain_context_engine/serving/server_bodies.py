@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.models.freeze import clean_text
 
 __all__ = ["BodyError", "BuildBody", "FeedbackBody", "read_build", "read_feedback"]
 

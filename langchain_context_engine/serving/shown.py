@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.verdicts import Status
 from langchain_context_engine.ranking.doubt import is_doubt
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.verdicts import Status
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["counter_of", "shown_within", "unknown_kinds"]
 

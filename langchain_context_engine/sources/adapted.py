@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.values.offer import Offer
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 Ask = Callable[[ContextRequest], ContextRequest | None]
 """Gives the request that the source is asked in place of the engine's; None: it is not asked."""

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.filtering.filters import check_filters
+from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.pipeline import dedupe
 from langchain_context_engine.sources.pinned import PinnedSource
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.stages import dedupe
 from langchain_context_engine.text import analysis
-from langchain_context_engine.values.errors import ConfigError, ScopeError, UnknownNameError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.trace.config import EngineConfig
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
 """Candidates that a source may offer, where one source is asked and where several are."""

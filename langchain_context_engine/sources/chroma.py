@@ -16,23 +16,23 @@ from langchain_context_engine.filtering.filters import (
     read_scope,
     read_where,
 )
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.folders import is_local
-from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.query_vectors import Vector, check_vector
-from langchain_context_engine.searching.reading import Told, told_of
-from langchain_context_engine.searching.records import to_candidate
-from langchain_context_engine.searching.search import Search
-from langchain_context_engine.searching.shelf import Shelf
-from langchain_context_engine.searching.sparse import choose_search
-from langchain_context_engine.searching.store_search import StoreSearch
-from langchain_context_engine.searching.together import Together
+from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.folders import is_local
+from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.query_vectors import Vector, check_vector
+from langchain_context_engine.search.reading import Told, told_of
+from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.search import Search
+from langchain_context_engine.search.shelf import Shelf
+from langchain_context_engine.search.sparse import choose_search
+from langchain_context_engine.search.store_search import StoreSearch
+from langchain_context_engine.search.together import Together
 from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.values.errors import ConfigError, SourceError
-from langchain_context_engine.values.offer import Offer
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""

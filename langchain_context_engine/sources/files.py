@@ -17,20 +17,20 @@ from langchain_context_engine.filtering.filters import (
     read_scope,
     read_where,
 )
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.finders import Finder, Hit, Searched
-from langchain_context_engine.searching.reading import Told, read_kept, told_of
-from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.finders import Finder, Hit, Searched
+from langchain_context_engine.search.reading import Told, read_kept, told_of
+from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.shown import shown_source
 from langchain_context_engine.sources.source import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.offer import Offer
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 EXCERPT_CHARACTERS = 500
 """Length of the excerpt that stands for a longer file."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.pinned import scope_as_metadata
 from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest, Message
-from langchain_context_engine.values.types import Candidate
 
 
 class HistorySource:

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.filtering.filters import in_scope
-from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 
 class PinnedSource:

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.models.freeze import as_data
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import read_number
-from langchain_context_engine.searching.records import to_candidate
+from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.values.errors import ConfigError, SourceError
-from langchain_context_engine.values.freeze import as_data
-from langchain_context_engine.values.redact import safe_message
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 SCORE_KEYS = ("relevance_score", "relevance", "similarity", "score")
 """Metadata keys that retrievers and rerankers write a score to, the first that is there."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.lexical import LexicalIndex
-from langchain_context_engine.searching.query_vectors import QueryVectors
-from langchain_context_engine.searching.shelves import MEMORY_MEGABYTES
-from langchain_context_engine.values.locks import ForkSafeLock
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.query_vectors import QueryVectors
+from langchain_context_engine.search.shelves import MEMORY_MEGABYTES
 
 
 @runtime_checkable

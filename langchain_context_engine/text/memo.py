@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.models.locks import ForkSafeLock
 
 __all__ = ["Memo", "remember"]
 

@@ -21,9 +21,9 @@ from functools import cache
 
 from rapidfuzz.fuzz import ratio
 
+from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.words import STOP_WORDS, stem
-from langchain_context_engine.values.kept import kept_property
 
 _LIGHT_PUNCTUATION = str.maketrans(dict.fromkeys("\"'`.,;:()[]{}*!?‘’“”", " "))
 _ARTICLES = frozenset({"a", "an", "the"})

@@ -15,6 +15,7 @@ from itertools import count as count_up
 from itertools import repeat
 from typing import NamedTuple
 
+from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
     Found,
     analyse,
@@ -27,7 +28,6 @@ from langchain_context_engine.text.analysis import (
 )
 from langchain_context_engine.text.tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.values.types import Candidate, Ranked
 
 WHOLE_UP_TO = 80
 """A passage of up to so many tokens is not worth cutting."""

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.models.locks import ForkSafeLock
 
 _LONGEST_TOKEN = 100
 """Characters of a token that count; base64 and hashes beyond it would only fill an index."""

@@ -14,10 +14,10 @@ import chromadb
 import pytest
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
-from langchain_context_engine.searching import reading
-from langchain_context_engine.searching.collection import CollectionHandle
+from langchain_context_engine.pipeline import threads
+from langchain_context_engine.search import reading
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.sources import chroma
-from langchain_context_engine.stages import threads
 from tests.builders import ListSource, a_candidate
 
 LATE = textwrap.dedent(

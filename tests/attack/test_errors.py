@@ -13,10 +13,10 @@ import chromadb.errors
 import pytest
 
 from langchain_context_engine import Budget, ConfigError, ContextEngine, ContextRequest, cli, replay
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.stages.admit import MOST_TEXT
-from langchain_context_engine.values.errors import ContextEngineError
+from langchain_context_engine.models.errors import ContextEngineError
+from langchain_context_engine.pipeline.admit import MOST_TEXT
+from langchain_context_engine.trace.context import Context
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource, a_candidate
 

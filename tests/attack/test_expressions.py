@@ -15,14 +15,14 @@ from langchain_context_engine.ingest.readers.recipes import (
     _targets,
 )
 from langchain_context_engine.ingest.readers.settings import read_ini
+from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.ranking.latest import _contains, named_identifiers
 from langchain_context_engine.ranking.missing import missing_words
 from langchain_context_engine.ranking.wording import AIMS, says, wording_of
-from langchain_context_engine.searching.collection import _says_missing
+from langchain_context_engine.rendering.templates.fences import longest_fence
+from langchain_context_engine.rendering.templates.parts import escape_tags, tag_pattern
+from langchain_context_engine.search.collection import _says_missing
 from langchain_context_engine.text.highlights import mark_matches
-from langchain_context_engine.values.redact import redact, safe_message
-from langchain_context_engine.writing.templates.fences import longest_fence
-from langchain_context_engine.writing.templates.parts import escape_tags, tag_pattern
 from tests.attack.expressions import calls, expressions, made_while_running
 from tests.attack.shapes import SHAPES, text_of
 from tests.attack.timing import TooSlowError, processor_seconds

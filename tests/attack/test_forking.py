@@ -14,17 +14,17 @@ import pytest
 
 import langchain_context_engine
 from langchain_context_engine import CachedEmbeddings, ContextEngine, LocalEmbeddings
-from langchain_context_engine.answering.result_cache import ResultCache
-from langchain_context_engine.stages.turnstile import AT_ONCE, Turnstile
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.pipeline.turnstile import AT_ONCE, Turnstile
 from langchain_context_engine.text.words import stem
-from langchain_context_engine.values.locks import ForkSafeLock
+from langchain_context_engine.trace.result_cache import ResultCache
 from tests.builders import ListSource, a_candidate
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 SECONDS = 30
 PACKAGE = Path(langchain_context_engine.__file__).parent
-APART = ("searching", "journal", "stages/threads.py", "stages/running.py")
+APART = ("search", "journal", "pipeline/threads.py", "pipeline/running.py")
 """What closes or begins anew before or after a fork in its own way."""
 
 LOCK = re.compile(r"threading\.R?Lock\(\)|@(?:functools\.)?cached_property")  # the latter, in Python 3.11
@@ -206,4 +206,4 @@ def test_no_other_lock_is_made_where_a_fork_may_meet_it():
         for path in sorted(PACKAGE.rglob("*.py"))
         if LOCK.search(path.read_text(encoding="utf-8"))
     ]
-    assert [name for name in made if not name.startswith(APART)] == ["values/locks.py"]
+    assert [name for name in made if not name.startswith(APART)] == ["models/locks.py"]

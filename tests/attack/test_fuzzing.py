@@ -22,7 +22,7 @@ from langchain_context_engine import (
     diff,
     replay,
 )
-from langchain_context_engine.commands.failure import CommandFailedError
+from langchain_context_engine.cli.failure import CommandFailedError
 from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
 from tests.builders import ListSource, a_candidate
 

@@ -21,7 +21,7 @@ from langchain_context_engine import (
 from langchain_context_engine.filtering.filters import to_chroma
 from langchain_context_engine.filtering.where import matches, read_where
 from langchain_context_engine.ingest import delete_collection, index_jsonl
-from langchain_context_engine.values.errors import TemplateError
+from langchain_context_engine.models.errors import TemplateError
 from tests.attack.test_fuzzing import FUZZED, LONG, SCALARS, TEXTS, VALUES, quick
 from tests.builders import ListSource, WordEmbeddings, a_candidate
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from langchain_context_engine import Candidate, Context, ContextEngine, Template, replay
-from langchain_context_engine.writing.citations import used_citations
-from langchain_context_engine.writing.templates import TEMPLATES
+from langchain_context_engine.rendering.citations import used_citations
+from langchain_context_engine.rendering.templates import TEMPLATES
 from tests.builders import ListSource
 
 TEXTS = (

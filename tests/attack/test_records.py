@@ -13,7 +13,7 @@ import pytest
 
 from langchain_context_engine import Candidate, ConfigError, ContextEngine, ContextRequest, replay
 from langchain_context_engine.langchain.retriever import documents
-from langchain_context_engine.values.freeze import UNREADABLE
+from langchain_context_engine.models.freeze import UNREADABLE
 from tests.builders import ListSource, a_candidate
 
 GOOD = Candidate(id="good", text="Invoices go out monthly.", relevance=0.5, metadata={"tenant": "acme"})

@@ -21,7 +21,7 @@ import chromadb
 
 from langchain_context_engine.embeddings import LocalEmbeddings
 from langchain_context_engine.evaluation.questions import Question
-from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.models.clock import read_instant
 
 BUDGETS = (250, 500, 1000, 2000)
 _LAYOUT = 1  # grows when records are written differently, so that cached collections are made anew

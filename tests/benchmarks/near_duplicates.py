@@ -14,9 +14,9 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.pipeline.dedupe import dedupe
 from langchain_context_engine.ranking.identity import DEFAULT_RULES
-from langchain_context_engine.stages.dedupe import dedupe
-from langchain_context_engine.values.types import Ranked
 from tests.builders import a_candidate
 
 

@@ -30,8 +30,8 @@ from llama_index.retrievers.bm25 import BM25Retriever as LlamaBM25Retriever
 from langchain_context_engine.embeddings import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import evaluate
 from langchain_context_engine.evaluation.report import Report
+from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.clock import read_instant
 from tests.benchmarks.datasets import MEAN_OF, Dataset, Record, arguments, collections, load
 from tests.benchmarks.recall import engine_over, say, show_progress
 

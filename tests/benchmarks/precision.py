@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from langchain_context_engine import ChromaSource, Context, ContextEngine
-from langchain_context_engine.answering.result_cache import ResultCache
 from langchain_context_engine.demo import WORKSPACE_ID, DemoCollections, load_demo
+from langchain_context_engine.trace.result_cache import ResultCache
 
 BUDGETS = (150, 300, 600)
 NOW = "2026-06-01"

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from langchain_context_engine import ConfigError
 from langchain_context_engine.designs import LearningMemoryAssembler, Searcher
 from langchain_context_engine.designs.learning.assembler import METADATA_OF
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.conftest import ROOT
 from tests.designs.learning_builders import (

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.types import Status
 from tests.designs import (
     learning_builders,
     memory_builders,

@@ -19,8 +19,8 @@ from langchain_context_engine.designs import (
     RankingOptions,
 )
 from langchain_context_engine.designs.memory.rankers import CustomRanker
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.types import Verdict
 from tests.builders import ListSource, WordEmbeddings
 from tests.designs.memory_builders import RECORDS, TIMELINE, a_memory, days_ago, ids
 from tests.strategies import BUDGETS, QUERIES, candidates

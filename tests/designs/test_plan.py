@@ -25,8 +25,8 @@ from langchain_context_engine.designs import (
     ContextPolicySpec,
     Pack,
 )
+from langchain_context_engine.models.errors import ScopeError
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.errors import ScopeError
 from tests.builders import FailingSource, count_words
 from tests.conftest import ROOT
 from tests.designs.plan_builders import ASKED, HISTORY, SYSTEM, USER, Pages, a_pack, a_plan, an_engine, budget

@@ -15,7 +15,7 @@ from langchain_context_engine.designs import (
     ContextPlan,
     Pack,
 )
-from langchain_context_engine.values.errors import BudgetError
+from langchain_context_engine.models.errors import BudgetError
 from tests.builders import count_with_join_cost, count_words
 from tests.designs.plan_builders import (
     ASKED,

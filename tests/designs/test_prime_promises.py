@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.designs.prime.setup import DEFAULTS, ENGINE
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.truncate import pieces
-from langchain_context_engine.values.types import Verdict
 from tests.builders import ListSource
 from tests.strategies import BUDGETS, COUNTERS, QUERIES, candidates
 

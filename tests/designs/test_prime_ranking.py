@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine import replay
 from langchain_context_engine.designs.prime.setup import ENGINE
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.builders import count_words
 from tests.designs.prime_builders import NOW, a_service, ask, item, ranked
 from tests.test_telemetry import points, reader

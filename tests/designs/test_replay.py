@@ -7,12 +7,12 @@ import json
 import pytest
 
 from langchain_context_engine import Context, ContextEngine, diff, replay
-from langchain_context_engine.answering.explain import final_decisions, rows
-from langchain_context_engine.answering.traces import ranking, replay_ranked
-from langchain_context_engine.answering.whatif import what_would_it_take
 from langchain_context_engine.evaluation.tune import tune
-from langchain_context_engine.values.settings import functions_in
-from langchain_context_engine.values.types import Verdict
+from langchain_context_engine.models.settings import functions_in
+from langchain_context_engine.models.types import Verdict
+from langchain_context_engine.trace.explain import final_decisions, rows
+from langchain_context_engine.trace.traces import ranking, replay_ranked
+from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.designs import (
     learning_builders,
     memory_builders,

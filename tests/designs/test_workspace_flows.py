@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import LocalEmbeddings
-from langchain_context_engine.answering.explain import final_decisions
-from langchain_context_engine.answering.whatif import what_would_it_take
 from langchain_context_engine.designs import (
     CollectorSettings,
     ContextConfig,
@@ -16,7 +14,9 @@ from langchain_context_engine.designs import (
     User,
     WorkspaceContextBuilder,
 )
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
+from langchain_context_engine.trace.explain import final_decisions
+from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.builders import a_collection
 from tests.designs.workspace_builders import ANN, NOW, PARAGRAPHS, a_block, section
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.designs import TokenBudget
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
-from langchain_context_engine.values.types import Reason, Verdict
 from tests.builders import ListSource
 from tests.designs.learning_builders import an_assembler
 from tests.designs.workspace_builders import a_builder

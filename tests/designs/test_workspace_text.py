@@ -11,7 +11,7 @@ from langchain_context_engine import ConfigError
 from langchain_context_engine.designs import ContextHints, TokenBudget
 from langchain_context_engine.designs.workspace.builder import ContextConfig
 from langchain_context_engine.designs.workspace.config import TruncationSettings
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.builders import count_words
 from tests.conftest import ROOT
 from tests.designs.workspace_builders import (

@@ -17,8 +17,8 @@ from typing import Any
 from inspector.palette import FATES
 from langchain_context_engine import Context
 from langchain_context_engine.journal import Judgment
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.types import Reason, Verdict
 
 N = r"([\d,]+)"
 PERCENT = r"(\d+|–) %|–"

@@ -7,8 +7,8 @@ import sqlite3
 from inspector.opening import Settings, open_trace
 from inspector.tables import option_of
 from langchain_context_engine import Journal
-from langchain_context_engine.answering.explain import final_decisions
 from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.explain import final_decisions
 from tests.inspector.builders import a_context
 
 MANY = 5000

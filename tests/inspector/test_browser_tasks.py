@@ -6,7 +6,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import Journal, LocalEmbeddings
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
 from tests.inspector.builders import a_context
 from tests.inspector.contrast import CONTRAST
 from tests.inspector.task_builders import DUPLICATES, WEIGHTED, fill, id_of, stands, with_reason

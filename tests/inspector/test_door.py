@@ -11,8 +11,8 @@ from inspector import door, opening
 from inspector.opening import Settings
 from inspector.within import JournalWithin
 from langchain_context_engine import ConfigError, ContextEngine, Journal
-from langchain_context_engine.commands import inspect as command
-from langchain_context_engine.commands import inspect_command
+from langchain_context_engine.cli import inspect as command
+from langchain_context_engine.cli import inspect_command
 from tests.builders import ListSource, a_candidate
 from tests.inspector.builders import a_page, said
 from tests.inspector.walking import launched

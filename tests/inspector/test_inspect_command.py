@@ -10,7 +10,7 @@ import pytest
 
 from inspector import opening
 from langchain_context_engine import ConfigError
-from langchain_context_engine.commands import inspect_command
+from langchain_context_engine.cli import inspect_command
 from tests.inspector.walking import answers, launched
 
 ROOT = Path(inspect_command.__file__).parents[2]
@@ -89,7 +89,7 @@ def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_ins
         wheel.extractall(site)
     (site / "inspector.py").write_text("raise SystemExit('the wrong inspector')")
     code = (
-        "from langchain_context_engine.commands.inspect_command import app_path\n"
+        "from langchain_context_engine.cli.inspect_command import app_path\n"
         "from streamlit.testing.v1 import AppTest\n"
         "at = AppTest.from_file(str(app_path()), default_timeout=60)\n"
         "at.query_params['trace'] = 'sample-latest'\n"

@@ -12,10 +12,10 @@ FILES = sorted((ROOT / "inspector").rglob("*.py"))
 PACKAGE = "langchain_context_engine"
 
 DRAWN_FROM = (
-    "answering",
+    "trace",
     "evaluation",
     "journal",
-    "values",
+    "models",
     "filtering.written",
     "text.differences",
     "text.highlights",
@@ -23,7 +23,7 @@ DRAWN_FROM = (
 )
 """Rooms that tell what was recorded or replayed."""
 
-OPENED = ("searching.sheets", "searching.stores")
+OPENED = ("search.sheets", "search.stores")
 """What looks at a store that a person opened."""
 
 NO_BUSINESS = (

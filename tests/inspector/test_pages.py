@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from langchain_context_engine import Journal
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.types import Status
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
 
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from inspector.opening import Settings, open_trace
-from langchain_context_engine.answering.explain import explain, final_decisions
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
+from langchain_context_engine.trace.explain import explain, final_decisions
 from tests.builders import ListSource, a_candidate
 from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
 from tests.inspector.task_builders import key_with, stands

@@ -18,9 +18,9 @@ from inspector.tables import (
 )
 from inspector.wording import unique_labels, zone_of
 from langchain_context_engine import Context, Journal
-from langchain_context_engine.answering.explain import final_decisions
-from langchain_context_engine.answering.funnel import funnel
-from langchain_context_engine.values.types import Reason
+from langchain_context_engine.models.types import Reason
+from langchain_context_engine.trace.explain import final_decisions
+from langchain_context_engine.trace.funnel import funnel
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of
 

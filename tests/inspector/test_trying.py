@@ -4,7 +4,7 @@ import pytest
 
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Budget, diff, replay
-from langchain_context_engine.answering.knobs import PRESETS, changes, largest_budget, recorded, turned_by
+from langchain_context_engine.trace.knobs import PRESETS, changes, largest_budget, recorded, turned_by
 from tests.inspector.builders import a_context, a_shared_context
 
 

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.learning.formats import METADATA_OF
 from langchain_context_engine.designs.learning.result import (
     ContextAssemblyError,
@@ -42,9 +41,10 @@ from langchain_context_engine.designs.learning.settings import (
 )
 from langchain_context_engine.designs.learning.sources import Searcher, as_searcher
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.errors import AllSourcesFailedError
-from langchain_context_engine.values.request import ContextRequest
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.errors import AllSourcesFailedError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.trace.context import Context
 
 __all__ = [
     "METADATA_OF",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.freeze import longest_run
-from langchain_context_engine.values.metadata import read_list, read_mapping
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.freeze import longest_run
+from langchain_context_engine.models.metadata import read_list, read_mapping
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 
 SAID = "said"
 """The metadata key of a record's own text, by which two records are compared."""

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.learning.formats import METADATA_OF
-from langchain_context_engine.values.errors import AllSourcesFailedError, ContextEngineError, UnknownNameError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Passage, Status
+from langchain_context_engine.models.errors import AllSourcesFailedError, ContextEngineError, UnknownNameError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Passage, Status
+from langchain_context_engine.trace.context import Context
 
 
 class ContextAssemblyError(ContextEngineError):

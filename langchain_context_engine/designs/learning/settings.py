@@ -8,10 +8,10 @@ from typing import Any
 
 from langchain_context_engine.designs.learning.formats import NOTE, NOTES, SAID
 from langchain_context_engine.designs.learning.sources import KIND_OF
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.ranking.identity import AcrossKinds, Versions
 from langchain_context_engine.ranking.signals import ForKinds, Lookup, Recency, Signal, Stated
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.writing.templates import Template
+from langchain_context_engine.rendering.templates import Template
 
 SHARES: Mapping[str, float] = MappingProxyType(
     {"experiences": 3, "code": 2, "commits": 2, "values": 1, "memories": 1}

@@ -9,11 +9,11 @@ from typing import Any
 
 from langchain_context_engine.designs.learning.formats import shown
 from langchain_context_engine.designs.learning.methods import METHODS, has_methods, stores_of
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.adapted import AdaptedSource, Ask
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 KIND_OF: Mapping[str, str] = MappingProxyType(
     {

@@ -14,12 +14,12 @@ from langchain_context_engine.designs.memory.setup import embedding_errors
 from langchain_context_engine.designs.memory.templates import as_template
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.searching.query_vectors import check_vector
-from langchain_context_engine.values.errors import ContextEngineError, ScopeError
-from langchain_context_engine.values.redact import redact
-from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.writing.templates import Template
+from langchain_context_engine.models.errors import ContextEngineError, ScopeError
+from langchain_context_engine.models.redact import redact
+from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.search.query_vectors import check_vector
 
 _LONGEST_LOGGED = 200
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.answering.assemble import Parts, order
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.memory.options import SearchOptions
 from langchain_context_engine.designs.memory.results import SearchResult, is_direct, results_of
 from langchain_context_engine.journal.values import TraceRow
-from langchain_context_engine.values.types import Ranked, Status
+from langchain_context_engine.models.types import Ranked, Status
+from langchain_context_engine.trace.assemble import Parts, order
+from langchain_context_engine.trace.context import Context
 
 
 @dataclass(frozen=True, slots=True)

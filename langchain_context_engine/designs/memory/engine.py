@@ -33,10 +33,10 @@ from langchain_context_engine.designs.memory.results import SearchResult
 from langchain_context_engine.designs.memory.setup import check_dimensions, open_cache, sources_of
 from langchain_context_engine.designs.memory.templates import ContextTemplate, as_template
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.values.errors import ConfigError, ContextEngineError
-from langchain_context_engine.values.redact import safe_message
-from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.writing.templates import TEMPLATES, Template
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.rendering.templates import TEMPLATES, Template
 
 Options = Mapping[str, Any] | SearchOptions | None
 Results = tuple[SearchResult, ...]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_context_engine.answering.assemble import assemble
-from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.designs.memory.answers import ContextResult
 from langchain_context_engine.designs.memory.results import SearchResult
 from langchain_context_engine.designs.memory.templates import ContextTemplate, as_template
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import Stated
+from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
-from langchain_context_engine.writing.templates import TEMPLATES, Template
+from langchain_context_engine.trace.assemble import assemble
+from langchain_context_engine.trace.config import EngineConfig
 
 _PLACE = "\0place"
 

@@ -10,8 +10,8 @@ from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
 from langchain_context_engine.designs.checked import Checked
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError
 
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""

@@ -10,11 +10,11 @@ from typing import Any
 
 from langchain_context_engine.designs.memory.options import RankingOptions
 from langchain_context_engine.designs.memory.results import Memory, SearchResult
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
-from langchain_context_engine.values.redact import safe_message
-from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 
 RankingFunction = Callable[..., Sequence[SearchResult]]
 """`(results) -> results` or `(results, RankingOptions) -> results`: best first; what it leaves out is out."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
+from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Verdict
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, clamp, read_number
-from langchain_context_engine.values.types import Candidate, Key, Ranked, Reason, Verdict
+from langchain_context_engine.trace.context import Context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

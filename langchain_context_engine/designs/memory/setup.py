@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_context_engine.designs.memory.options import CacheConfig
 from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.values.errors import ConfigError, EmbeddingError
-from langchain_context_engine.values.redact import safe_message
 
 
 def open_cache(embeddings: Any, cache: CacheConfig) -> CachedEmbeddings:

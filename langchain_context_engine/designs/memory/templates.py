@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from langchain_context_engine.values.errors import TemplateError
-from langchain_context_engine.writing.templates import Template
+from langchain_context_engine.models.errors import TemplateError
+from langchain_context_engine.rendering.templates import Template
 
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
 _SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"

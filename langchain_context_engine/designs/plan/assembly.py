@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from langchain_core.messages import BaseMessage
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.draft import Draft, write_draft
 from langchain_context_engine.designs.plan.filling import Fitted, Job, fill_packs
@@ -19,9 +18,10 @@ from langchain_context_engine.designs.plan.messages import turns
 from langchain_context_engine.designs.plan.packs import PlanPack
 from langchain_context_engine.designs.plan.recording import Recording
 from langchain_context_engine.designs.plan.result import PlanResult
-from langchain_context_engine.values.errors import AllSourcesFailedError, BudgetError
-from langchain_context_engine.values.request import Message
-from langchain_context_engine.writing.compact import compact
+from langchain_context_engine.models.errors import AllSourcesFailedError, BudgetError
+from langchain_context_engine.models.request import Message
+from langchain_context_engine.rendering.compact import compact
+from langchain_context_engine.trace.context import Context
 
 Steps = Generator[list[Job], list[Context | Exception], PlanResult]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.plan.messages import CountMessages
 from langchain_context_engine.designs.plan.packs import EnginePack, PlanPack
 from langchain_context_engine.designs.plan.policy import ContextPolicySpec, Directive, HistorySpec, PackSpec
+from langchain_context_engine.rendering.compact import Compactor
 from langchain_context_engine.text.tokens import TokenCounter
-from langchain_context_engine.writing.compact import Compactor
+from langchain_context_engine.trace.context import Context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from langchain_context_engine.designs.plan.plan import ContextPlan
 from langchain_context_engine.designs.plan.policy import ContextDeclaration, MessageSpec, PackSpec
 from langchain_context_engine.designs.plan.result import PlanResult
 from langchain_context_engine.designs.plan.text import packs_named
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.registry import Registry
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.registry import Registry
 
 
 class ContextAssembler:

@@ -8,10 +8,10 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
-from langchain_context_engine.answering.plans import JOINT
 from langchain_context_engine.designs.plan.policy import Directive, HistorySpec, PackSpec
 from langchain_context_engine.designs.plan.text import fill_content
-from langchain_context_engine.values.request import Message
+from langchain_context_engine.models.request import Message
+from langchain_context_engine.trace.plans import JOINT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,19 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.plans import UNBOUNDED
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.packs import EnginePack, Pack, PlanPack, folded, open_pack
 from langchain_context_engine.designs.plan.policy import PackSpec
 from langchain_context_engine.designs.plan.result import PlanResult
 from langchain_context_engine.designs.plan.text import fill_paths
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.values.budget import share_out
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.redact import safe_message
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Key
+from langchain_context_engine.models.budget import share_out
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.plans import UNBOUNDED
 
 _QUERY_KEYS = ("query", "message", "question")
 

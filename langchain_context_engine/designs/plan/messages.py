@@ -10,9 +10,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.redact import safe_message
-from langchain_context_engine.values.request import Message
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import Message
 
 CountMessages = Callable[[Sequence[BaseMessage]], int]
 """Anything that counts the tokens of messages, such as a chat model's `get_num_tokens_from_messages`."""

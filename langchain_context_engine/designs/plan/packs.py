@@ -7,19 +7,19 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
-from langchain_context_engine.answering.assemble import Parts, assemble
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.plan.policy import ExpansionSpec
 from langchain_context_engine.designs.plan.retrieval import FunctionSource
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.langchain.calls import narrowed
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
+from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.retriever import RetrieverSource
 from langchain_context_engine.text.similarity import Wording
-from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate, Decision, Key, Reason, Verdict
-from langchain_context_engine.writing.templates import Template
+from langchain_context_engine.trace.assemble import Parts, assemble
+from langchain_context_engine.trace.context import Context
 
 PAGE = 10
 """Records a page, of a pack that names no limit."""

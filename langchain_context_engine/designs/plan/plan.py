@@ -21,7 +21,6 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.plan.assembly import Assembly, Steps
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.filling import Job
@@ -41,7 +40,8 @@ from langchain_context_engine.designs.plan.retrieval import (
 )
 from langchain_context_engine.designs.plan.setup import engine_of, set_up
 from langchain_context_engine.langchain.calls import check_options
-from langchain_context_engine.values.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.trace.context import Context
 
 __all__ = [
     "ContextDeclaration",

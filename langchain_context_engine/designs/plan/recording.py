@@ -8,9 +8,6 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
-from langchain_context_engine.answering.config import EngineConfig
-from langchain_context_engine.answering.context import Context, Part
-from langchain_context_engine.answering.plans import UNBOUNDED, compose
 from langchain_context_engine.designs.plan.call import Call, Setup
 from langchain_context_engine.designs.plan.draft import Draft
 from langchain_context_engine.designs.plan.filling import Fitted, context_of
@@ -18,9 +15,12 @@ from langchain_context_engine.designs.plan.messages import turns
 from langchain_context_engine.designs.plan.packs import EnginePack
 from langchain_context_engine.designs.plan.policy import MessageSpec
 from langchain_context_engine.designs.plan.text import packs_named
-from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.request import ContextRequest, Message
-from langchain_context_engine.values.types import Status
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.types import Status
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.context import Context, Part
+from langchain_context_engine.trace.plans import UNBOUNDED, compose
 
 _ROLES = {"human": "user", "ai": "assistant"}
 

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.prompt_values import ChatPromptValue
 
-from langchain_context_engine.answering.context import Context, Part
+from langchain_context_engine.trace.context import Context, Part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

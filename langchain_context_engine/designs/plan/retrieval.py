@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.searching.records import to_candidate
-from langchain_context_engine.values.errors import SourceError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
+from langchain_context_engine.models.errors import SourceError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.records import to_candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

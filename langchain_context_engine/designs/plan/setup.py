@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.answering.config import EngineConfig
 from langchain_context_engine.designs.plan.call import Setup
 from langchain_context_engine.designs.plan.messages import CountMessages, MessageCounter, count_tools
 from langchain_context_engine.designs.plan.packs import EnginePack, PlanPack, open_pack
@@ -19,10 +18,11 @@ from langchain_context_engine.designs.plan.policy import (
 )
 from langchain_context_engine.designs.plan.text import packs_named
 from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
-from langchain_context_engine.values.registry import Registry
-from langchain_context_engine.writing.compact import COMPACTORS, Compactor, resolve_compactor
+from langchain_context_engine.trace.config import EngineConfig
 
 
 def set_up(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_context_engine.values.errors import TemplateError
+from langchain_context_engine.models.errors import TemplateError
 
 _PATH = r"[A-Za-z_]\w*(?:\.[\w-]+)*"
 _SLOT = re.compile(rf"\{{\{{({_PATH})\}}\}}|\{{({_PATH})\}}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from langchain_context_engine.answering.config import EngineConfig
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.traces import ranking
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.stages.pack import Packing
-from langchain_context_engine.stages.select import knapsack
-from langchain_context_engine.values.types import Passage, Ranked
-from langchain_context_engine.writing.layout import write
+from langchain_context_engine.models.types import Passage, Ranked
+from langchain_context_engine.pipeline.pack import Packing
+from langchain_context_engine.pipeline.select import knapsack
+from langchain_context_engine.rendering.layout import write
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.traces import ranking
 
 
 def optimality_gap(context: Context, engine: ContextEngine) -> float:

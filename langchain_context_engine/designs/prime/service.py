@@ -18,8 +18,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.answering.result_cache import ResultCache
 from langchain_context_engine.designs.prime.gap import optimality_gap
 from langchain_context_engine.designs.prime.setup import DEFAULTS, PrimeSettings, sources_of
 from langchain_context_engine.designs.prime.values import (
@@ -31,12 +29,14 @@ from langchain_context_engine.designs.prime.values import (
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.filtering.filters import in_scope
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.searching.finders import KEYWORDS
-from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.errors import ConfigError, ScopeError
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Key
-from langchain_context_engine.writing.citations import used_citations
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.rendering.citations import used_citations
+from langchain_context_engine.search.finders import KEYWORDS
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.result_cache import ResultCache
 
 __all__ = [
     "ContextItem",

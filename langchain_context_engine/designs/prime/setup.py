@@ -7,10 +7,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.searching.dated import OfThread, RecentlyAccessed
-from langchain_context_engine.searching.finders import (
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
+from langchain_context_engine.search.finders import (
     Fuzzy,
     Referenced,
     by_keywords,
@@ -19,10 +23,6 @@ from langchain_context_engine.searching.finders import (
 from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.sources.files import FileSource
 from langchain_context_engine.sources.history import HistorySource
-from langchain_context_engine.stages.select import Diversity
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
-from langchain_context_engine.writing.templates import Template
 
 __all__ = ["DEFAULTS", "ENGINE", "PrimeSettings", "sources_of"]
 

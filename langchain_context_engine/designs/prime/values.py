@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.answering.cited import list_citations, sources_block
-from langchain_context_engine.answering.context import Context
-from langchain_context_engine.searching.finders import KEYWORDS
+from langchain_context_engine.models.types import Candidate, Passage
+from langchain_context_engine.rendering.citations import Citation, mark_used
+from langchain_context_engine.rendering.templates.values import title_of
+from langchain_context_engine.search.finders import KEYWORDS
 from langchain_context_engine.telemetry.instruments import PHASES
 from langchain_context_engine.text.words import words
-from langchain_context_engine.values.types import Candidate, Passage
-from langchain_context_engine.writing.citations import Citation, mark_used
-from langchain_context_engine.writing.templates.values import title_of
+from langchain_context_engine.trace.cited import list_citations, sources_block
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["ContextItem", "ContextMetrics", "ContextStats", "PrimeContext"]
 

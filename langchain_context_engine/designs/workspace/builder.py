@@ -42,13 +42,13 @@ from langchain_context_engine.designs.workspace.signals import SIGNALS
 from langchain_context_engine.designs.workspace.sources import sources_of
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.searching.collection import CollectionHandle
-from langchain_context_engine.stages.thresholds import Threshold
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.pipeline.thresholds import Threshold
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.values.budget import Budget
-from langchain_context_engine.values.errors import ConfigError, ScopeError
-from langchain_context_engine.values.request import ContextRequest, Message
-from langchain_context_engine.writing.templates import Template
 
 __all__ = [
     "DEFAULT_CONTEXT_CONFIG",

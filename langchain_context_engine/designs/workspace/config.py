@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from langchain_context_engine.designs.workspace.request import TokenBudget
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.freeze import set_fields
+from langchain_context_engine.rendering.compact import resolve_compactor
 from langchain_context_engine.text.asking import AtLeast
 from langchain_context_engine.text.truncate import TRUNCATORS
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
-from langchain_context_engine.values.freeze import set_fields
-from langchain_context_engine.writing.compact import resolve_compactor
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"semantic": 0.35, "structural": 0.25, "recency": 0.15, "type_match": 0.15, "user_affinity": 0.10}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from langchain_context_engine.answering.context import Context
 from langchain_context_engine.designs.workspace.request import WorkspaceRequest
 from langchain_context_engine.filtering.filters import in_scope
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.types import Passage
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.types import Passage
+from langchain_context_engine.trace.context import Context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

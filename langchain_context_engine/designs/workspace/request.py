@@ -8,9 +8,9 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from langchain_context_engine.values.clock import read_instant
-from langchain_context_engine.values.errors import ConfigError, UnknownNameError
-from langchain_context_engine.values.freeze import set_fields
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.freeze import set_fields
 
 SECTIONS = ("focus", "semantic", "relations", "activity", "history", "system")
 """The sections, in the order of the document."""

@@ -11,11 +11,11 @@ from langchain_context_engine.blocks.blocks import Blocks
 from langchain_context_engine.blocks.focus import FocusSource
 from langchain_context_engine.blocks.relations import RelationsSource
 from langchain_context_engine.designs.workspace.config import CollectorSettings
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.history import HistorySource
-from langchain_context_engine.values.request import ContextRequest
-from langchain_context_engine.values.types import Candidate
 
 
 def sources_of(

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.ingest.sections import Document, Heading, sections_under
-from langchain_context_engine.values.clock import read_instant
+from langchain_context_engine.models.clock import read_instant
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.text.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
 from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.locks import ForkSafeLock
 
 __all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
 

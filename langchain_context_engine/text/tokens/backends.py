@@ -16,8 +16,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Protocol
 
-from langchain_context_engine.values.errors import ConfigError
-from langchain_context_engine.values.freeze import clean_text
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import clean_text
 
 __all__ = ["Backend", "Brought", "Bytes", "Estimate", "Quicktok", "Tiktoken", "estimate_backend"]
 

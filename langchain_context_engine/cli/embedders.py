@@ -1,0 +1,134 @@
+"""Which embedder belongs to a collection: a query must be embedded as the records were."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.models.errors import ConfigError
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+    from langchain_context_engine.embeddings.static import StaticEmbeddings
+
+T = TypeVar("T")
+AUTO = "auto"
+_OPENAI_MODELS = "text-embedding-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a collection remembers of its embedder.
+
+    Attributes:
+        model: The model's name, "" where nothing says it.
+        dimension: Length of its vectors, None for an empty collection.
+    """
+
+    model: str
+    dimension: int | None
+
+
+def remembered(collection: Any) -> Memory:
+    """Return what embedded a collection, as far as it says."""
+    metadata = collection.metadata or {}
+    dimension = metadata.get("embedding_dimension")
+    if not isinstance(dimension, int):
+        vectors = collection.get(limit=1, include=["embeddings"])["embeddings"]
+        dimension = len(vectors[0]) if vectors is not None and len(vectors) else None
+    return Memory(model=str(metadata.get("embedding_model") or ""), dimension=dimension)
+
+
+def embedder(name: str = AUTO) -> Embeddings:
+    """Return the embedder of a name: `local`, `openai`, `openai:MODEL`, or `auto`, the first that works.
+
+    Raises:
+        ConfigError: The name is none of these.
+        CommandFailedError: It is not installed, or has no key.
+    """
+    from langchain_context_engine.embeddings import LocalEmbeddings, OpenAIEmbeddings
+
+    kind, _, model = name.partition(":")
+    if kind == AUTO:
+        kind = automatic()
+    if kind == "local" and not model:
+        return _made(LocalEmbeddings)
+    if kind == "openai":
+        return _made(OpenAIEmbeddings, *([model] if model else []))
+    raise ConfigError(f"--embeddings takes auto, local, openai or openai:MODEL, got {name!r}")
+
+
+def automatic() -> str:
+    """Return what `auto` means here: local where it is installed, else openai where there is a key.
+
+    Raises:
+        CommandFailedError: Neither can be had.
+    """
+    if find_spec("wordllama") is not None:
+        return "local"
+    if find_spec("openai") is not None and os.environ.get("OPENAI_API_KEY"):
+        return "openai"
+    raise CommandFailedError(
+        'nothing here embeds: pip install "langchain-context-engine[local]", or set OPENAI_API_KEY and'
+        ' install "langchain-context-engine[openai]"'
+    )
+
+
+def embedder_for(collection: Any, name: str = AUTO) -> Embeddings | StaticEmbeddings:
+    """Return what embeds questions to a collection: what it remembers, else what is named.
+
+    Raises:
+        CommandFailedError: It cannot be told, is not here, or its vectors have another length.
+    """
+    known = remembered(collection)
+    if name == AUTO and not known.model:
+        raise CommandFailedError(
+            f"collection {collection.name!r} does not say what embedded it; give --embeddings"
+        )
+    found = _of_model(known, collection.name) if name == AUTO else embedder(name)
+    dimension = getattr(found, "dimensions", None)
+    if None not in (dimension, known.dimension) and dimension != known.dimension:
+        raise CommandFailedError(
+            f"collection {collection.name!r} has vectors of {known.dimension} dimensions"
+            f"{f' by {known.model}' if known.model else ''}, here {describe(found)};"
+            " give the --embeddings that it was filled with"
+        )
+    return found
+
+
+def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddings:
+    from langchain_context_engine.embeddings.static import StaticEmbeddings
+
+    if known.model == StaticEmbeddings.model:
+        return _made(StaticEmbeddings)
+    if known.model.startswith(_OPENAI_MODELS):
+        from langchain_context_engine.embeddings import OpenAIEmbeddings
+
+        return _made(OpenAIEmbeddings, known.model, dimensions=_asked_dimensions(known))
+    raise CommandFailedError(
+        f"collection {collection_name!r} was embedded by {known.model}, which is not known here;"
+        " ask it from Python with ChromaSource(collection, embeddings=…)"
+    )
+
+
+def _asked_dimensions(known: Memory) -> int | None:
+    """Return the shortened length to ask for; ada-002 has one length and refuses to be asked."""
+    return None if known.model == "text-embedding-ada-002" else known.dimension
+
+
+def _made(kind: Callable[..., T], *args: Any, **settings: Any) -> T:
+    try:
+        return kind(*args, **settings)
+    except ConfigError as error:
+        raise CommandFailedError(str(error)) from error
+
+
+def describe(embeddings: Embeddings | StaticEmbeddings) -> str:
+    """Return an embedder in words, equal for equal ones."""
+    model = getattr(embeddings, "model", type(embeddings).__name__)
+    return f"{model}, {getattr(embeddings, 'dimensions', None) or 'unknown'} dimensions"

@@ -1,0 +1,119 @@
+"""`context-engine inspect`: open the inspector on recorded answers."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from langchain_context_engine.cli import output
+from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.inspect_command import ADDRESS, DEFAULT_PORT
+from langchain_context_engine.cli.options import DEFAULT_STORE, StoreOption, read_pairs
+from langchain_context_engine.cli.store import Store
+
+
+def inspect(
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    journal: Annotated[
+        Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", "-t", help="A file that `ask --json` gave.")
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope", metavar="KEY=VALUE", help="Show only what was asked within this scope; repeatable."
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = DEFAULT_PORT,
+    opens_browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open it in the browser at once.")
+    ] = True,
+) -> None:
+    """Open the inspector: every answer, its candidates, and what other weights would give. Ctrl-C ends it."""
+    open_inspector(
+        journal or Store(store).journal_path,
+        trace=trace,
+        scope=read_pairs("--scope", scope),
+        port=port,
+        opens_browser=opens_browser,
+    )
+
+
+def open_inspector(
+    journal: Path,
+    *,
+    trace: Path | None = None,
+    scope: Mapping[str, Any] | None = None,
+    port: int = DEFAULT_PORT,
+    opens_browser: bool = True,
+) -> None:
+    """Run the inspector until it is ended, and end with its exit code.
+
+    Raises:
+        CommandFailedError: The extra `inspector` is not installed, or the port is taken.
+    """
+    from importlib.util import find_spec
+
+    from langchain_context_engine.cli.inspect_command import inspect as run
+
+    if find_spec("streamlit") is None:
+        raise CommandFailedError(
+            'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
+        )
+    require_free(ADDRESS, port, "the inspector")
+    output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")
+    shown = ", ".join(f"{key}={value}" for key, value in (scope or {}).items())
+    output.note(
+        f"it shows what was asked within {shown}, and nothing else of the journal"
+        if shown
+        else "it shows the questions and texts of every scope; --scope KEY=VALUE shows one alone"
+    )
+    raise typer.Exit(
+        run(journal, trace, scope=scope, port=port, opens_browser=opens_browser and _has_a_screen())
+    )
+
+
+def require_free(host: str, port: int, what: str) -> None:
+    """Check that an address can be listened at, before anybody is told that it is.
+
+    Raises:
+        CommandFailedError: It is taken, or is none of this machine's.
+    """
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            if sys.platform != "win32":  # There it would share a port that is taken.
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except (OSError, UnicodeError) as error:  # a host of letters that no name may have
+        is_host = isinstance(error, (socket.gaierror, UnicodeError)) or error.errno == errno.EADDRNOTAVAIL
+        why = getattr(error, "strerror", None) or "no name of a host"
+        raise CommandFailedError(
+            f"{what} cannot listen on {shown_address(host, port)} ({why}); "
+            f"give it another: {'--host' if is_host else '--port'}"
+        ) from error
+
+
+def shown_address(host: str, port: int) -> str:
+    """Return a host and a port as an address has them, one of IPv6 in brackets.
+
+    Example:
+        >>> shown_address("127.0.0.1", 80), shown_address("::1", 80)
+        ('127.0.0.1:80', '[::1]:80')
+    """
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _has_a_screen() -> bool:
+    """Return whether a browser can open a window; in a bare terminal a text browser would take it over."""
+    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

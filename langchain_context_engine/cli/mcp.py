@@ -1,0 +1,129 @@
+"""`context-engine mcp`: let a coding agent ask a store, over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from langchain_context_engine.cli import embedders, output
+from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
+from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.memory import share_memory
+from langchain_context_engine.cli.options import RecordsOption, ScopeOption, read_pairs
+from langchain_context_engine.cli.store import Store
+from langchain_context_engine.models.errors import UnknownNameError
+
+CLIENTS: Mapping[str, tuple[str, str]] = {
+    "claude": ("mcpServers", ".mcp.json, or Claude Desktop's claude_desktop_config.json"),
+    "cline": ("mcpServers", "Cline's cline_mcp_settings.json"),
+    "codex": ("mcp_servers", "~/.codex/config.toml"),
+    "cursor": ("mcpServers", ".cursor/mcp.json"),
+    "gemini": ("mcpServers", ".gemini/settings.json"),
+    "opencode": ("mcp", "opencode.json"),
+    "vscode": ("servers", ".vscode/mcp.json"),
+    "windsurf": ("mcpServers", "~/.codeium/windsurf/mcp_config.json"),
+    "zed": ("context_servers", "Zed's settings.json"),
+}
+"""Coding agents: under which key their settings name a server, and where those settings are."""
+
+_NAME = "context-engine"
+
+
+@with_engine_options
+def mcp(
+    options: EngineOptions,
+    *,
+    budget: Annotated[
+        int | None, typer.Option("--budget", "-b", min=1, help="Tokens of an answer; 2000 by default.")
+    ] = None,
+    scope: ScopeOption = None,
+    records: RecordsOption = True,
+    register: Annotated[
+        str | None,
+        typer.Option(
+            "--register",
+            metavar="CLIENT",
+            help=f"Print what stands in the settings of {', '.join(CLIENTS)}, and serve nothing.",
+        ),
+    ] = None,
+) -> None:
+    """Serve the tools get_context and explain_candidate to an MCP client, until it ends.
+
+    With --register it prints the settings by which a coding agent starts it, from any folder and without this
+    shell's PATH: its store and command are absolute, and the other options given here stand in it.
+    """
+    if register is not None:
+        told: dict[str, Sequence[Any] | None] = {
+            "--budget": None if budget is None else [budget],
+            "--scope": scope,
+            "--collection": options.collections,
+            "--weight": options.weights,
+            "--set": options.settings,
+            "--settings": None if options.settings_file is None else [options.settings_file.absolute()],
+            "--embeddings": None if options.embeddings == embedders.AUTO else [options.embeddings],
+        }
+        _register(register, options.store, told, () if records else ("--no-journal",))
+        return
+    from importlib.util import find_spec
+
+    if find_spec("mcp") is None:
+        raise CommandFailedError(
+            'the MCP server is not installed: pip install "langchain-context-engine[mcp]"'
+        )
+    from langchain_context_engine.serving.mcp_server import serve_mcp
+
+    share_memory()
+    options.refuse_request()
+    engine = options.engine(records=records)
+    try:
+        serve_mcp(engine, scope=read_pairs("--scope", scope), budget=budget)
+    finally:
+        if engine.journal is not None:
+            engine.journal.close()
+
+
+def _register(
+    client: str, store: Path, options: Mapping[str, Sequence[Any] | None], flags: Sequence[str]
+) -> None:
+    """Print the settings of a coding agent that start this server, over an absolute store.
+
+    Raises:
+        UnknownNameError: The client is not known.
+    """
+    if client not in CLIENTS:
+        raise UnknownNameError("client", client, CLIENTS)
+    key, place = CLIENTS[client]
+    whole = store.absolute()
+    if not Store(whole).exists:
+        output.warn(f"there is no store in {whole} yet; make one with: context-engine index PATH")
+    output.note(f"for {place}:")
+    given = [
+        part for name, values in options.items() for value in values or () for part in (name, str(value))
+    ]
+    command, arguments = _executable(), ["mcp", "--store", str(whole), *given, *flags]
+    if client == "codex":
+        # A text in JSON is one in TOML.
+        told = (json.dumps(each, ensure_ascii=False) for each in (command, arguments))
+        output.write_json("[{}.{}]\ncommand = {}\nargs = {}".format(key, _NAME, *told))
+        return
+    entry: dict[str, Any] = {"command": command, "args": arguments}
+    if client == "opencode":
+        entry = {"type": "local", "command": [command, *arguments], "enabled": True}
+    elif client == "vscode":
+        entry = {"type": "stdio", **entry}
+    output.write_json(json.dumps({key: {_NAME: entry}}, indent=2, ensure_ascii=False))
+
+
+def _executable() -> str:
+    """Return the command in full: a client is seldom started where this environment is active."""
+    for name in ("context-engine", "context-engine.exe"):
+        beside = Path(sys.executable).with_name(name)
+        if beside.is_file():
+            return str(beside)
+    return shutil.which("context-engine") or "context-engine"

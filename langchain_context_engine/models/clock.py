@@ -1,0 +1,130 @@
+"""Reading instants: whatever a store calls a date becomes one aware UTC datetime."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from contextvars import ContextVar
+from datetime import UTC, date, datetime
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
+
+from langchain_context_engine.models.columns import from_column
+from langchain_context_engine.models.written_date import read_written
+
+asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
+"""When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
+
+# Epoch seconds reach this only in the year 5138; anything beyond is milliseconds, and so on for finer ones.
+_MILLISECONDS_FROM = 1e11
+_FINER = 1000
+_END_OF_CENTURIES = 4_102_444_800
+_DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
+# What ISO 8601 has and `fromisoformat` lacks: a month, a day of the year.
+_OTHER_FORMS = (
+    (re.compile(r"\d{4}-\d{2}"), "%Y-%m"),
+    (re.compile(r"\d{4}-\d{3}"), "%Y-%j"),
+    (re.compile(r"(?:19|20)\d{2}[0-3]\d{2}"), "%Y%j"),
+    (re.compile(r"(?:19|20)\d{6}[_-]\d{6}"), "%Y%m%d%H%M%S"),  # as cameras and backups are named
+)
+# As git, databases and Go print a zone: behind a space, by its name as well.
+_SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:UTC|GMT|[A-Z]{3,4}))?)$")
+_AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
+_FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
+_LONGEST_KEPT, _MOST_KEPT = 40, 2**13
+"""Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
+
+
+def moment_asked() -> float:
+    """Return `asked_at`, or now where nobody says: what was written before that must be seen."""
+    asked = asked_at.get()
+    return time.monotonic() if asked is None else asked
+
+
+def read_instant(value: object) -> datetime | None:
+    """Return the instant that a value names, in UTC, or None where none can be read.
+
+    Read are: datetimes and dates, ISO 8601 strings (`Z` and the basic forms without hyphens
+    included; a month or a year is its first day), dates as in mail and as `read_written` reads them,
+    epoch seconds and finer ones (milli, micro, nano) as numbers or numeric strings. Naive values are
+    UTC. Eight digits that are a day between 1900 and 2100 are that day, four that are such a year its
+    first, as numbers too, seven the day of a year as a string: as epoch seconds they would be in 1970.
+
+    Example:
+        >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
+        True
+        >>> read_instant("20240501") == read_instant(20240501) == read_instant("2024-05-01")
+        True
+        >>> read_instant("not a date") is None
+        True
+    """
+    try:
+        if type(value) in {int, float} or (type(value) is str and len(value) <= _LONGEST_KEPT):
+            return _read_plain(value)
+        value = from_column(value)
+        if isinstance(value, datetime):
+            return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        if isinstance(value, date):
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            return _read(value)
+    except (OverflowError, TypeError, ValueError, OSError, RecursionError):
+        return None
+    return None
+
+
+def _read(value: str | float) -> datetime | None:
+    if isinstance(value, str):
+        return _read_text(value.strip())
+    return _read_day(str(value)) or _read_epoch(float(value))
+
+
+_read_plain = lru_cache(maxsize=_MOST_KEPT, typed=True)(_read)
+
+
+def _read_text(text: str) -> datetime | None:
+    if day := _read_day(text):
+        return day
+    for form, layout in _OTHER_FORMS:
+        if form.fullmatch(text):
+            plain = text if "-" in layout else text.replace("_", "").replace("-", "")
+            return datetime.strptime(plain, layout).replace(tzinfo=UTC)
+    if "_" not in text:  # which Python takes for one between the digits of a number
+        try:
+            return _read_epoch(float(text))
+        except ValueError:
+            pass
+    if _AS_IN_MAIL.fullmatch(text):
+        return read_instant(parsedate_to_datetime(text))
+    zoned = _SPACED_ZONE.sub(lambda zone: zone[1] or "Z", text)
+    try:
+        return read_instant(datetime.fromisoformat(zoned.upper()))
+    except ValueError:
+        return read_written(text)
+
+
+def _read_day(text: str) -> datetime | None:
+    """Return the day that eight digits name, its second that fourteen name, the year of four, or None."""
+    text = text.removesuffix(".0")
+    if len(text) not in _DAY_FORMATS or not (text.isascii() and text.isdigit()):
+        return None
+    if not _FIRST_YEAR <= int(text[:4]) < _AFTER_LAST_YEAR:
+        return None
+    try:
+        return datetime.strptime(text, _DAY_FORMATS[len(text)]).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _read_epoch(seconds: float) -> datetime | None:
+    if not math.isfinite(seconds):
+        return None
+    if abs(seconds) < _MILLISECONDS_FROM:
+        return datetime.fromtimestamp(seconds, tz=UTC)
+    seconds /= _FINER
+    if abs(seconds) >= _MILLISECONDS_FROM:  # micro or nano, where that is a date of these centuries
+        seconds = next(
+            (s for s in (seconds / _FINER, seconds / _FINER**2) if 0 < s < _END_OF_CENTURIES), math.inf
+        )
+    return datetime.fromtimestamp(seconds, tz=UTC)

@@ -1,0 +1,97 @@
+"""Whether it is the disk that refuses to be written, whichever library says so, and in what words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from pathlib import Path
+
+from langchain_context_engine.models.redact import safe_message
+
+_FULL = "the disk is full"
+_OVER_QUOTA = "the quota on this disk is used up"
+READ_ONLY = "the disk is read-only"
+NO_RIGHT = "it may not be written"
+_FILE_TOO_LARGE = "no file may grow further here"
+_REFUSED = "the disk refuses to be written"
+
+_NUMBERS = {
+    errno.ENOSPC: _FULL,
+    getattr(errno, "EDQUOT", 122): _OVER_QUOTA,
+    errno.EROFS: READ_ONLY,
+    errno.EFBIG: _FILE_TOO_LARGE,
+}
+_SAID = {
+    "disk is full": _FULL, "no space left on device": _FULL, "sqlite_full": _FULL, "not enough space": _FULL,
+    "disk quota exceeded": _OVER_QUOTA, "read-only file system": READ_ONLY, "(os error 27)": _FILE_TOO_LARGE,
+    "readonly database": NO_RIGHT,
+}  # fmt: skip
+# Of SQLite's input and output errors those of writing; one of reading says that the file is damaged.
+_NOT_WRITTEN = {
+    sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
+    sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+}  # fmt: skip
+_LEAST_BYTES = 64 * 1024
+_DEEP = 20
+
+
+def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str:
+    """Return what the disk refuses, in a few words; "" where an error has nothing to do with it.
+
+    Args:
+        error: What was raised; what led to it is looked at as well.
+        folder: Where something was to be written: a library that gives no reason is right to have failed
+            where next to nothing is left there.
+
+    Example:
+        >>> disk_trouble(OSError(28, "No space left on device")), disk_trouble(ValueError("no"))
+        ('the disk is full', '')
+    """
+    led, reason = error, ""
+    for _ in range(_DEEP):
+        if led is None:
+            break
+        told = _told_by(led)
+        if told and told != _REFUSED:
+            return told
+        reason = reason or told
+        led = led.__cause__ or led.__context__
+    if error is None or folder is None or not is_used_up(folder, _LEAST_BYTES):
+        return reason
+    return _FULL
+
+
+def refusal(error: BaseException, folder: Path | None = None) -> str:
+    """Return why something could not be written: what the disk refuses, else the error in safe words.
+
+    Args:
+        error: What was raised.
+        folder: Where it was to be written.
+    """
+    return disk_trouble(error, folder) or safe_message(error)
+
+
+def _told_by(error: BaseException) -> str:
+    number = getattr(error, "errno", None)
+    if isinstance(number, int) and number in _NUMBERS:
+        return _NUMBERS[number]
+    text = str(error).lower()
+    said = next((told for sign, told in _SAID.items() if sign in text), "")
+    return said or (_REFUSED if getattr(error, "sqlite_errorcode", None) in _NOT_WRITTEN else "")
+
+
+def is_used_up(folder: Path, least: int) -> bool:
+    """Tell whether fewer than so many bytes, or no file, can be written where a folder is, or is to be."""
+    try:
+        there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not hasattr(os, "statvfs"):
+            import shutil
+
+            return shutil.disk_usage(there).free < least
+        disk = os.statvfs(there)
+    except (OSError, StopIteration):
+        return False
+    # A disk that counts no files has none of them.
+    return disk.f_bavail * disk.f_frsize < least or (disk.f_files > 0 and disk.f_favail == 0)

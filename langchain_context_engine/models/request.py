@@ -1,0 +1,280 @@
+"""What is asked: `ContextRequest`, and the `Message`s of the conversation before it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
+from langchain_context_engine.models.redact import safe_message
+
+_LARGEST_COUNT = 10**9
+_MOST_ITEMS = 100_000
+"""How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation.
+
+    Attributes:
+        role: `system`, `user`, `assistant` or `tool`.
+        text: What was said; the text blocks of a list content joined by newlines.
+        id: The message's own id, or "".
+        created_at: When, aware, or None.
+    """
+
+    role: str
+    text: str
+    id: str = ""
+    created_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("role", "text", "id"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                msg = f"a message's {name} must be a string, got {type(value).__name__}"
+                raise ConfigError(msg)
+            set_fields(self, **{name: clean_text(value)})
+        set_fields(self, created_at=read_instant(self.created_at))
+
+    @classmethod
+    def of(cls, value: object) -> Message:
+        """Read a message from a string, a (role, text) pair, a mapping or a LangChain message.
+
+        Raises:
+            ConfigError: The value is none of these.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls(role="user", text=value)
+        if isinstance(value, Mapping):
+            role, content = (
+                value.get("role", value.get("type", "user")),
+                value.get("content", value.get("text")),
+            )
+            return cls(
+                role=_role(role),
+                text=_content_text(content),
+                id=str(value.get("id") or ""),
+                created_at=value.get("created_at"),
+            )
+        if isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
+            role, content = value
+            return cls(role=_role(role), text=_content_text(content))
+        if hasattr(value, "content"):
+            return cls(
+                role=_role(getattr(value, "type", "user")),
+                text=_content_text(value.content),
+                id=str(getattr(value, "id", "") or ""),
+            )
+        msg = f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
+        raise ConfigError(msg)
+
+
+def _role(name: object) -> str:
+    return {"human": "user", "ai": "assistant"}.get(str(name), str(name))
+
+
+def _content_text(content: object) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, (list, tuple)):
+        blocks = (b.get("text", "") if isinstance(b, Mapping) else b for b in content)
+        return "\n".join(str(b) for b in blocks if b)
+    return str(content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRequest:
+    """One question and everything that narrows or shapes its answer.
+
+    Attributes:
+        query: The question. Lone surrogates become U+FFFD.
+        vector: Its embedding, where the caller has one; sources then embed nothing.
+        scope: Metadata that must match, with its type: the isolation rule. A list means any of.
+        where: A further filter in Chroma's syntax; dates work in it; `{}` is no filter.
+        kinds: Only these kinds; None is all, empty is nothing.
+        sources: Only these sources; None is all, empty is nothing.
+        since: Only records created at this instant or later.
+        until: Only records created at this instant or earlier.
+        min_confidence: Only records of at least this confidence, 0–1; a missing one is 0.5.
+        conversation_id: Only records whose metadata names this conversation.
+        history: The conversation so far, oldest first (see `Message.of`).
+        pinned: Texts, candidates or (source, id) keys that must come in, before all others; their
+            relevance is 1.
+        excluded: Ids or (source, id) keys that must not appear.
+        focus: Where the user stands, for example `{"block": …, "page": …}`.
+        depth: How many links to follow, 0 is none.
+        limit: Candidates a source may offer; None is the engine's default, 0 is none.
+        offset: Candidates to skip in each source.
+        k: Passages the context may have; None is as many as fit, 0 is none.
+        budget: Tokens; None is the engine's default, 0 gives an empty context.
+        template: A template's name or a `Template`; None is the engine's default.
+        now: The instant that counts as now; None is the clock's.
+
+    Raises:
+        ConfigError: A number is negative or not a number, a date cannot be read.
+    """
+
+    query: str = ""
+    vector: tuple[float, ...] | None = None
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    where: Mapping[str, Any] = field(default_factory=dict)
+    kinds: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    min_confidence: float | None = None
+    conversation_id: str | None = None
+    history: tuple[Any, ...] = ()
+    pinned: tuple[Any, ...] = ()
+    excluded: tuple[Any, ...] = ()
+    focus: Any = None
+    depth: int = 0
+    limit: int | None = None
+    offset: int = 0
+    k: int | None = None
+    budget: int | None = None
+    template: Any = None
+    now: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str):
+            msg = f"query must be a string, got {type(self.query).__name__}"
+            raise ConfigError(msg)
+        if not isinstance(self.conversation_id, (str, type(None))):
+            msg = f"conversation_id must be a string, got {type(self.conversation_id).__name__}"
+            raise ConfigError(msg)
+        for name in ("depth", "limit", "offset", "k", "budget"):
+            _check_count(name, getattr(self, name))
+        _check_fraction("min_confidence", self.min_confidence)
+        set_fields(
+            self,
+            query=clean_text(self.query),
+            vector=_vector(self.vector),
+            scope=copy_mapping(self.scope, "scope"),
+            where=copy_mapping(self.where, "where"),
+            kinds=None if self.kinds is None else _names("kinds", self.kinds),
+            sources=None if self.sources is None else _names("sources", self.sources),
+            history=tuple(map(_message, _items("history", self.history))),
+            pinned=_keyed("pinned", self.pinned, others=True),
+            excluded=_keyed("excluded", self.excluded, others=False),
+            depth=self.depth or 0,
+            offset=self.offset or 0,
+            **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
+        )
+
+    @classmethod
+    def of(cls, query: str | ContextRequest, fields: Mapping[str, Any]) -> ContextRequest:
+        """Return the request of a question with fields, or a request with some of its own changed.
+
+        Raises:
+            ConfigError: The question is neither, or a field is wrong.
+        """
+        return replace(query, **fields) if isinstance(query, ContextRequest) else cls(query=query, **fields)
+
+    def apart(self) -> ContextRequest:
+        """Return an equal request whose scope and filter are its own: what a source may be given."""
+        return replace(self)
+
+
+def _message(value: object) -> Message:
+    try:
+        return Message.of(value)
+    except ContextEngineError:
+        raise
+    except Exception as error:
+        msg = f"history holds a message that cannot be read: {safe_message(error)}"
+        raise ConfigError(msg) from error
+
+
+def _items(name: str, value: Any) -> tuple[Any, ...]:
+    """Return what was listed; a string is one item, None is none."""
+    if value is None or isinstance(value, str):
+        return (value,) if value else ()
+    if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        msg = f"{name} must be a list, got {type(value).__name__}"
+        raise ConfigError(msg)
+    return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
+
+
+def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
+    """Return what was listed: strings, keys (source, id), and with `others` whatever is no tuple."""
+    items = _items(name, value)
+    for item in items:
+        is_key = isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+        if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
+            msg = f"{name} names records by (source, id), both strings, got {quoted(item)}"
+            raise ConfigError(msg)
+    return items
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    items = _items(name, value)
+    for item in items:
+        if not isinstance(item, str):
+            hint = "; what is asked is given to ContextEngine(sources=…)" if name == "sources" else ""
+            msg = f"{name} of a request are names, got {type(item).__name__}{hint}"
+            raise ConfigError(msg)
+    return items
+
+
+def _walked(name: str, value: Iterable[Any]) -> list[Any]:
+    """Return the items of what somebody gave: it may never end, and may fail on the way."""
+    try:
+        items = list(itertools.islice(value, _MOST_ITEMS + 1))
+    except ContextEngineError:
+        raise
+    except Exception as error:
+        msg = f"{name} cannot be read: {safe_message(error)}"
+        raise ConfigError(msg) from error
+    if len(items) > _MOST_ITEMS:
+        msg = f"{name} has more than {_MOST_ITEMS:,} items"
+        raise ConfigError(msg)
+    return items
+
+
+def _vector(value: Any) -> tuple[float, ...] | None:
+    try:
+        return None if value is None else tuple(map(float, _walked("vector", value)))
+    except (TypeError, ValueError, OverflowError):
+        msg = f"vector must be numbers, got {quoted(value)}"
+        raise ConfigError(msg) from None
+
+
+def _check_count(name: str, value: object) -> None:
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    if value is None or (is_count and 0 <= value <= _LARGEST_COUNT):  # type: ignore[operator]
+        return
+    if is_count and value > _LARGEST_COUNT:  # type: ignore[operator]
+        msg = f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number"
+        raise ConfigError(msg)
+    msg = f"{name} must be a whole number of 0 or more, got {quoted(value)}"
+    raise ConfigError(msg)
+
+
+def _check_fraction(name: str, value: object) -> None:
+    if value is None:
+        return
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not -_LARGEST_COUNT < value < _LARGEST_COUNT
+    ):
+        msg = f"{name} must be a number from 0 to 1, got {quoted(value)}"
+        raise ConfigError(msg)
+
+
+def _instant(name: str, value: object) -> datetime | None:
+    instant = read_instant(value)
+    if instant is None and value is not None:
+        msg = f"{name} must be a date (datetime, ISO 8601 or epoch), got {quoted(value)}"
+        raise ConfigError(msg)
+    return instant

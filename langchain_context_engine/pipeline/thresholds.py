@@ -1,0 +1,96 @@
+"""Thresholds: what a source offers that is far from its best is dropped, with a decision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import quoted
+from langchain_context_engine.models.types import Candidate, Decision, Reason, Verdict
+
+__all__ = ["Threshold", "above_thresholds"]
+
+_BEST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Threshold:
+    """How similar to the question a source's candidates must be.
+
+    What a similarity means depends on the embedder: of one the best hits are at 0.3, of another chance
+    hits are. So it is the share of the best that counts: of three, since a single one may only repeat the
+    question.
+
+    Attributes:
+        of_best: At least this share of the mean similarity of the source's best three, 0–1.
+        least: And at least this similarity, 0–1; 0 is none.
+
+    Raises:
+        ConfigError: One is no number from 0 to 1.
+    """
+
+    of_best: float = 0.6
+    least: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("of_best", "least"):
+            value = getattr(self, name)
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not 0 <= value <= 1:
+                raise ConfigError(f"threshold {name} must be a number from 0 to 1, got {quoted(value)}")
+
+
+def above_thresholds(
+    candidates: Sequence[Candidate], thresholds: Mapping[str, Threshold]
+) -> tuple[list[Candidate], list[Decision], list[str]]:
+    """Return the candidates that are similar enough, a decision for each other one, and warnings.
+
+    A candidate that another source offers too stays, as found by that one alone; what is pinned stays. Where
+    nothing that a source found is left, a warning says so.
+
+    Args:
+        candidates: In the engine's order.
+        thresholds: Source → threshold; sources not named have none.
+    """
+    if not thresholds:
+        return list(candidates), [], []
+    dropped: dict[int, Decision] = {}
+    warnings = []
+    candidates = list(candidates)
+    for source, threshold in thresholds.items():
+        found = {i: _similarity(c, source) for i, c in enumerate(candidates) if source in c.provenance}
+        known = [value for value in found.values() if value is not None]
+        top = sorted(known, reverse=True)[:_BEST]
+        best = math.fsum(top) / len(top) if top else 0.0
+        bound = max(threshold.least, threshold.of_best * best)
+        low = [i for i, value in found.items() if value is not None and (value < bound or value <= 0)]
+        for i in low:
+            others = tuple(name for name in candidates[i].provenance if name != source)
+            if others:
+                candidates[i] = replace(candidates[i], provenance=others)
+            if others or candidates[i].is_pinned:
+                continue
+            details = {"score": found[i], "threshold": bound, "source": source, "best": best}
+            dropped[i] = Decision(
+                stage="rank",
+                key=candidates[i].key,
+                verdict=Verdict.DROPPED,
+                reason=Reason.BELOW_THRESHOLD,
+                details=details,
+            )
+        if low and len(low) == len(found):
+            warnings.append(
+                f"nothing that {source!r} found is similar enough to the question: of {len(low)} the best is"
+                f" at {top[0]:.2f}, {bound:.2f} is asked for"
+            )
+    kept = [candidate for i, candidate in enumerate(candidates) if i not in dropped]
+    return kept, [dropped[i] for i in sorted(dropped)], warnings
+
+
+def _similarity(candidate: Candidate, source: str) -> float | None:
+    """Return how similar a source found a candidate; None where that is not known any more."""
+    if "dense" in candidate.claims:
+        return candidate.claims["dense"]
+    return candidate.relevance if candidate.provenance == (source,) else None

@@ -1,0 +1,98 @@
+"""Where the index of a collection is kept: beside Chroma's own files, or in the user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from langchain_context_engine.search.collection import CollectionHandle
+
+INDEX_DIR = "CONTEXT_ENGINE_INDEX_DIR"
+"""The environment variable that names another folder for the indexes."""
+
+_NAME = "context-engine-index"
+
+
+def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path | None:
+    """Return the folder of a collection's index, which need not exist; None keeps it in memory.
+
+    Args:
+        handle: The collection.
+        given: A folder for all indexes, in place of what the environment or the client says.
+    """
+    settings = settings_of(handle)
+    is_server = settings is not None and not settings.is_persistent and _server(settings) != ""
+    if settings is None or not (settings.is_persistent or is_server):
+        return None
+    collection = str(handle.collection.id)
+    chosen = given or os.environ.get(INDEX_DIR)
+    if chosen:
+        return Path(chosen).expanduser() / _digest(_home(handle, settings)) / collection
+    if settings.is_persistent:
+        inside = Path(str(settings.persist_directory)) / _NAME
+        if os.access(inside if inside.is_dir() else inside.parent, os.W_OK | os.X_OK):
+            return inside / collection
+    return _cache() / _digest(_home(handle, settings)) / collection
+
+
+def is_beside(folder: Path) -> bool:
+    """Tell whether a collection's folder is inside Chroma's own."""
+    return folder.parent.name == _NAME
+
+
+def told_of_folder(handle: CollectionHandle, folder: Path | None) -> str:
+    """Return what people should know of where an index is: that it is not beside a store as they expect."""
+    is_usual = folder is None or is_beside(folder) or _cache() not in folder.parents or not is_local(handle)
+    return "" if is_usual else f"the store's folder may not be written; its index is kept at {folder}"
+
+
+def make(folder: Path) -> None:
+    """Make a folder that whoever may enter the store may enter, and nobody else.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if folder.is_dir():
+        return
+    parent = folder.parent
+    mode = stat.S_IMODE(parent.parent.stat().st_mode) if is_beside(folder) else 0o700
+    parent.mkdir(parents=True, exist_ok=True, mode=mode)
+    folder.mkdir(exist_ok=True)
+    folder.chmod(mode)
+
+
+def is_local(handle: CollectionHandle) -> bool:
+    """Tell whether a collection is in files of this machine that this process opens."""
+    settings = settings_of(handle)
+    return settings is not None and bool(settings.is_persistent)
+
+
+def settings_of(handle: CollectionHandle) -> Any:
+    """Return a client's settings, or None where it has none."""
+    return getattr(getattr(handle.collection._client, "_system", None), "settings", None)  # noqa: SLF001
+
+
+def _server(settings: Any) -> str:
+    host = getattr(settings, "chroma_server_host", None)
+    port = getattr(settings, "chroma_server_http_port", None)
+    return f"{host}:{port}" if host else ""
+
+
+def _home(handle: CollectionHandle, settings: Any) -> str:
+    place = (
+        str(Path(str(settings.persist_directory)).absolute()) if settings.is_persistent else _server(settings)
+    )
+    collection = handle.collection
+    return "\n".join([place, str(collection.tenant), str(collection.database)])
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "langchain-context-engine" / "indexes"

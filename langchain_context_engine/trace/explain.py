@@ -1,0 +1,295 @@
+"""From decisions to words: why each candidate is in the text, or what kept it out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.damage import reading
+from langchain_context_engine.trace.likeness import likeness
+from langchain_context_engine.trace.names import labels, meant
+from langchain_context_engine.trace.shortfalls import below, says_little
+
+FATES: Mapping[Reason, str] = {
+    Reason.WHOLE: "in, whole",
+    Reason.CUT: "in, cut to fit",
+    Reason.EXTRACTED: "in, by its best parts",
+    Reason.COMPACTED: "in, rewritten shorter",
+    Reason.INVALID: "dropped: malformed",
+    Reason.EMPTY: "dropped: no text",
+    Reason.FILTERED: "dropped: a filter of the request",
+    Reason.EXCLUDED: "dropped: excluded by the request",
+    Reason.DUPLICATE: "dropped: says what another passage says",
+    Reason.BELOW_THRESHOLD: "dropped: score below the minimum",
+    Reason.OVER_LIMIT: "dropped: beyond its source's limit",
+    Reason.OVER_K: "dropped: enough passages (k)",
+    Reason.OVER_BUDGET: "dropped: no room in the budget",
+    Reason.OVER_SHARE: "dropped: no room in its source's share",
+    Reason.OVER_ITEM_CAP: "dropped: longer than one item may be",
+    Reason.DIVERSITY: "dropped: too many of its kind",
+    Reason.ENOUGH: "dropped: the context was good enough",
+    Reason.NOT_WORTH_READING: "dropped: says too little by itself",
+    Reason.DOUBTFUL: "dropped: what was found may not hold the question (when_doubtful)",
+}
+"""Every final reason in words."""
+
+
+_ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One candidate's whole story, ready for a table.
+
+    Attributes:
+        key: (source, id).
+        place: Its place in the ranking from 1, or None where it was never ranked.
+        score: 0–1, or None.
+        contributions: Signal → weight × value.
+        signals: Signal → value.
+        verdict: kept or dropped.
+        reason: Why.
+        sentence: The same in words.
+        tokens: What it costs in the text; 0 where it is not in it.
+        citation: Its marker, "" without one.
+        title: Its title, "" without one.
+        label: What a person knows it by: its place, else its source and its title or id; no two are alike.
+        text: The original.
+        details: Numbers of the final decision.
+    """
+
+    key: Key
+    place: int | None
+    score: float | None
+    contributions: Mapping[str, float]
+    signals: Mapping[str, float]
+    verdict: Verdict
+    reason: Reason
+    sentence: str
+    tokens: int
+    citation: str
+    title: str
+    label: str
+    text: str
+    details: Mapping[str, Any]
+
+
+def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
+    """Return one row for every candidate with a final decision: ranked ones first, best first.
+
+    Args:
+        context: What was built.
+        ranked: The ranking, from `traces.ranking`; without it only passages have scores.
+    """
+    known = {candidate.key: candidate for candidate in context.candidates}
+    named = labels(context)
+    placed = {item.key: (i + 1, item) for i, item in enumerate(ranked)}
+    for passage in context.passages:
+        placed.setdefault(passage.key, (len(placed) + 1, passage.ranked))
+    passages = {passage.key: passage for passage in context.passages}
+    found = []
+    for key, decision in final_decisions(context).items():
+        place, item = placed.get(key, (None, None))
+        in_text = passages.get(key)
+        candidate = known.get(key) or Candidate(id=key[1], source=key[0])
+        told, details = _told(decision, context, named, known)
+        found.append(
+            Row(
+                key=key,
+                place=place,
+                score=item.score if item else None,
+                contributions=item.contributions if item else {},
+                signals=item.signals if item else {},
+                verdict=decision.verdict,
+                reason=decision.reason,
+                sentence=told,
+                tokens=in_text.tokens if in_text else 0,
+                citation=in_text.citation if in_text else "",
+                title=str(candidate.metadata.get("title") or ""),
+                label=named.get(key) or "/".join(key),
+                text=candidate.text,
+                details=details,
+            )
+        )
+    return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
+
+
+def _told(
+    decision: Decision, context: Context, named: Mapping[Key, str], known: Mapping[Key, Candidate]
+) -> tuple[str, Mapping[str, Any]]:
+    """Return a decision's sentence and its numbers; a damaged one costs these, and no other candidate's."""
+    try:
+        return sentence(decision, context, named, known), decision.details
+    except (LookupError, TypeError, ValueError, AttributeError):
+        return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
+
+
+def final_decisions(context: Context) -> dict[Key, Decision]:
+    """Return the one final decision of every candidate."""
+    return {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
+
+
+def sentence(
+    decision: Decision,
+    context: Context,
+    named: Mapping[Key, str] | None = None,
+    known: Mapping[Key, Candidate] | None = None,
+) -> str:
+    """Return one final decision in words, with its numbers and the one that won.
+
+    Args:
+        decision: The decision.
+        context: Where it was made.
+        named: The `labels` of the context, where they are at hand.
+        known: Its candidates by their keys, where they are at hand.
+    """
+    details = decision.details
+    told = FATES[decision.reason]
+    if decision.reason is Reason.EXTRACTED:
+        told = f"in, {details['chosen']:,} of its {details['units']:,} parts"
+    k = context.request.k
+    if decision.reason is Reason.OVER_K and k is not None and len(context.passages) < k:
+        # One of those that were in then said nothing beside another, and left.
+        told += " at its turn"
+    if "tokens" in details:
+        told += f", {details['tokens']:,} tokens"
+    if decision.reason is Reason.DUPLICATE:
+        how = how_alike(decision, context, named, known)
+        told += f": {name(details['winner'], context, named)}" + (f" ({how})" if how else "")
+    if "duplicate_of" in details:
+        told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
+    if "needed" in details:
+        # Traces of older versions tell what was left in the end.
+        when = "" if "missing" in details else " at its turn"
+        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left{when}"
+    if decision.reason is Reason.NOT_WORTH_READING:
+        told = says_little(details)
+    if decision.reason is Reason.BELOW_THRESHOLD:
+        told = below(details)
+    return told
+
+
+def how_alike(
+    decision: Decision,
+    context: Context,
+    named: Mapping[Key, str] | None = None,
+    known: Mapping[Key, Candidate] | None = None,
+) -> str:
+    """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
+
+    Args:
+        decision: On a duplicate, or on what fell anyway and repeats another.
+        context: Where it was made.
+        named: The `labels` of the context, where they are at hand.
+        known: Its candidates by their keys, where they are at hand.
+    """
+    through, how = decision.details.get("through"), likeness(decision, context, known)
+    if through is None:
+        return how
+    return f"through {name(through, context, named)}" + (f" ({how})" if how else "")
+
+
+def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
+    """Return how people know a candidate: its marker where it has one, and its label."""
+    label = (labels(context) if named is None else named).get((key[0], key[1])) or f"{key[0]}/{key[1]}"
+    for marker, cited in context.citations.items():
+        if tuple(cited) == tuple(key):
+            return f"{marker} {label}"
+    return label
+
+
+def explain(context: Context, key: Key | str | None = None) -> str:
+    """Return why each candidate is in the text or not; or of one candidate, step by step.
+
+    Args:
+        context: What was built.
+        key: A (source, id) key, or what one candidate is called: its id, marker, place, path, title.
+
+    Raises:
+        ConfigError: No candidate of this context is called that, or several are.
+    """
+    with reading(context):
+        found = rows(context, _ranking(context))
+    if key is not None:
+        with reading(context):
+            return _one(context, _pick(found, key, context))
+    head = (
+        f"{context.tokens:,} of {context.budget:,} tokens, {len(context.passages):,} of {len(found):,}"
+        f" candidates ({context.status})"
+    )
+    lines = [head, *(f"! {warning}" for warning in context.warnings)]
+    return "\n".join([*lines, *(_line(row) for row in found)])
+
+
+def _ranking(context: Context) -> Sequence[Ranked]:
+    """Return the ranking; of a context that was ranked by a function of the caller's, its passages only."""
+    from langchain_context_engine.trace.traces import ranking
+
+    try:
+        return ranking(context)
+    except ConfigError:
+        return ()
+
+
+def _line(row: Row) -> str:
+    score = "     " if row.score is None else f"{row.score:.3f}"
+    marker = row.citation or ("·" if row.verdict is Verdict.KEPT else "✗")
+    return f"{marker:>5} {score}  {row.label}: {row.sentence}"
+
+
+def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
+    keys = (_with_id(found, key) or meant(key, context)) if isinstance(key, str) else [key]
+    matching = [row for row in found if row.key in keys]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        called = "; ".join(row.label for row in matching[:_MOST_NAMED])
+        raise ConfigError(f"{len(matching)} candidates are called {key!r}; give one of: {called}")
+    raise ConfigError(
+        f"no candidate {key!r} in this context: no source offered it;"
+        " raise `limit`, or check the scope and the filters"
+    )
+
+
+def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
+    """Return the keys with an id; some were dropped before ranking and are no candidates of the context."""
+    return [row.key for row in found if wanted in {row.key[1], "/".join(row.key)}]
+
+
+def _one(context: Context, row: Row) -> str:
+    lines = [f"{row.label} is {row.sentence}"]
+    if row.reason in _ROOM and "needed" in row.details:
+        from langchain_context_engine.trace.room import tokens_more
+
+        if more := tokens_more(context, row.key, row.details["needed"]):
+            lines.append(
+                f"  with {more:,} tokens more (a budget of {context.budget + more:,}) it would be in"
+            )
+    if row.place is not None and row.score is not None:
+        lines.append(f"  rank {row.place}, score {row.score:.3f}")
+        lines += [f"    {signal}: {value:.3f}" for signal, value in row.contributions.items()]
+        extra = {s: v for s, v in row.signals.items() if s not in row.contributions}
+        if extra:
+            lines.append("  from " + ", ".join(f"{signal} {value:.3f}" for signal, value in extra.items()))
+    lines += [
+        f"  {d.stage}: {d.reason}{_told_details(d, context)}"
+        for d in context.decisions
+        if d.key == row.key and d.verdict is Verdict.CHANGED
+    ]
+    return "\n".join(lines)
+
+
+def _told_value(value: object, context: Context) -> str:
+    if isinstance(value, (tuple, list)):
+        return name(value, context)
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _told_details(decision: Decision, context: Context) -> str:
+    told = [f"{label} {_told_value(value, context)}" for label, value in decision.details.items()]
+    return f" ({', '.join(told)})" if told else ""
