@@ -28,8 +28,6 @@ class Budget:
         item_cap: The largest part that one item may take, 0–1; a longer one is cut. While shares are
             filled it is of the group's share, of what they leave over it is of the whole budget.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
-        least_worth: What is indexed from files or a history is read only where it scores at least this share,
-            0–1, of the best, and where there are many: what is left then stays empty. 0: all is.
         cut_from: What is nearly as good as the best, cannot be split into sentences (code) and does not fit
             whole is cut in its turn where this share of it fits, 0–1; 1: only what all others leave over
             is cut.
@@ -50,7 +48,6 @@ class Budget:
     source_cap: float | None = None
     item_cap: float | None = None
     minimum_cut: int = 10
-    least_worth: float = 0.5
     cut_from: float = 0.5
     is_soft: bool = False
 
@@ -66,10 +63,8 @@ class Budget:
             value = getattr(self, name)
             if value is not None and not (_is_number(value) and 0 < value <= 1):
                 raise ConfigError(f"budget {name} must be above 0 and at most 1, got {quoted(value)}")
-        for name in ("least_worth", "cut_from"):
-            value = getattr(self, name)
-            if not (_is_number(value) and 0 <= value <= 1):
-                raise ConfigError(f"budget {name} must be between 0 and 1, got {quoted(value)}")
+        if not (_is_number(self.cut_from) and 0 <= self.cut_from <= 1):
+            raise ConfigError(f"budget cut_from must be between 0 and 1, got {quoted(self.cut_from)}")
         _check_shares(self.shares)
         set_fields(self, shares=dict(self.shares))
 

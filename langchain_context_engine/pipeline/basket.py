@@ -44,7 +44,6 @@ class Basket:
         layout: What stands around the passages.
         count: The token counter.
         counts_frame: False: only contents cost, what stands around them is free.
-        in_rows: Tables may be cut into rows.
 
     Attributes:
         spent: Tokens so far, header and footer included.
@@ -64,7 +63,6 @@ class Basket:
         count: Callable[[str], int],
         *,
         counts_frame: bool = True,
-        in_rows: bool = True,
     ) -> None:
         self.items = items
         self.units = units
@@ -78,7 +76,6 @@ class Basket:
         self._log: list[Choice] = []
         self._layout = layout
         self._count = count
-        self._in_rows = in_rows
         self._frames: dict[int, int] = {}
         self._opened: defaultdict[str, int] = defaultdict(int)
         template = layout.template
@@ -280,7 +277,7 @@ class Basket:
         spans = _joined([units[j].span for j in mine], mine)
         return Passage(
             ranked=ranked,
-            text=pieces(text, spans, None if self._in_rows else ()),
+            text=pieces(text, spans),
             spans=spans,
             is_truncated=True,
             also_in=ranked.also_in,

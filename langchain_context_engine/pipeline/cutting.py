@@ -9,7 +9,6 @@ from langchain_context_engine.models.types import Passage, Ranked
 from langchain_context_engine.pipeline.basket import Basket
 from langchain_context_engine.pipeline.packing import Packing
 from langchain_context_engine.pipeline.telling import tells_cut
-from langchain_context_engine.ranking.editions import WHOLE
 
 RECUTS = 4
 """How often one item is cut shorter because the written text came out too long."""
@@ -65,7 +64,7 @@ class Cutter:
             if not short.text:
                 return None
             # All of it with a note that says otherwise would cost more, and be remembered so.
-            is_cut = packing.edition < WHOLE or short.text != ranked.candidate.text
+            is_cut = short.text != ranked.candidate.text
             passage = Passage(
                 ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
             )
@@ -80,4 +79,4 @@ class Cutter:
         """Return whether what a cut leaves says something; of what is pinned anything is read."""
         candidate = self._items[item].candidate
         least = self._least_left.get(item, 0.0)
-        return candidate.is_pinned or tells_cut(candidate, cut, least, item, edition=self._packing.edition)
+        return candidate.is_pinned or tells_cut(candidate, cut, least, item)

@@ -13,7 +13,7 @@ from langchain_context_engine.pipeline.admit import Collected, admit
 from langchain_context_engine.pipeline.bounding import bounded
 from langchain_context_engine.pipeline.collect import read_answer
 from langchain_context_engine.pipeline.running import run_all
-from langchain_context_engine.ranking.fusion import Fusion, strengths
+from langchain_context_engine.ranking.fusion import NAMING, Fusion, fuse
 from langchain_context_engine.ranking.links import links_of
 
 LINK_DECAY = 0.8
@@ -116,13 +116,13 @@ class _Reach:
         pool = list(self.known.values())
         if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
             return
-        relevance = strengths(pool, fusion, self.request.query)
+        relevance = [fused.relevance for fused in fuse(pool, fusion, self.request.query)]
         best = [pool[i] for i in sorted(range(len(pool)), key=lambda i: (-relevance[i], i))]
         wanted: dict[Key, tuple[Key, Reason]] = {}
         for candidate in best[:STRONGEST] if fusion.neighbour else ():
             for neighbour in candidate.neighbours:
                 wanted.setdefault((candidate.source, neighbour), (candidate.key, Reason.NEIGHBOUR))
-        for candidate in best[: fusion.naming] if fusion.link else ():
+        for candidate in best[:NAMING] if fusion.link else ():
             for source in self.sources:
                 for id_ in self._named(source, candidate.text):
                     wanted.setdefault((source, id_), (candidate.key, Reason.LINKED))

@@ -13,7 +13,6 @@ from langchain_context_engine.pipeline.cutting import RECUTS, Cutter
 from langchain_context_engine.pipeline.packing import Packing
 from langchain_context_engine.pipeline.telling import tells
 from langchain_context_engine.pipeline.turns import Turns
-from langchain_context_engine.ranking.editions import ROWS, WHOLE
 from langchain_context_engine.rendering.layout import Blocks, Written, write
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
@@ -39,16 +38,11 @@ class Filler:
         self.packing = packing
         self.limit = max(0, packing.budget.tokens - packing.budget.reserve)
         self.is_by_units = packing.selection == "adaptive" and packing.splits
-        in_rows = packing.edition >= ROWS
-        self.units = split_units(
-            items, query, packing.unit_value, packing.count, may_split=self.is_by_units, in_rows=in_rows
-        )
-        more: dict[str, bool] = {"counts_frame": not packing.budget.is_soft, "in_rows": in_rows}
-        self.basket = Basket(items, self.units, packing.layout, packing.count, **more)
+        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
+        is_hard = not packing.budget.is_soft
+        self.basket = Basket(items, self.units, packing.layout, packing.count, counts_frame=is_hard)
         self.turns = Turns()
-        self.little = reading.not_worth_reading(
-            items, query, packing.budget.least_worth, self.limit, self.units, edition=packing.edition
-        )
+        self.little = reading.saying_little(items, query)
         cut_from = packing.budget.cut_from if self.is_by_units else 1.0
         self._due = reading.due_in_turn(items, self.units, cut_from, self.limit)
         self.cutter = Cutter(items, packing, self.basket, reading.least_left(self.units, cut_from))
@@ -127,7 +121,7 @@ class Filler:
     def _half_if_enough(self, room: int) -> int:
         """Return the room of the best of all for its beginning: half of the budget where that will do."""
         half = min(room, self.limit // 2)
-        return half if self.packing.edition < WHOLE or self._is_worth_cutting(0, half) else room
+        return half if self._is_worth_cutting(0, half) else room
 
     def _has_room_to_cut(self) -> bool:
         left = self.basket.most_text_room(self.limit - self.basket.spent)
@@ -162,8 +156,8 @@ class Filler:
         item, units = self.items[unit.item], self.units[unit.item]
         if len(units) == 1 or item.candidate.is_pinned:
             return True
-        mine, edition = self.basket.chosen.get(unit.item, ()), self.packing.edition
-        return tells(item.candidate, units, unit, mine, self._asked, edition=edition)
+        mine = self.basket.chosen.get(unit.item, ())
+        return tells(item.candidate, units, unit, mine, self._asked)
 
     def room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
         """Return the tokens that an item may still have, and what bounds them."""

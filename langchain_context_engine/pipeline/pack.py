@@ -13,7 +13,6 @@ from langchain_context_engine.pipeline.filling import Filler
 from langchain_context_engine.pipeline.packing import Packed, Packing
 from langchain_context_engine.pipeline.select import by_density, knapsack
 from langchain_context_engine.pipeline.twins import find_twin
-from langchain_context_engine.ranking.editions import SPOKEN, WHOLE
 from langchain_context_engine.rendering.layout import Written
 from langchain_context_engine.text.units import Unit
 
@@ -132,7 +131,7 @@ class _Packer:
             standing = sorted({*filler.basket.chosen, *filler.basket.cuts})
             passages = filler.basket.passages()
             rules = self.packing
-            twin = find_twin(passages, rules.twin_threshold, edition=rules.edition)
+            twin = find_twin(passages, rules.twin_threshold)
             if twin is None:
                 break
             item = standing[twin.place]
@@ -147,19 +146,14 @@ class _Packer:
         """Take what fits as written, though by what its parts cost it did not: tokens do not add up."""
         filler = self.filler
         filler.recount()
-        if self.packing.edition >= WHOLE:
-            # A counter that rounds up each part saves as much again.
-            saved = sum(filler.basket.spent_on.values()) - filler.basket.spent
-            _, choices = filler.basket.state
-            self._narrow = max(_NARROW, saved)
-            self._make_whole()
-            if self.packing.edition >= SPOKEN:
-                # One piece more may save twice what one did on average: by what all of them saved
-                # hundreds are written in vain.
-                self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
-        else:
-            for item in sorted(filler.basket.cuts):
-                self._whole_in_place_of(item)
+        # A counter that rounds up each part saves as much again.
+        saved = sum(filler.basket.spent_on.values()) - filler.basket.spent
+        _, choices = filler.basket.state
+        self._narrow = max(_NARROW, saved)
+        self._make_whole()
+        # One piece more may save twice what one did on average: by what all of them saved hundreds are
+        # written in vain.
+        self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         misses = 0
         for unit in in_order:
             is_near = unit.size <= filler.limit - filler.basket.spent + self._saved(unit.size)
@@ -170,7 +164,7 @@ class _Packer:
 
     def _saved(self, size: int) -> int:
         """Return the tokens by which a text of a size may cost less beside others; an estimate bounds it."""
-        is_bound = self.packing.edition >= WHOLE and getattr(self.packing.count, "is_estimated", False)
+        is_bound = getattr(self.packing.count, "is_estimated", False)
         return self._narrow + (size // 4 if is_bound else 0)
 
     def _make_whole(self) -> None:
@@ -208,8 +202,7 @@ class _Packer:
             return
         cost = filler.basket.refund(item)
         filler.basket.release(item)
-        together = [units] if self.packing.edition >= WHOLE else [[unit] for unit in units]
-        if not all(filler.take_if_they_fit(some) for some in together):
+        if not filler.take_if_they_fit(units):
             filler.basket.remove(item)
             filler.basket.take_cut(item, shown, cost)
             filler.recount()

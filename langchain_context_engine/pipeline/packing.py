@@ -9,7 +9,6 @@ from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Candidate, Decision
 from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.pipeline.shorten import Shorten
-from langchain_context_engine.ranking.editions import EDITION, WHOLE
 from langchain_context_engine.rendering.layout import Layout, Written
 from langchain_context_engine.text.units import CODE_KINDS, UnitValue
 
@@ -30,7 +29,6 @@ class Packing:
         k: The most passages, or None.
         twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
             None: only where its words stand there in a row.
-        edition: Of the rules that are no number, see `ranking/editions.py`.
     """
 
     count: Callable[[str], int]
@@ -43,7 +41,6 @@ class Packing:
     diversity: Diversity | None = None
     k: int | None = None
     twin_threshold: float | None = 90.0
-    edition: int = EDITION
 
     @property
     def has_only_a_budget(self) -> bool:
@@ -53,7 +50,7 @@ class Packing:
 
     def shorten_of(self, candidate: Candidate) -> Shorten | None:
         """Return what makes a candidate fit: a program is cut between its lines."""
-        in_lines = self.edition >= WHOLE and candidate.kind in CODE_KINDS
+        in_lines = candidate.kind in CODE_KINDS
         return self.shorten.by_lines() if self.shorten and in_lines else self.shorten
 
 

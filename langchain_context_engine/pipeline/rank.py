@@ -11,20 +11,12 @@ from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.freeze import quoted
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Ranked, Reason, Verdict
-from langchain_context_engine.ranking.editions import SPOKEN
 from langchain_context_engine.ranking.fusion import Fused, Fusion, fuse
-from langchain_context_engine.ranking.latest import asks_for_latest, latest, named_identifiers
-from langchain_context_engine.ranking.newest import Newest, in_time_order, newest_of
+from langchain_context_engine.ranking.recency import in_time_order, newest_of
 from langchain_context_engine.ranking.signals import Signal, clamp, read_number, reranked
-
-LATEST_WEIGHT = 1.5
-"""Weight of gated recency beside a relevance of weight 1."""
 
 RERANK_WEIGHT = 1.0
 """Weight of what a reranker said, where one was asked, beside a relevance of weight 1."""
-
-IN_TIME_WEIGHT = 30.0
-"""Its weight where the newest is asked for and nothing else is named: the order of time is the answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +54,7 @@ def rank(
     relevance = [f.relevance for f in fused]
     warnings: list[str] = []
     if weights is None:
-        weights, raw = _default_signals(candidates, request, relevance, fusion)
+        weights, raw = _default_signals(candidates, request, relevance)
     else:
         raw = {
             name: relevance
@@ -79,39 +71,22 @@ def rank(
         for i, candidate in enumerate(candidates)
     ]
     items.sort(key=lambda item: -item.score)
-    warnings += _doubts(candidates, weights, fusion.edition)
+    warnings += _doubts(candidates, weights)
     return Ranking(items=tuple(items), decisions=_boosts(candidates, fused, raw), warnings=tuple(warnings))
 
 
 def _default_signals(
-    candidates: Sequence[Candidate], request: ContextRequest, relevance: Sequence[float], fusion: Fusion
+    candidates: Sequence[Candidate], request: ContextRequest, relevance: Sequence[float]
 ) -> tuple[dict[str, float], dict[str, Sequence[float]]]:
-    newest = newest_of(request.query, fusion.edition) if fusion.newest else None
-    values, weight = _latest(candidates, request, relevance, newest, fusion.edition)
     weights: dict[str, float] = {"relevance": 1.0}
     raw: dict[str, Sequence[float]] = {"relevance": relevance}
     if any("rerank" in candidate.claims for candidate in candidates):
         weights["rerank"], raw["rerank"] = RERANK_WEIGHT, reranked(candidates, request)
-    if any(values):
-        weights["latest"], raw["latest"] = weight, values
+    newest = newest_of(request.query)
+    if newest is not None and any(values := in_time_order(candidates, newest)):
+        weights["latest"], raw["latest"] = newest.weight, values
     total = math.fsum(weights.values())
     return {name: own / total for name, own in weights.items()}, raw
-
-
-def _latest(
-    candidates: Sequence[Candidate],
-    request: ContextRequest,
-    relevance: Sequence[float],
-    newest: Newest | None,
-    edition: int,
-) -> tuple[Sequence[float], float]:
-    """Return the gated recency of each candidate, and its weight; nothing where no latest is asked for."""
-    if newest is not None and not named_identifiers(request.query):
-        is_bare = not newest.about or newest.is_release
-        return in_time_order(candidates, newest, edition), IN_TIME_WEIGHT if is_bare else LATEST_WEIGHT
-    if newest is not None or asks_for_latest(request.query, edition):
-        return latest(candidates, request, relevance), LATEST_WEIGHT
-    return (), LATEST_WEIGHT
 
 
 def _checked(
@@ -142,7 +117,7 @@ def _checked(
     return [clamp(number) if (number := read_number(v)) is not None else 0.0 for v in values]
 
 
-def _doubts(candidates: Sequence[Candidate], weights: Mapping[str, float], edition: int) -> list[str]:
+def _doubts(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> list[str]:
     """Return warnings about dates and confidences that could not be taken as they are."""
     warnings = []
     undated = sum(c.created_at is None for c in candidates)
@@ -152,7 +127,7 @@ def _doubts(candidates: Sequence[Candidate], weights: Mapping[str, float], editi
         )
     # Code has no date of its own; one that is given says when, to a person at least.
     unread = sum(c.created_at is None and bool(c.metadata.get("created_at")) for c in candidates)
-    if unread and "latest" in weights and edition >= SPOKEN:
+    if unread and "latest" in weights:
         warnings.append(
             f"{unread} of {len(candidates)} candidates have no readable date; they have no place in time"
         )

@@ -39,9 +39,9 @@ class Shorten:
     truncator: Truncator
     compactor: Compactor | None = None
 
-    def asking(self, query: str, *, in_rows: bool = True) -> Shorten:
+    def asking(self, query: str) -> Shorten:
         """Return the same for a question: extracts are chosen by what answers it, of a table by rows."""
-        return self._with(lambda truncator: asking(truncator, query, in_rows=in_rows))
+        return self._with(lambda truncator: asking(truncator, query))
 
     def by_lines(self) -> Shorten:
         """Return the same for a program: extracts are its first lines, whole."""

@@ -6,7 +6,6 @@ from collections.abc import Container, Sequence
 from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.ranking.editions import EDITION, ROWS, WHOLE
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.units import CODE_KINDS, Unit, is_divisible
 from langchain_context_engine.text.words import terms
@@ -41,7 +40,7 @@ def is_part(candidate: Candidate) -> bool:
     return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
 
 
-def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, edition: int = EDITION) -> bool:
+def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0) -> bool:
     """Return whether what a cut leaves of a record says something; of one that is no file's it always does.
 
     Args:
@@ -49,15 +48,12 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0, *, ed
         cut: What is left.
         least: The share of the record that it must be, 0–1.
         rank: Its place in the ranking; of the best of all, at 0, the beginning of a sentence is read.
-        edition: Of the rules, see `ranking/editions.py`.
     """
-    if not (is_part(candidate) or (candidate.place and edition >= WHOLE)):
+    if not (is_part(candidate) or candidate.place):
         return True
-    if rank and edition >= ROWS and breaks_off(candidate, cut):
+    if rank and breaks_off(candidate, cut):
         return False
-    return telling_words(cut, is_read(candidate, edition)) >= LEAST_WORDS and len(cut) >= least * len(
-        candidate.text
-    )
+    return telling_words(cut, is_read(candidate)) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
 
 
 def breaks_off(candidate: Candidate, cut: str) -> bool:
@@ -75,8 +71,6 @@ def tells(
     unit: Unit,
     chosen: Container[int],
     asked: AbstractSet[str],
-    *,
-    edition: int = EDITION,
 ) -> bool:
     """Return whether a piece of a longer record says something by itself, or beside what is in of it.
 
@@ -86,33 +80,31 @@ def tells(
         unit: The piece. A row tells what it does below its header, which tells nothing without a row.
         chosen: The places of those that are in.
         asked: The terms of the question.
-        edition: Of the rules, see `ranking/editions.py`.
     """
     text = candidate.text[slice(*unit.span)]
     beside = (unit.index - 1 in chosen) + (unit.index + 1 in chosen)
     if beside:
-        return beside > 1 or not is_ornament(text, is_read(candidate, edition))
+        return beside > 1 or not is_ornament(text, is_read(candidate))
     if unit.head < 0:
-        return tells_alone(candidate, text, asked, edition=edition)
+        return tells_alone(candidate, text, asked)
     if not unit.is_head and has_word(text) and not asked.isdisjoint(terms(text)):
         return True
     head = candidate.text[slice(*units[unit.head].span)]
-    return not unit.is_head and tells_alone(candidate, f"{head}\n{text}", asked, edition=edition)
+    return not unit.is_head and tells_alone(candidate, f"{head}\n{text}", asked)
 
 
-def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], edition: int = EDITION) -> bool:
+def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
     """Return whether a piece of a longer record says something with nothing of it beside.
 
     Args:
         candidate: The record.
         text: The piece.
         asked: The terms of the question.
-        edition: Of the rules, see `ranking/editions.py`.
     """
-    told = telling_words(text, is_read(candidate, edition))
-    if is_appendix(text, edition >= WHOLE):
+    told = telling_words(text, is_read(candidate))
+    if is_appendix(text):
         return False
-    if edition >= WHOLE and is_part(candidate) and (opens_block(text) or only_opens(text)):
+    if is_part(candidate) and (opens_block(text) or only_opens(text)):
         return False
     if told < LEAST_WORDS:
         # A row of figures says little in words: one that the question speaks of is read all the same.
@@ -122,6 +114,6 @@ def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str], editio
     return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))
 
 
-def is_read(candidate: Candidate, edition: int) -> bool:
+def is_read(candidate: Candidate) -> bool:
     """Return whether what a reader but looks at has no words: in code, tags and marks are what is read."""
-    return edition >= ROWS and candidate.kind not in CODE_KINDS
+    return candidate.kind not in CODE_KINDS

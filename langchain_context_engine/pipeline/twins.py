@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from langchain_context_engine.models.types import Passage
 from langchain_context_engine.pipeline.reading import is_indexed
-from langchain_context_engine.ranking.editions import EDITION, NEWEST_STAYS, OWN_STANDS, ROWS
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.text.units import message_of
@@ -32,7 +31,7 @@ class Twin:
     alike: float
 
 
-def find_twin(passages: Sequence[Passage], threshold: float | None, *, edition: int = EDITION) -> Twin | None:
+def find_twin(passages: Sequence[Passage], threshold: float | None) -> Twin | None:
     """Return the first passage, from the last on, whose words another one has in a row, or nearly; else None.
 
     Whole records that are near are told apart already (`dedupe`): nearness counts where one is an extract.
@@ -41,14 +40,13 @@ def find_twin(passages: Sequence[Passage], threshold: float | None, *, edition: 
     Args:
         passages: Best first.
         threshold: The least likeness of near texts, 0–100; None: only words in a row count.
-        edition: Of the rules, see `ranking/editions.py`.
     """
-    told = [_in_a_row(passage.text, edition >= ROWS) for passage in passages]
+    told = [_in_a_row(passage.text) for passage in passages]
     for place in reversed(range(len(passages))):
         if passages[place].ranked.candidate.is_pinned:
             continue
         for winner in range(len(passages)):
-            if winner != place and _says_again(passages, told, place, winner, edition):
+            if winner != place and _says_again(passages, told, place, winner):
                 return Twin(place, winner, 100.0)
         if threshold is not None:
             near = _nearest(passages, place, threshold)
@@ -57,13 +55,11 @@ def find_twin(passages: Sequence[Passage], threshold: float | None, *, edition: 
     return None
 
 
-def _says_again(
-    passages: Sequence[Passage], told: Sequence[str], place: int, winner: int, edition: int
-) -> bool:
-    if edition >= NEWEST_STAYS and _answer_by_time(passages[place], passages[winner]):
+def _says_again(passages: Sequence[Passage], told: Sequence[str], place: int, winner: int) -> bool:
+    if _answer_by_time(passages[place], passages[winner]):
         # The newest is the answer, however short: of one change told twice the older telling goes.
         return place > winner and (_is_in(told, place, winner) or _is_in(told, winner, place))
-    is_more = edition >= OWN_STANDS and told[place] != told[winner]
+    is_more = told[place] != told[winner]
     return _is_in(told, place, winner) and not (is_more and _stands_alone(passages[place]))
 
 
@@ -101,17 +97,13 @@ def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin 
 
 
 @remember(2**23)
-def _in_a_row(text: str, is_message: bool) -> str:
+def _in_a_row(text: str) -> str:
     """Return the words of a text between spaces, so that those of another one are found as a piece of it.
 
     That a commit merges, or the number of its request, says nothing beside the commit that was merged, nor
     do the files that both list.
-
-    Args:
-        text: The text.
-        is_message: Of a merge only the message is looked at.
     """
-    text = message_of(text) if is_message and _MERGE.match(text) else text
+    text = message_of(text) if _MERGE.match(text) else text
     text = _NUMBER_OF_REQUEST.sub(r"\1", _MERGE.sub("", text).lstrip())
     return f" {' '.join(_WORD.findall(text.lower()))} "
 

@@ -7,15 +7,9 @@ with `signals.py`, what rank can weigh, then `fusion.py`, what relevance is made
 from __future__ import annotations
 
 __all__ = [
-    "aims",
-    "doubt",
-    "editions",
     "fusion",
     "identity",
-    "latest",
     "links",
-    "newest",
     "places",
-    "roles",
     "signals",
 ]

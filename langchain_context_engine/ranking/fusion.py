@@ -1,85 +1,63 @@
-"""One relevance out of several claims, comparable over all sources; and what neighbours and names add.
+"""The fusion of what a search, a record's name, its neighbours and its role say into one relevance.
 
-The formula is measured, see the README's benchmark: min-max over the pool of the dense cosine, the
-BM25 score, the bigram BM25 score and the share of the question that the best sentence and the name hold,
-weighted .4, .6, .05, .2 and .1; then what the words of the best passages add where the question's own
-say little; then a share of the relevance of what stands around this passage, and of that of a top passage
-that names it.
+A weighted mean of signals, each 0–1 over the pool: the cosine, BM25, BM25 over pairs of words, the share of
+the question that the record's name and its best sentence hold; then what the words of the best passages add
+where the question's own say little; then, as a share of what these give the lender, what stands around a
+passage and what names it; all times how well a record of its role suits the question (`intent.py`).
+
+`python -m tests.benchmarks.ablation` takes each part away in turn and prints what it earns.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
 
 from langchain_context_engine.models.types import Candidate, Key
-from langchain_context_engine.ranking.editions import EDITION, SPOKEN
-from langchain_context_engine.ranking.fit import fits
-from langchain_context_engine.ranking.links import (
-    Name,
-    NamedIn,
-    Words,
-    linked_places,
-    members_of,
-    names_of,
-    telling_of,
-)
-from langchain_context_engine.ranking.named import name_shares
-from langchain_context_engine.ranking.neighbours import lent_by_neighbours
+from langchain_context_engine.ranking.intent import intents
+from langchain_context_engine.ranking.links import Name, NamedIn, Words, linked_places, names_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
-from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.endings import without_endings
+from langchain_context_engine.text.analysis import analyse, find_terms, idf_of, numbers_in
 from langchain_context_engine.text.units import best_shares, numbers_of
+
+NAMING = 3
+"""How many of the best passages may name others; 10 gave nothing more."""
+
+NEAR, OTHER_SIDE = 0.75, 0.25
+"""How the better and the other neighbour count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fusion:
-    """How much each leg, a neighbour and a name weigh.
+    """How much each part of relevance weighs; of all but `feedback` and `intent` only the proportions count.
 
     Attributes:
-        dense: Weight of the cosine similarity: .4 suits the bundled static vectors; for those of a
-            sentence transformer .6 gives a little more at small budgets, see
-            `tests/benchmarks/README.md`, "Another embedder".
-        lexical: Weight of the BM25 score.
-        phrase: Weight of the BM25 score over word pairs.
-        sentence: Weight of the question's share that the best single sentence holds.
-        name: Weight of the question's share that a record's name holds, see `named.py`.
+        dense: The cosine similarity, min–max over the pool.
+        lexical: The BM25 score, likewise.
+        phrase: The BM25 score over word pairs, likewise.
+        name: The question's share that a record's symbol, headings and path hold, or a commit's subject.
+        sentence: The question's share that the best single sentence holds.
         feedback: How much the terms of the best passages lift others, times the square of what they lack.
-        neighbour: Share of what stands around a passage that is added, see `neighbours.py`.
-        link: Share of a naming passage's relevance that is added.
-        member: Of that share, what a top passage lends to its own parts (a class to its methods, a
-            function's beginning to the rest), over the root of their number: of many each gets little. Off:
-            on questions that it was not chosen on it gave nothing, and cost a class its place.
-        naming: How many of the best passages may name others.
-        fit: How strongly it counts what a record is for what the question is after, see `fit.py`; 0: not.
-        telling: A name lends by how well it tells one record from others, see `telling_of`.
-        newest: Where the newest is asked for, the order of time answers, see `newest.py`; False: as
-            `latest.py` says.
-        edition: Of the rules that are no weight, see `editions.py`.
+        neighbour: The relevance of what stands before and after a passage.
+        link: The relevance of the best passage that names or links to a record.
+        intent: The exponent of how well a record's role suits the question; 0: it does not count.
     """
 
-    dense: float = 0.4
-    lexical: float = 0.6
-    phrase: float = 0.05
-    sentence: float = 0.2
-    name: float = 0.1
+    dense: float = 3.0
+    lexical: float = 3.5
+    phrase: float = 1.0
+    name: float = 0.8
+    sentence: float = 1.5
     feedback: float = 0.4
-    neighbour: float = 0.6
-    link: float = 0.4
-    member: float = 0.0
-    naming: int = 3
-    fit: float = 1.5
-    telling: bool = True
-    newest: bool = True
-    edition: int = EDITION
+    neighbour: float = 3.0
+    link: float = 2.0
+    intent: float = 0.8
 
 
-BEFORE: Mapping[str, Any] = {
-    "name": 0.0, "member": 0.0, "fit": 0.0, "telling": False, "newest": False, "edition": 1,
-}  # fmt: skip
-"""What traces were made with that do not name these yet: nothing of it."""
+LEGS = ("dense", "lexical", "phrase")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +66,7 @@ class Fused:
 
     Attributes:
         relevance: 0–1.
-        parts: Named raw parts, 0–1: dense, lexical, phrase, sentence, name, feedback, neighbour, link, fit.
+        parts: Named raw parts, 0–1, of those that tell the candidates apart.
         lenders: `neighbour` or `link` → the candidate that lent relevance.
     """
 
@@ -106,102 +84,77 @@ def is_searched(candidate: Candidate) -> bool:
 def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[Fused]:
     """Return one `Fused` for each candidate, in order.
 
-    A candidate without claims keeps its `relevance`. So does everyone where the lexical legs found
-    nothing: with one leg there is nothing to fuse, and the source's own scale is kept. Fused values
-    above 1 are divided by the largest, so order is kept.
+    A candidate without claims keeps its `relevance`. So does everyone where the lexical leg found
+    nothing: with one leg there is nothing to fuse, and the source's own scale is kept.
 
     Args:
         candidates: The pool.
         fusion: The weights.
         query: The question, for what only the texts themselves tell; "" does without.
     """
-    lent = _lent(candidates, fusion, query)
-    if lent is None:
+    live = {leg: values for leg in LEGS if (values := _scaled([c.claims.get(leg) for c in candidates]))}
+    if "lexical" not in live:
         return [Fused(relevance=candidate.relevance) for candidate in candidates]
-    raised = _raised(candidates, fusion, lent)
-    if fusion.fit:
-        suits = fits(candidates, query, fusion.fit, fusion.edition)
-        raised = _fitted(candidates, raised, suits)
-        if min(suits) < 1:
-            lent.live["fit"] = suits
+    wanted = numbers_of(query)
+    if wanted:
+        _let_in(live, "name", _scaled(name_shares(candidates, wanted)))
+        _let_in(live, "sentence", _scaled(best_shares(candidates, wanted)))
+    own = _mean(candidates, live, fusion)
+    if wanted and fusion.feedback:
+        terms = [analyse(candidate.text).terms for candidate in candidates]
+        if lifted := _scaled(pseudo_feedback(terms, own, wanted)):
+            live["feedback"] = lifted
+            own = [v + fusion.feedback * more * (1 - v) ** 2 for v, more in zip(own, lifted, strict=True)]
+    place = {candidate.key: i for i, candidate in enumerate(candidates)}
+    lent = {
+        "neighbour": _lent_by_neighbours(candidates, own, place) if fusion.neighbour else {},
+        "link": _lent_by_names(candidates, own, place) if fusion.link else {},
+    }
+    raised = list(own)
+    legs = math.fsum(getattr(fusion, leg) for leg in live if leg != "feedback") or 1.0
+    for part, loans in lent.items():
+        _let_in(live, part, [loans[i][1] if i in loans else 0.0 for i in range(len(candidates))])
+        for borrower, (_, value) in loans.items():
+            raised[borrower] += getattr(fusion, part) / legs * value
+    largest = max([1.0, *(value for value, c in zip(raised, candidates, strict=True) if is_searched(c))])
+    relevance = [value / largest for value in raised]
+    if query and fusion.intent:
+        suits = intents(candidates, query)
+        relevance = [v * suit**fusion.intent for v, suit in zip(relevance, suits, strict=True)]
+        _let_in(live, "intent", suits if min(suits) < 1 else [])
     return [
-        _told(i, raised[i], candidates, lent)
+        Fused(
+            relevance=relevance[i],
+            parts={part: values[i] for part, values in live.items()},
+            lenders={
+                part: candidates[loans[i][0]].key
+                for part, loans in lent.items()
+                if part in live and i in loans
+            },
+        )
         if is_searched(candidate)
         else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
 
 
-def strengths(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> list[float]:
-    """Return the relevance that `fuse` gives each candidate but for what only the texts themselves tell."""
-    lent = _lent(candidates, fusion)
-    if lent is None:
-        return [candidate.relevance for candidate in candidates]
-    suits = fits(candidates, query, fusion.fit, fusion.edition)
-    return _fitted(candidates, _raised(candidates, fusion, lent), suits)
+def _let_in(live: dict[str, list[float]], part: str, values: list[float]) -> None:
+    """Let a part count that tells the candidates apart."""
+    if any(values):
+        live[part] = values
 
 
-def _fitted(
-    candidates: Sequence[Candidate], relevance: Sequence[float], suits: Sequence[float]
+def _mean(
+    candidates: Sequence[Candidate], parts: Mapping[str, Sequence[float]], fusion: Fusion
 ) -> list[float]:
-    return [
-        value * suit if is_searched(candidate) else value
-        for candidate, value, suit in zip(candidates, relevance, suits, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _Lent:
-    """What relevance is made of.
-
-    Attributes:
-        first: Relevance by the legs and the texts alone.
-        live: Part → scaled values, of those parts that tell candidates apart.
-        places: Part → place of the borrower → place of the lender, and what is lent.
-    """
-
-    first: Sequence[float]
-    live: dict[str, Sequence[float]]
-    places: Mapping[str, Mapping[int, tuple[int, float]]]
-
-
-def _lent(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> _Lent | None:
-    """Return the first relevance and who lends to whom; None where the lexical leg found nothing."""
-    legs = {"dense": fusion.dense, "lexical": fusion.lexical, "phrase": fusion.phrase}
-    live: dict[str, Sequence[float]] = {
-        leg: scaled
-        for leg, weight in legs.items()
-        if weight > 0 and (scaled := _scaled([candidate.claims.get(leg) for candidate in candidates]))
-    }
-    if "lexical" not in live:
-        return None
-    wanted = numbers_of(without_endings(query) if fusion.edition >= SPOKEN else query)
-    if wanted and fusion.sentence and (scaled := _scaled(best_shares(candidates, wanted))):
-        legs["sentence"], live["sentence"] = fusion.sentence, scaled
-    if wanted and fusion.name and (scaled := _scaled(name_shares(candidates, wanted))):
-        legs["name"], live["name"] = fusion.name, scaled
-    first = _joint(candidates, {leg: (legs[leg], values) for leg, values in live.items()})
-    if wanted and fusion.feedback:
-        terms = [analyse(candidate.text).terms for candidate in candidates]
-        if lifted := _scaled(pseudo_feedback(terms, first, wanted)):
-            live["feedback"] = lifted
-            first = [
-                value + fusion.feedback * more * (1 - value) ** 2 if is_searched(candidate) else value
-                for candidate, value, more in zip(candidates, first, lifted, strict=True)
-            ]
-    place = {candidate.key: i for i, candidate in enumerate(candidates)}
-    namers = _namers(candidates, first, place, fusion) if fusion.link else {}
-    return _Lent(first, live, {"neighbour": lent_by_neighbours(candidates, first, place), "link": namers})
-
-
-def _joint(candidates: Sequence[Candidate], legs: Mapping[str, tuple[float, Sequence[float]]]) -> list[float]:
-    """Return the weighted mean of the legs; what makes no claim keeps its own relevance."""
-    total = sum(weight for weight, _ in legs.values())
+    """Return the weighted mean of the parts; what makes no claim keeps its own relevance."""
+    weights = {part: getattr(fusion, part) for part in parts}
+    total = math.fsum(weights.values()) or 1.0
     joint = [0.0] * len(candidates)
-    for weight, values in legs.values():
-        joint = [value + weight * own for value, own in zip(joint, values, strict=True)]
+    for part, values in parts.items():
+        joint = [value + weights[part] / total * own for value, own in zip(joint, values, strict=True)]
     return [
-        value / total if is_searched(candidate) else candidate.relevance
+        value if is_searched(candidate) else candidate.relevance
         for value, candidate in zip(joint, candidates, strict=True)
     ]
 
@@ -215,10 +168,64 @@ def _scaled(claims: Sequence[float | None]) -> list[float]:
     return [0.0 if claim is None else (claim - low) / (high - low) for claim in claims]
 
 
-def _namers(
-    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int], fusion: Fusion
-) -> dict[int, tuple[int, float]]:
-    """Return, for each candidate that a top passage names verbatim, links to or consists of, the best one.
+def name_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> list[float]:
+    """Return how much of a question the name of each record holds, 0–1.
+
+    People ask for a thing by the words of its name, in any order and spelling ("smart case" for
+    `is_case_smart`); a record that bears them in its name is about them, one that holds them mentions them.
+
+    Args:
+        candidates: The records.
+        wanted: The numbers of the question's terms; one that is rare in the records' texts counts more.
+    """
+    idf = idf_of([find_terms(candidate.text, wanted) for candidate in candidates], len(wanted))
+    total = math.fsum(idf) or 1.0
+    worth = dict(zip(wanted, idf, strict=True))
+    names = (numbers_in(name_of(candidate)) for candidate in candidates)
+    return [math.fsum(map(worth.__getitem__, name & worth.keys())) / total for name in names]
+
+
+def name_of(candidate: Candidate) -> str:
+    r"""Return what a record is called, the parts of a path as words; "" where nothing says it.
+
+    Example:
+        >>> name_of(Candidate(id="a", kind="code", metadata={"path": "src/tea.py", "symbol": "Tea.brew"}))
+        'Tea.brew. src tea.py'
+        >>> name_of(Candidate(id="b", kind="commit", text="Brew longer\n\nIt was weak."))
+        'Brew longer'
+    """
+    if candidate.kind == "commit":
+        return candidate.text.lstrip().partition("\n")[0]
+    if not candidate.metadata.get("path"):
+        # The title of an article is its heading in all its pieces: it tells none of them from the others.
+        return ""
+    said = (candidate.metadata.get(key) for key in ("symbol", "headings", "title", "path"))
+    return ". ".join(str(part) for part in said if part).replace("/", " ")
+
+
+Loans = Mapping[int, tuple[int, float]]
+"""Place of the borrower → place of the lender, and what is lent, 0–1."""
+
+
+def _lent_by_neighbours(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int]
+) -> Loans:
+    """Return, for each candidate with neighbours in the pool, the better one and what they lend together."""
+    lent = {}
+    for i, candidate in enumerate(candidates):
+        keys = ((candidate.source, neighbour) for neighbour in candidate.neighbours)
+        beside = [place[key] for key in keys if place.get(key, i) != i]
+        if beside:
+            best, *others = sorted(beside, key=lambda j: (-relevance[j], j))
+            other = relevance[others[0]] if others else 0.0
+            lent[i] = best, NEAR * relevance[best] + OTHER_SIDE * other
+    return lent
+
+
+def _lent_by_names(
+    candidates: Sequence[Candidate], relevance: Sequence[float], place: Mapping[Key, int]
+) -> Loans:
+    """Return, for each candidate that a top passage names verbatim or links to, the best such passage.
 
     Beside it stands what it lends.
     """
@@ -226,7 +233,7 @@ def _namers(
     for i, candidate in enumerate(candidates):
         for name in names_of(candidate.metadata):
             by_start.setdefault(name.start, []).append((name, i))
-    tells = telling_of(candidates, fusion.edition) if fusion.telling else None
+    tells = _telling(candidates)
     named: dict[int, tuple[int, float]] = {}
 
     def lend(i: int, namer: int, share: float) -> None:
@@ -234,52 +241,38 @@ def _namers(
         if i != namer and (i not in named or named[i][1] < value):
             named[i] = namer, value
 
-    members = members_of(candidates, place) if fusion.member else {}
-    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[: fusion.naming]:
+    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:NAMING]:
         passage = candidates[namer]
         for i in linked_places(passage, place):
             lend(i, namer, 1.0)
         # A name that the passage bears itself (chunks of one document share a title) tells nothing.
         own = frozenset(names_of(passage.metadata))
-        for i, name in _named_in(passage.text, by_start):
-            if name not in own:
-                lend(i, namer, tells(name) if tells else 1.0)
-        for i in members.get(namer, ()):
-            lend(i, namer, fusion.member / math.sqrt(len(members[namer])))
+        text = NamedIn.of(passage.text)
+        for start in text.starts():
+            for name, i in by_start.get(start, ()):
+                if name not in own and text.has(name):
+                    lend(i, namer, tells(name))
     return named
 
 
-def _named_in(text: str, by_start: Mapping[Words, Sequence[tuple[Name, int]]]) -> list[tuple[int, Name]]:
-    if not by_start:
-        return []
-    named = NamedIn.of(text)
-    possible = [by_start[start] for start in named.starts() if start in by_start]
-    return [(i, name) for names in possible for name, i in names if named.has(name)]
+def _telling(candidates: Sequence[Candidate]) -> Callable[[Name], float]:
+    """Return what says how well a name tells one of these candidates from the others, 0–1.
 
+    A name that several of them bear (the pieces of one file, its path) is shared out; a title whose words
+    stand in many of their texts (`Usage`, `Response`) is a phrase like any other. A symbol with its path
+    beside it means that one thing however often it is spoken of.
+    """
+    bearers = Counter(name for candidate in candidates for name in names_of(candidate.metadata))
+    texts = [candidate.text for candidate in candidates]
 
-def _raised(candidates: Sequence[Candidate], fusion: Fusion, lent: _Lent) -> list[float]:
-    """Add to the first relevance what neighbours and naming passages lend, and scale what has claims."""
-    raised = list(lent.first)
-    for part, share in (("neighbour", fusion.neighbour), ("link", fusion.link)):
-        for borrower, (_, value) in lent.places[part].items():
-            if is_searched(candidates[borrower]):
-                raised[borrower] += share * value
-    largest = max([1.0, *raised])
-    return [
-        value / largest if is_searched(candidate) else candidate.relevance
-        for value, candidate in zip(raised, candidates, strict=True)
-    ]
+    @cache
+    def tells(name: Name) -> float:
+        if name.beside:
+            return 1 / max(1, bearers[name])
+        having = texts
+        for word in name.words:
+            having = [text for text in having if word in text]
+        rarity = 1 - math.log(max(1, len(having))) / math.log(max(2, len(texts)))
+        return rarity / max(1, bearers[name])
 
-
-def _told(i: int, relevance: float, candidates: Sequence[Candidate], lent: _Lent) -> Fused:
-    """Return a candidate's relevance with what it is made of, and by whom."""
-    lenders = {part: places[i] for part, places in lent.places.items() if i in places}
-    parts = {leg: values[i] for leg, values in lent.live.items()}
-    if not lenders:
-        return Fused(relevance=relevance, parts=parts)
-    parts |= {part: value for part, (_, value) in lenders.items()}
-    return Fused(
-        relevance=relevance,
-        parts=parts,
-        lenders={part: candidates[lender].key for part, (lender, _) in lenders.items()},
-    )
+    return tells

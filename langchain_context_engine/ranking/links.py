@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from langchain_context_engine.models.metadata import read_list
 from langchain_context_engine.models.types import Candidate, Key
-from langchain_context_engine.ranking.editions import EDITION, SPOKEN
 from langchain_context_engine.text.memo import remember
 
 _WORD = re.compile(r"\w+")
@@ -39,25 +35,6 @@ def linked_places(candidate: Candidate, place: Mapping[Key, int]) -> list[int]:
     """
     keys = ((candidate.source, link) for link in links_of(candidate))
     return [place[key] for key in keys if key in place]
-
-
-def members_of(candidates: Sequence[Candidate], place: Mapping[Key, int]) -> dict[int, list[int]]:
-    """Return the parts of each piece of a program: methods of a class, the rest of a long function.
-
-    They link to it, and what it does stands in them: of a class's methods it has but the signatures.
-
-    Args:
-        candidates: The pool.
-        place: Key → place among them.
-    """
-    members: dict[int, list[int]] = {}
-    for i, candidate in enumerate(candidates):
-        if not candidate.metadata.get("symbol"):
-            continue
-        for owner in linked_places(candidate, place):
-            if candidates[owner].metadata.get("symbol"):
-                members.setdefault(owner, []).append(i)
-    return members
 
 
 Words = tuple[str, ...]
@@ -101,34 +78,6 @@ def _names(title: str, path: str, symbol: str) -> tuple[Name, ...]:
 def words_in(text: str) -> Words:
     """Return the words of a text as they stand in it; names are matched with their case."""
     return tuple(_WORD.findall(text))
-
-
-def telling_of(candidates: Sequence[Candidate], edition: int = EDITION) -> Callable[[Name], float]:
-    """Return what says how well a name tells one of these candidates from the others, 0–1.
-
-    A name that several of them bear (the pieces of one file, its path) is shared out; a title whose words
-    stand in many of their texts (`Usage`, `Response`) is a phrase like any other. A symbol with its path
-    beside it means that one thing however often it is spoken of.
-
-    Example:
-        >>> paper = Candidate(id="a", text="on Kelp", metadata={"title": "Kelp"})
-        >>> telling_of([paper, Candidate(id="b", text="tides")])(Name(words=("Kelp",)))
-        1.0
-    """
-    bearers = Counter(name for candidate in candidates for name in names_of(candidate.metadata))
-    texts = [candidate.text for candidate in candidates]
-
-    @cache
-    def tells(name: Name) -> float:
-        if name.beside and edition >= SPOKEN:
-            return 1 / max(1, bearers[name])
-        having = texts
-        for word in name.words:
-            having = [text for text in having if word in text]
-        rarity = 1 - math.log(max(1, len(having))) / math.log(max(2, len(texts)))
-        return rarity / max(1, bearers[name])
-
-    return tells
 
 
 class NamedIn:

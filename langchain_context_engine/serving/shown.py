@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.verdicts import Status
-from langchain_context_engine.ranking.doubt import is_doubt
+from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 

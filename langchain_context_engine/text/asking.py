@@ -10,8 +10,6 @@ from langchain_context_engine.text.truncate import (
     Extractive,
     Truncator,
     extractive,
-    keep_end,
-    keep_end_of_prose,
 )
 
 __all__ = ["AtLeast", "asking", "by_lines"]
@@ -40,7 +38,7 @@ class AtLeast:
         return cut if len(cut) >= self.characters else ""
 
 
-def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncator:
+def asking(truncator: Truncator, query: str) -> Truncator:
     """Return the truncator as it cuts for a question: extracts are chosen by what answers it.
 
     One that keeps the start or the end and a function of one's own are returned as they are; an `Extractive`
@@ -49,7 +47,6 @@ def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncat
     Args:
         truncator: Any.
         query: The question.
-        in_rows: Extracts are made of the rows of tables.
 
     Example:
         >>> words = lambda text: len(text.split())
@@ -59,8 +56,8 @@ def asking(truncator: Truncator, query: str, *, in_rows: bool = True) -> Truncat
 
     def asked(cuts: Truncator) -> Truncator:
         if isinstance(cuts, Extractive):
-            return replace(cuts, query=cuts.query or query, in_rows=cuts.in_rows and in_rows)
-        return keep_end_of_prose if cuts is keep_end and not in_rows else cuts
+            return replace(cuts, query=cuts.query or query)
+        return cuts
 
     return _changed(truncator, asked)
 

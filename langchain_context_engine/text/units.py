@@ -97,7 +97,6 @@ def split_units(
     count: Callable[[str], int],
     *,
     may_split: bool = True,
-    in_rows: bool = True,
 ) -> list[list[Unit]]:
     """Return the units of each passage, in reading order.
 
@@ -107,11 +106,9 @@ def split_units(
         value: How units are valued.
         count: The token counter.
         may_split: False: every passage is one unit.
-        in_rows: Each row of a table is a unit, and the best record's message may be longer than others';
-            else, as before edition 6, a table is one unit, and no message is.
     """
     texts = [item.candidate.text for item in items]
-    rows = [in_rows and i < SPLIT_FIRST and bool(tables_of(text)) for i, text in enumerate(texts)]
+    rows = [i < SPLIT_FIRST and bool(tables_of(text)) for i, text in enumerate(texts)]
     splits = [
         may_split
         and i < SPLIT_FIRST
@@ -124,7 +121,7 @@ def split_units(
         find_terms(text, wanted, rows[i] and splits[i]) if wanted else () for i, text in enumerate(texts)
     ]
     idf = idf_of(found, len(wanted))
-    messages = (MESSAGE_OF_BEST if in_rows else MESSAGE_UP_TO, MESSAGE_UP_TO)
+    messages = (MESSAGE_OF_BEST, MESSAGE_UP_TO)
     return [
         _units(
             i,

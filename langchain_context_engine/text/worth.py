@@ -135,19 +135,15 @@ def is_ornament(text: str, is_read: bool = True) -> bool:
     return is_read and not has_word(_ORNAMENTS.sub("", without_pictures(piece))) and has_word(piece)
 
 
-def is_appendix(text: str, counts_more: bool = True) -> bool:
+def is_appendix(text: str) -> bool:
     r"""Return whether a piece is but the files that a commit changed, and trailers: it belongs to a message.
-
-    Args:
-        text: The piece.
-        counts_more: That there are more files belongs to them; not so before edition 7.
 
     Example:
         >>> is_appendix("a.py (+1 −2)\nb.py (+0 −9)"), is_appendix("Fix a.py")
         (True, False)
     """
-    bare = _CHANGED_FILE.sub("", text[:_LONGEST])
-    return not _ORNAMENTS.sub("", _MORE_FILES.sub("", bare) if counts_more else bare).strip()
+    bare = _MORE_FILES.sub("", _CHANGED_FILE.sub("", text[:_LONGEST]))
+    return not _ORNAMENTS.sub("", bare).strip()
 
 
 def opens(piece: str) -> bool:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.models.places import place_of_end
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Ranked, Reason, Status, Verdict
 from langchain_context_engine.pipeline.dedupe import DedupeRule, dedupe
@@ -20,11 +19,9 @@ from langchain_context_engine.pipeline.pack import Packing, pack
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
 from langchain_context_engine.pipeline.thresholds import Threshold, above_thresholds
-from langchain_context_engine.ranking.doubt import Holds, holds
-from langchain_context_engine.ranking.editions import ROWS, SPOKEN, WHOLE
+from langchain_context_engine.ranking.answerability import Answerability, answerability
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import Signal
-from langchain_context_engine.rendering.citations import CitationStyle
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.trace.context import Context
@@ -71,19 +68,12 @@ class Parts:
         shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
         tokens = budget.tokens if request.budget is None else request.budget
         shorten = self.packing.shorten
-        in_rows = self.fusion.edition >= ROWS
-        markers = layout.markers
-        if isinstance(markers, CitationStyle) and self.fusion.edition < WHOLE:
-            markers = replace(markers, width=int(in_rows))
         return replace(
             self.packing,
-            shorten=None if shorten is None else shorten.asking(request.query, in_rows=in_rows),
-            layout=replace(
-                layout, template=self.template_of(request.template), query=request.query, markers=markers
-            ),
+            shorten=None if shorten is None else shorten.asking(request.query),
+            layout=replace(layout, template=self.template_of(request.template), query=request.query),
             budget=replace(budget, tokens=tokens, shares=shares),
             k=request.k,
-            edition=self.fusion.edition,
         )
 
 
@@ -109,20 +99,11 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
             kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
         )
     return Ordered(
-        items=unique if parts.fusion.edition >= SPOKEN else tuple(map(_placed_as_before, unique)),
+        items=unique,
         decisions=(*far, *ranking.decisions, *low, *duplicates),
         warnings=(*warnings, *ranking.warnings),
         timings=timings,
     )
-
-
-def _placed_as_before(item: Ranked) -> Ranked:
-    """Return an item whose place is cut as the rules before the eighth edition did: at its front."""
-    candidate = item.candidate
-    place = place_of_end(candidate.metadata, candidate.created_at)
-    if place is None:
-        return item
-    return replace(item, candidate=replace(candidate, metadata={**candidate.metadata, "place": place}))
 
 
 def assemble(
@@ -139,7 +120,7 @@ def assemble(
     ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
     packing = parts.packing_for(request)
-    held = holds(candidates, request.query, parts.fusion.edition) if parts.doubtful_below else Holds()
+    held = answerability(candidates, request.query) if parts.doubtful_below else Answerability()
     is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
     emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
     items = () if emptied else ordered.items
@@ -152,9 +133,8 @@ def assemble(
     warnings = (*ordered.warnings, *packed.warnings)
     if parts.count_warning:
         warnings = (parts.count_warning, *warnings)
-    is_unsure = held.confidence is not None and held.confidence < parts.unsure_below
-    if candidates and (is_doubtful or is_unsure):
-        warnings = (*warnings, held.warning(is_doubtful=is_doubtful))
+    if candidates and (told := held.warning(parts.doubtful_below, parts.unsure_below)):
+        warnings = (*warnings, told)
     if reserved and packing.budget.tokens <= reserved:
         whole = packing.budget.tokens
         warnings = (*warnings, f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free")

@@ -26,7 +26,7 @@ from langchain_context_engine.pipeline.pack import Packing
 from langchain_context_engine.pipeline.rank import scale_weights
 from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.pipeline.shorten import Shorten
-from langchain_context_engine.ranking.doubt import DOUBTFUL_BELOW, UNSURE_BELOW
+from langchain_context_engine.ranking.answerability import DOUBTFUL_BELOW, UNSURE_BELOW
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.ranking.signals import SIGNALS, Signal
@@ -38,7 +38,6 @@ from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, extractive, keep_whole
 from langchain_context_engine.text.units import UnitValue
-from langchain_context_engine.trace.as_made import settings_as_made
 from langchain_context_engine.trace.assemble import Parts
 from langchain_context_engine.trace.named_parts import as_data, from_data
 from langchain_context_engine.trace.reading import read_setting, read_thresholds
@@ -276,12 +275,7 @@ class EngineConfig(BaseModel):
             ConfigError: A value is wrong, or a function is not at hand.
         """
         at_hand = [config for config in (own, cls()) if config is not None]
-        return cls(
-            **{
-                name: read_setting(name, value, at_hand)
-                for name, value in settings_as_made(described).items()
-            }
-        )
+        return cls(**{name: read_setting(name, value, at_hand) for name, value in described.items()})
 
     def changed(self, **settings: Any) -> EngineConfig:
         """Return a copy with some settings changed.

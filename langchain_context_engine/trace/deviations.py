@@ -9,7 +9,6 @@ from typing import Any
 
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.settings import describe
-from langchain_context_engine.trace.as_made import fields_as_made, settings_as_made
 from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
 
@@ -101,12 +100,7 @@ def _described(context: Context) -> dict[str, Any]:
         "k": request.k,
         "limit": request.limit,
     }
-    # What a trace does not name, since it came later, was as it is replayed: no difference to a try of it.
-    settings = {
-        name: fields_as_made(name, value) if isinstance(value, Mapping) else value
-        for name, value in settings_as_made(context.settings).items()
-    }
-    return {**asked, **_flat(settings)}
+    return {**asked, **_flat(context.settings)}
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:

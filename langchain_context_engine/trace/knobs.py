@@ -13,7 +13,6 @@ from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.rendering.orders import ORDERS
 from langchain_context_engine.rendering.templates import TEMPLATES
 from langchain_context_engine.text.truncate import TRUNCATORS
-from langchain_context_engine.trace.as_made import fields_as_made
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.damage import reading
 from langchain_context_engine.trace.spending import group_of
@@ -182,7 +181,7 @@ def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]
         for name, value in knobs.items()
         if name.startswith(SHARE) and value > 0
     }
-    return Budget(**fields_as_made("budget", fields))
+    return Budget(**fields)
 
 
 def _budget(settings: Mapping[str, Any]) -> Mapping[str, Any]:

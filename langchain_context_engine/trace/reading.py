@@ -14,7 +14,6 @@ from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.text.units import UnitValue
-from langchain_context_engine.trace.as_made import fields_as_made
 from langchain_context_engine.trace.named_parts import as_data
 
 _CLASSES = {
@@ -59,7 +58,7 @@ def _read(name: str, described: Any, at_hand: Sequence[Any]) -> Any:
         raise missing_part(name, described)
     if name not in _CLASSES or not isinstance(described, Mapping):
         return described
-    return _CLASSES[name](**fields_as_made(name, described))
+    return _CLASSES[name](**described)
 
 
 def read_thresholds(given: Any) -> Any:

@@ -14,7 +14,6 @@ from typing import Any
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.settings import describe
-from langchain_context_engine.trace.as_made import FIELDS
 from langchain_context_engine.trace.config import EngineConfig
 
 __all__ = ["SettingsFile", "as_json", "as_python", "as_toml", "read_settings"]
@@ -60,18 +59,10 @@ def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
         known = ", ".join(sorted(_REQUEST_FIELDS))
         raise ConfigError(f"{file}: the table {REQUEST!r} may hold {known}; got {request!r:.200}")
     try:
-        config = EngineConfig.read({name: _of_today(name, value) for name, value in data.items()})
+        config = EngineConfig.read(data)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
     return SettingsFile(settings={name: getattr(config, name) for name in data}, request=request)
-
-
-def _of_today(name: str, value: Any) -> Any:
-    """Return a setting with the fields that a table leaves out as they are today: a file is no old trace."""
-    if name not in FIELDS or not isinstance(value, Mapping):
-        return value
-    usual = getattr(EngineConfig(), name)
-    return {**{later: getattr(usual, later) for later in FIELDS[name]}, **value}
 
 
 def _parsed(file: Path) -> dict[str, Any]:

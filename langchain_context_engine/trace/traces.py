@@ -10,7 +10,7 @@ from typing import Any
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Key, Passage, Ranked, Status
-from langchain_context_engine.ranking.doubt import is_doubt
+from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.rendering.orders import shared_prefix
 from langchain_context_engine.trace.assemble import Ordered, Parts, assemble, order
 from langchain_context_engine.trace.config import EngineConfig

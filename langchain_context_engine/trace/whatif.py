@@ -54,7 +54,7 @@ class Change:
 
     Attributes:
         setting: `budget`, `k`, `dedupe_threshold`, `thresholds.<source>`, `min_score`, `diversity`,
-            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `budget.least_worth`, `weights.<signal>`,
+            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `weights.<signal>`,
             or `weights` where the question was given those that prefer the latest.
         before: What it is.
         after: What it would be.
@@ -115,7 +115,7 @@ class _Search:
     def run(self) -> Iterator[Change]:
         for attempt in (
             self._budget, self._k, self._caps, self._diversity, self._threshold, self._similar,
-            self._min_score, self._worth, self._weights,
+            self._min_score, self._weights,
         ):  # fmt: skip
             yield from attempt()
 
@@ -216,20 +216,6 @@ class _Search:
             # Rounded down: the number that is printed admits it.
             found = math.floor(1000 * self.decision.details["score"]) / 1000
             yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
-
-    def _worth(self) -> Iterator[Change]:
-        """Lower the floor of worth, or lift it where a rank is what was too low."""
-        now, worth = self.budget.least_worth, self.decision.details.get("worth")
-        if isinstance(worth, (int, float)):
-            # Some need more than the least, as commits without a reason where reasons are asked for.
-            more = self.decision.details["least"] / now if now else 1.0
-            yield from self._floor(now, math.floor(100 * worth / max(1.0, more)) / 100)
-        if "rank" in self.decision.details:
-            yield from self._floor(now, 0.0)
-
-    def _floor(self, now: float, after: float) -> Iterator[Change]:
-        lowered = {"budget": replace(self.budget, least_worth=after)}
-        yield from self._change("budget.least_worth", now, after, lowered)
 
     def _weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""

@@ -1,27 +1,24 @@
-"""Whether what was found holds the question at all: a confidence from 0 to 1, and what it is made of.
+"""The answerability of a question from what was found: a confidence from 0 to 1, and what it is made of.
 
 Pure from the candidates, so a replay says the same. Nothing depends on the scale of an embedder: what is
 looked at is which telling words occur and which of them stand together, whether the two legs of the search
-agree, and how far the best stands out. The constants were fitted on questions asked of collections that
+agree, and how far the best stands out. The weights were fitted on questions asked of collections that
 answer them and of others that do not (`python -m tests.benchmarks.doubt`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from statistics import median
 from typing import Any
 
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.ranking.asked import asked_terms
-from langchain_context_engine.ranking.editions import ASIDES, EDITION
-from langchain_context_engine.ranking.missing import missing_words
-from langchain_context_engine.ranking.newest import newest_of
+from langchain_context_engine.ranking.recency import newest_of
 from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
-from langchain_context_engine.text.words import query_terms, words
+from langchain_context_engine.text.words import is_unspaced, query_terms, words
 
 WEIGHTS: Mapping[str, float] = {
     "missing": -4.6,
@@ -37,10 +34,6 @@ WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -5.1, "together": 8.7}
 """The same where there are only texts to go by."""
 
 BIAS_OF_WORDS = -1.9
-WEIGHTS_OF_MARGIN: Mapping[str, float] = {"margin": 21.4}
-"""The same where the question's words say nothing, since it is asked in another language."""
-
-BIAS_OF_MARGIN = -6.2
 FEW = 8
 """Of so many records half as much is said as of very many: of three notes, hardly anything."""
 
@@ -56,29 +49,22 @@ DOUBTFUL = "what was found may not hold the question"
 UNSURE = "what was found may hold only a part of the question"
 """How that of a context begins which is not doubtful, but not sure either."""
 
+MISSING = "nowhere in what was found"
+"""How the warning begins that only names the words that are missing."""
+
 _TOP = 10
 _MOST_MISSING = 5
 _MOST_PAIRED = 32
 """So many of a question's rarest terms are looked for in pairs."""
 
-_SENTENCE = 4
-"""Words that a question must have for its language to show."""
-
-_VOCABULARY = 200
-"""Different words that texts must have for theirs to show."""
-
-_SAMPLE = 100
-_LEAST_COMMON = 1 / 3
-"""A question fewer of whose words occur in the texts, `the` and `how` included, is in another language."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holds:
+class Answerability:
     """How sure it is that what was found holds the question.
 
     Attributes:
         confidence: 0–1; None where a question has no word to go by.
-        parts: Named parts, see `holds`.
+        parts: Named parts, see `answerability`.
         missing: Words of the question that occur nowhere in what was found, in its order.
     """
 
@@ -90,24 +76,34 @@ class Holds:
         """Return the parts and the missing words as JSON-ready data."""
         return {**self.parts, "missing_words": list(self.missing)} if self.parts else {}
 
-    def warning(self, *, is_doubtful: bool = True) -> str:
-        """Return what a person is told of a context that is doubtful, or else not sure."""
-        said = f"{DOUBTFUL if is_doubtful else UNSURE} (confidence {self.confidence or 0:.2f})"
-        if "another_language" in self.parts:
-            return f"{said}: hardly any of its words occurs, it may be asked in another language"
-        if self.missing:
-            named = ", ".join(repr(word) for word in self.missing[:_MOST_MISSING])
-            more = len(self.missing) - _MOST_MISSING
-            return f"{said}: nowhere in it: {named}{f' and {more} more' if more > 0 else ''}"
+    def warning(self, doubtful_below: float, unsure_below: float) -> str:
+        """Return what a person is told, "" where there is nothing to say.
+
+        A missing word is always named; below a bound the sentence says that the context may not hold the
+        question, or only a part.
+
+        Args:
+            doubtful_below: A confidence below is doubtful.
+            unsure_below: A confidence below is not sure.
+        """
+        named = ", ".join(repr(word) for word in self.missing[:_MOST_MISSING])
+        more = len(self.missing) - _MOST_MISSING
+        named += f" and {more} more" if more > 0 else ""
+        if self.confidence is None or self.confidence >= max(doubtful_below, unsure_below):
+            return f"{MISSING}: {named}" if named and self.confidence is not None else ""
+        verdict = DOUBTFUL if self.confidence < doubtful_below else UNSURE
+        said = f"{verdict} (confidence {self.confidence:.2f})"
+        if named:
+            return f"{said}: nowhere in it: {named}"
         return f"{said}: no passage holds more than {self.parts.get('best', 0):.0%} of what it asks"
 
 
 def is_doubt(warning: str) -> bool:
-    """Return whether a warning is one of `Holds.warning`."""
-    return warning.startswith((DOUBTFUL, UNSURE))
+    """Return whether a warning is one of `Answerability.warning`."""
+    return warning.startswith((DOUBTFUL, UNSURE, MISSING))
 
 
-def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -> Holds:
+def answerability(candidates: Sequence[Candidate], query: str) -> Answerability:
     """Return how sure it is that candidates hold a question, and why.
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words
@@ -116,39 +112,41 @@ def holds(candidates: Sequence[Candidate], query: str, edition: int = EDITION) -
     somewhere; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
     each leg are the same; `margin`, how far from the middle of all cosines to 1 the best one comes.
 
-    A question in another language than the texts (hardly any of its words occur, not even those that any
-    text has) is judged by `margin` alone, and where there is no dense leg not at all. Where the newest is
-    asked for and nothing else is named, the order of time answers, and there is no doubt.
+    Where the newest is asked for and nothing else is named, the order of time answers, and there is no doubt.
 
     Example:
         >>> found = [Candidate(id=str(i), text="Berths are paid monthly.") for i in range(40)]
-        >>> holds(found, "how are berths paid?").confidence > 0.9
+        >>> answerability(found, "how are berths paid?").confidence > 0.9
         True
-        >>> holds(found, "a recipe for lasagna").missing
+        >>> answerability(found, "a recipe for lasagna").missing
         ('recipe', 'lasagna')
     """
-    newest = newest_of(query, edition)
-    if newest is not None and (newest.is_release or not newest.about) and candidates:
-        return Holds(confidence=1.0, parts={"newest": 1.0})
-    every = asked_terms(query, edition) if edition >= ASIDES else tuple(query_terms(query))
-    asked = newest.about if newest is not None else every
+    newest = newest_of(query)
+    if newest is not None and not newest.about and candidates:
+        return Answerability(confidence=1.0, parts={"newest": 1.0})
+    asked = newest.about if newest is not None else tuple(query_terms(query))
     if not asked:
-        return Holds()
+        return Answerability()
     if not candidates:
         parts = {"missing": 1.0, "best": 0.0}
-        return Holds(confidence=0.0, parts=parts, missing=missing_words(query, asked, edition))
+        return Answerability(confidence=0.0, parts=parts, missing=_words_of(query, asked))
     parts, absent = _by_words(candidates, asked)
     legs = _by_legs(candidates)
     parts |= legs
     weights, bias = (WEIGHTS, BIAS) if legs else (WEIGHTS_OF_WORDS, BIAS_OF_WORDS)
-    if parts["missing"] > 1 / 2 and _is_in_another_language(query, candidates):
-        parts["another_language"] = 1.0
-        if not legs:
-            return Holds(parts=parts, missing=missing_words(query, absent, edition))
-        weights, bias = WEIGHTS_OF_MARGIN, BIAS_OF_MARGIN
     odds = bias + math.fsum(weight * parts[part] for part, weight in weights.items())
     doubt = (1 - 1 / (1 + math.exp(-odds))) * len(candidates) / (len(candidates) + FEW)
-    return Holds(confidence=1 - doubt, parts=parts, missing=missing_words(query, absent, edition))
+    return Answerability(confidence=1 - doubt, parts=parts, missing=_words_of(query, absent))
+
+
+def _words_of(query: str, absent: Collection[str]) -> tuple[str, ...]:
+    """Return the words of a question all of whose terms are absent, as it spells them, in its order."""
+    found = (
+        word
+        for word in words(query)
+        if not is_unspaced(word) and (own := query_terms(word)) and all(term in absent for term in own)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[dict[str, float], set[str]]:
@@ -185,17 +183,6 @@ def _together(found: Sequence[Found], idf: Sequence[float]) -> float:
     pairs = {pair for terms in held for pair in combinations(terms, 2)}
     every = (len(paired) - 1) * math.fsum(idf[i] for i in paired)
     return math.fsum(idf[a] + idf[b] for a, b in sorted(pairs)) / every
-
-
-def _is_in_another_language(query: str, candidates: Sequence[Candidate]) -> bool:
-    """Return whether hardly any word of a sentence occurs in texts that have many."""
-    asked = dict.fromkeys(words(query))
-    if len(asked) < _SENTENCE:
-        return False
-    step = max(1, len(candidates) // _SAMPLE)
-    vocabulary = {word for candidate in candidates[::step] for word in words(candidate.text)}
-    common = sum(word in vocabulary for word in asked)
-    return len(vocabulary) >= _VOCABULARY and common < _LEAST_COMMON * len(asked)
 
 
 def _by_legs(candidates: Sequence[Candidate]) -> dict[str, float]:
