@@ -15,7 +15,7 @@ from langchain_core.stores import InMemoryByteStore
 from langchain_context_engine import ConfigError, Context, ContextEngine
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.trace.stored_results import StoredResultCache
+from langchain_context_engine.trace.result_cache import StoredResultCache
 from tests.builders import WordEmbeddings, a_candidate, a_collection, a_free_port
 from tests.chroma_builders import notes
 from tests.embedding_builders import asked

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError, TemplateError, UnknownNameError
+from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.rendering.containment import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.rendering.templates import fill
-from langchain_context_engine.rendering.templates.parts import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.text.tokens import Count, resolve_tokenizer
 from langchain_context_engine.text.truncate import Truncator, extractive, keep_start
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
-from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.damage import reading
-from langchain_context_engine.trace.likeness import likeness
-from langchain_context_engine.trace.names import labels, meant
-from langchain_context_engine.trace.shortfalls import below, says_little
+from langchain_context_engine.text.similarity import Wording
+from langchain_context_engine.trace.context import Context, reading
+from langchain_context_engine.trace.labels import labels, looks_like_a_marker, meant
 
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in, whole",
@@ -40,6 +39,8 @@ FATES: Mapping[Reason, str] = {
 
 _ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
 _MOST_NAMED = 10
+_ALL = 100.0
+_IN_A_ROW = "all that would stand of it is said there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +132,7 @@ def _told(
 
 def final_decisions(context: Context) -> dict[Key, Decision]:
     """Return the one final decision of every candidate."""
-    return {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
+    return context.final_decisions()
 
 
 def sentence(
@@ -164,14 +165,57 @@ def sentence(
     if "duplicate_of" in details:
         told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
     if "needed" in details:
-        # Traces of older versions tell what was left in the end.
-        when = "" if "missing" in details else " at its turn"
-        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left{when}"
+        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told = says_little(details)
+        told = _says_little(details)
     if decision.reason is Reason.BELOW_THRESHOLD:
-        told = below(details)
+        told = _below(details)
     return told
+
+
+def _below(details: Mapping[str, Any]) -> str:
+    """Return what a score is below, or the similarity that a source tells.
+
+    Example:
+        >>> _below({"score": 0.19996, "threshold": 0.2})
+        'dropped: score below the minimum: 0.199 < 0.2'
+    """
+    if "source" not in details:
+        return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
+    if details["score"] <= 0:
+        return "dropped: not similar to the question at all"
+    bound = f"{_down(details['score'], 3)} < {details['threshold']:g}"
+    return f"dropped: not similar enough to the question: {bound}"
+
+
+def _says_little(details: Mapping[str, Any]) -> str:
+    """Return what is too little: its worth beside the best, its rank, or its telling words.
+
+    Example:
+        >>> _says_little({"worth": 0.3956, "least": 0.4})
+        'dropped: worth 0.39 of the best, 0.4 is the least'
+        >>> _says_little({"rank": 14, "most": 12})
+        'dropped: the 14th best, of files and histories the best 12 are read at this budget'
+    """
+    if "rank" in details:
+        return (
+            f"dropped: the {_ordinal(details['rank'])} best,"
+            f" of files and histories the best {details['most']} are read at this budget"
+        )
+    if "worth" in details:
+        return f"dropped: worth {_down(details['worth'], 2)} of the best, {details['least']:g} is the least"
+    words = f"{details['words']} telling words, {details['least']} are the least"
+    return f"dropped: says too little by itself: {words}"
+
+
+def _ordinal(number: int) -> str:
+    teens = number % 100 in {11, 12, 13}
+    return f"{number:,}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _down(value: float, decimals: int) -> str:
+    scale = 10**decimals
+    return f"{math.floor(value * scale) / scale:.{decimals}f}"
 
 
 def how_alike(
@@ -182,16 +226,49 @@ def how_alike(
 ) -> str:
     """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
 
+    What packing found is said of the passages as they would stand, which may be extracts; what came before,
+    of the whole texts, or of the metadata that `dedupe_key` names. A share is rounded down: 100 % is never
+    said of texts that differ. "" where a rule alone told it.
+
     Args:
         decision: On a duplicate, or on what fell anyway and repeats another.
         context: Where it was made.
         named: The `labels` of the context, where they are at hand.
         known: Its candidates by their keys, where they are at hand.
     """
-    through, how = decision.details.get("through"), likeness(decision, context, known)
+    through = decision.details.get("through")
+    how = _alike(decision, context, {c.key: c for c in context.candidates} if known is None else known)
     if through is None:
         return how
     return f"through {name(through, context, named)}" + (f" ({how})" if how else "")
+
+
+def _alike(decision: Decision, context: Context, known: Mapping[Key, Candidate]) -> str:
+    alike, details = decision.details.get("similarity"), decision.details
+    if not isinstance(alike, (int, float)):
+        return ""
+    share = f"{math.floor(alike)} % alike"
+    # What packing compares has the threshold of twins, and no rule; a decision keeps its stage in a trace.
+    if decision.stage == "pack" and "duplicate_of" not in details:
+        return _IN_A_ROW if alike >= _ALL else f"{share} as they would stand"
+    other = details.get("through") or decision.repeats
+    pair = known.get(decision.key), known.get((other[0], other[1])) if other else None
+    if isinstance(key := context.settings.get("dedupe_key"), str):
+        if None in pair:
+            return ""  # which was compared, that key or the texts, is not to be seen
+        if any(one is not None and one.metadata.get(key) for one in pair):
+            return f"{share} in {key}"
+    return share if alike < _ALL else _how_equal(*pair)
+
+
+def _how_equal(mine: Candidate | None, other: Candidate | None) -> str:
+    if mine is None or other is None:
+        return "the same words"
+    if mine.text == other.text:
+        return "the same text"
+    if Wording(mine.text).folded == Wording(other.text).folded:
+        return "the same but for case and spaces"
+    return "the same but for articles and punctuation"
 
 
 def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
@@ -228,7 +305,7 @@ def explain(context: Context, key: Key | str | None = None) -> str:
 
 def _ranking(context: Context) -> Sequence[Ranked]:
     """Return the ranking; of a context that was ranked by a function of the caller's, its passages only."""
-    from langchain_context_engine.trace.traces import ranking
+    from langchain_context_engine.trace.replay import ranking
 
     try:
         return ranking(context)
@@ -250,6 +327,9 @@ def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
     if matching:
         called = "; ".join(row.label for row in matching[:_MOST_NAMED])
         raise ConfigError(f"{len(matching)} candidates are called {key!r}; give one of: {called}")
+    if isinstance(key, str) and looks_like_a_marker(key):
+        cited = ", ".join(list(context.citations)[:_MOST_NAMED]) or "none"
+        raise ConfigError(f"no passage is cited as {key!r}; markers of this context: {cited}")
     raise ConfigError(
         f"no candidate {key!r} in this context: no source offered it;"
         " raise `limit`, or check the scope and the filters"
@@ -263,13 +343,8 @@ def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
 
 def _one(context: Context, row: Row) -> str:
     lines = [f"{row.label} is {row.sentence}"]
-    if row.reason in _ROOM and "needed" in row.details:
-        from langchain_context_engine.trace.room import tokens_more
-
-        if more := tokens_more(context, row.key, row.details["needed"]):
-            lines.append(
-                f"  with {more:,} tokens more (a budget of {context.budget + more:,}) it would be in"
-            )
+    if row.reason in _ROOM:
+        lines += _budget_told(context, row.key)
     if row.place is not None and row.score is not None:
         lines.append(f"  rank {row.place}, score {row.score:.3f}")
         lines += [f"    {signal}: {value:.3f}" for signal, value in row.contributions.items()]
@@ -282,6 +357,23 @@ def _one(context: Context, row: Row) -> str:
         if d.key == row.key and d.verdict is Verdict.CHANGED
     ]
     return "\n".join(lines)
+
+
+def _budget_told(context: Context, key: Key) -> list[str]:
+    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one would do."""
+    from langchain_context_engine.trace.what_if import budget_that_admits
+
+    change = budget_that_admits(context, key)
+    if change is None:
+        return []
+    named = labels(change.context)
+    others = [
+        f"{', '.join(name(one, change.context, named) for one in keys[:_MOST_NAMED])} would {verb}"
+        for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
+        if keys
+    ]
+    sure = "no smaller one does" if change.is_smallest else "a smaller one may do"
+    return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
 
 
 def _told_value(value: object, context: Context) -> str:

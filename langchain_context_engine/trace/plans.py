@@ -12,8 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_context_engine.models.budget import share_out
-from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Section, Verdict
-from langchain_context_engine.models.verdicts import Status
+from langchain_context_engine.models.types import (
+    Candidate,
+    Decision,
+    Key,
+    Passage,
+    Section,
+    Status,
+    Verdict,
+)
 from langchain_context_engine.trace.context import Context, Part
 
 __all__ = ["JOINT", "UNBOUNDED", "Claim", "compose", "refit", "share_packs"]
