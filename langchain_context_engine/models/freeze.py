@@ -84,7 +84,7 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
         if kind is str:
             if not v.isascii():
                 return False
-        elif kind is int or kind is float:
+        elif kind in {int, float}:
             if not -_LARGEST < v < _LARGEST:
                 return False
         elif v is not None and kind is not bool:
@@ -103,7 +103,7 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
-        return float(value)
+        return float(value) if value.is_finite() else None
     library = type(value).__module__.partition(".")[0]
     if library == "numpy" and hasattr(value, "tolist"):
         # Finer than Python's dates, numpy gives a count of nanoseconds.
@@ -170,9 +170,11 @@ class _Copier:
     def _number(self, value: float) -> Any:
         if isinstance(value, float) and math.isnan(value):
             return None
+        if isinstance(value, float) and math.isfinite(value):
+            return float(value)
         if not -_LARGEST < value < _LARGEST:
             return self._unreadable("has a number that is too large")
-        return int(value) if isinstance(value, int) else float(value)
+        return int(value)
 
     def _object(self, value: Any) -> Any:
         """Return an object's text where that is what it stands for, as a path's; else its type's name."""

@@ -26,7 +26,7 @@ Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
 """Puts passages into text order; they come best first."""
 
 CUT_MARK = " …"
-"""Stands after a passage whose cut ends in the middle of a sentence, where the template has no note."""
+"""Stands after a cited passage whose cut ends in the middle of a sentence, where the template has no note."""
 
 _CLOSING = frozenset(".!?…。！？:;)]}\"'”’»」|`>")
 
@@ -213,7 +213,8 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
     candidate = passage.ranked.candidate
     start = passage.spans[0][0] if passage.spans else 0
     content = passage.text
-    if passage.is_truncated and not layout.template_of(candidate).note and _ends_open(passage):
+    template = layout.template_of(candidate)
+    if passage.is_truncated and not template.note and "citation" in template.passage and _ends_open(passage):
         content += CUT_MARK
     values = passage_values(
         candidate, content=content, score=layout.shown(passage.ranked), citation=passage.citation
@@ -221,7 +222,7 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
     if not says_place:
         values["place"] = ""
     return passage_block(
-        layout.template_of(candidate),
+        template,
         values,
         is_truncated=passage.is_truncated,
         opens_with=open_fence_at(candidate.text, start) if start else "",
