@@ -19,7 +19,7 @@ from langchain_context_engine.models.types import Candidate, Key, Verdict
 from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row, explain, final_decisions
-from langchain_context_engine.trace.whatif import Change, what_would_it_take
+from langchain_context_engine.trace.what_if import Change, what_would_it_take
 
 __all__ = ["candidate", "candidate_of", "not_offered", "pair", "record_html"]
 

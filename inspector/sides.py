@@ -13,7 +13,7 @@ from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 
 __all__ = ["MOST", "load", "offered", "sides"]
 

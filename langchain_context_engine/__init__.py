@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from langchain_context_engine.langchain.retriever import ContextRetriever
     from langchain_context_engine.langchain.runnable import ContextRunnable
     from langchain_context_engine.models.budget import Budget
-    from langchain_context_engine.models.request import ContextRequest, Message
-    from langchain_context_engine.models.types import Candidate, Decision, Passage, Ranked
+    from langchain_context_engine.models.request import ContextRequest
+    from langchain_context_engine.models.types import Candidate
     from langchain_context_engine.rendering.templates import Template
     from langchain_context_engine.sources.chroma import ChromaSource
     from langchain_context_engine.sources.history import HistorySource
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from langchain_context_engine.sources.retriever import RetrieverSource
     from langchain_context_engine.text.truncate import extractive, keep_end, keep_start
     from langchain_context_engine.trace.context import Context
-    from langchain_context_engine.trace.diff import Diff, diff
+    from langchain_context_engine.trace.diff import diff
     from langchain_context_engine.trace.replay import replay
-    from langchain_context_engine.trace.result_cache import ResultCache, StoredResultCache
+    from langchain_context_engine.trace.result_cache import ResultCache
 
 _HOMES = {
     "config": ("EngineConfig",),
     "trace.context": ("Context",),
-    "trace.result_cache": ("ResultCache", "StoredResultCache"),
-    "trace.diff": ("Diff", "diff"),
+    "trace.result_cache": ("ResultCache",),
+    "trace.diff": ("diff",),
     "trace.replay": ("replay",),
     "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
     "engine": ("ContextEngine",),
@@ -63,8 +63,8 @@ _HOMES = {
         "TemplateError",
         "UnknownNameError",
     ),
-    "models.request": ("ContextRequest", "Message"),
-    "models.types": ("Candidate", "Decision", "Passage", "Ranked"),
+    "models.request": ("ContextRequest",),
+    "models.types": ("Candidate",),
     "rendering.templates": ("Template",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -82,23 +82,17 @@ __all__ = [
     "ContextRequest",
     "ContextRetriever",
     "ContextRunnable",
-    "Decision",
-    "Diff",
     "EmbeddingError",
     "EngineConfig",
     "HistorySource",
     "Journal",
     "LocalEmbeddings",
-    "Message",
     "OpenAIEmbeddings",
-    "Passage",
     "PinnedSource",
-    "Ranked",
     "ResultCache",
     "RetrieverSource",
     "ScopeError",
     "SourceError",
-    "StoredResultCache",
     "Template",
     "TemplateError",
     "UnknownNameError",

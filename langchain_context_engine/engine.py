@@ -29,7 +29,7 @@ from langchain_context_engine.sources.shown import shown_engine
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
-from langchain_context_engine.trace.result_cache import ResultCache, check_cache
+from langchain_context_engine.trace.result_cache import ResultCache, check_cache, request_key
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
@@ -43,7 +43,7 @@ class ContextEngine:
     Args:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
-        cache: Keeps whole contexts for a short while: a `ResultCache` or `StoredResultCache`.
+        cache: Keeps whole contexts for a short while.
         rerank: A LangChain document compressor, or `(query, texts) -> scores`: asked once about the
             `rerank_best` best, as the signal `rerank` among others. What it says is recorded for replays;
             where it fails or takes more than `rerank_seconds`, the answer does without, and warns.
@@ -123,9 +123,7 @@ class ContextEngine:
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
-        waits = self.cache is not None and not self.cache.is_in_memory
-        begun = await asyncio.to_thread(self._begun, query, fields) if waits else self._begun(query, fields)
-        request, key, ready = begun
+        request, key, ready = self._begun(query, fields)
         if ready is not None:
             return ready
         async with aturn() as mine:
@@ -289,7 +287,7 @@ class ContextEngine:
         if self.cache is None:
             return None
         asked_now = fields.get("now", getattr(query, "now", None))
-        return self.cache.key(replace(request, now=asked_now), self._cache_name, self.config)
+        return request_key(replace(request, now=asked_now), self._cache_name)
 
     def _recalled(self, key: str | None) -> Context | None:
         if self.cache is None or key is None:

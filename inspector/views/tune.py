@@ -16,8 +16,9 @@ from inspector.tables import places
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
+from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.traces import REQUERY_SETTINGS, Diff
+from langchain_context_engine.trace.replay import REQUERY_SETTINGS
 
 TRY_COLUMNS: list[grid.Column] = [
     {"name": "try", "label": "Try", "width": 74},
