@@ -146,6 +146,8 @@ class _Copier:
             yield item
 
     def _copy(self, value: Any, depth: int) -> Any:
+        if type(value) is str:
+            return clean_text(value)
         value = as_data(value)
         if value is None or isinstance(value, bool):
             return value

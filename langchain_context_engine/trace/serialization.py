@@ -161,7 +161,7 @@ def context_from_dict(data: Mapping[str, Any]) -> Context:
     _check_version(data)
     try:
         plain = {name: value for name, value in data.items() if name in _adapters()}
-        plain["candidates"] = list(TypeAdapter(list[Candidate]).validate_python(plain.get("candidates", [])))
+        plain["candidates"] = _adapters()["candidates"].validate_python(plain.get("candidates", []))
         plain["request"] = _request(plain.get("request", {}))
         plain["decisions"] = [_decision(decision) for decision in plain.get("decisions", [])]
         plain["parts"] = [_part(part) for part in plain.get("parts", [])]
@@ -225,7 +225,7 @@ def _part(data: Any) -> Any:
     return data if given is None else {**data, "context": context_from_dict(given)}
 
 
-def _passage(data: Any, candidates: list[Candidate]) -> Any:
+def _passage(data: Any, candidates: tuple[Candidate, ...]) -> Any:
     ranked = data["ranked"]
     index = ranked["candidate"]
     if not isinstance(index, int):
