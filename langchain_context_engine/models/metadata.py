@@ -124,28 +124,25 @@ def _in_file(path: str, metadata: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def _fitted(path: str, between: str, trail: str) -> str:
     """Return a place without what is in its middle: headings first, then folders, as few as need be."""
-    if len(path) + len(between) + len(trail) <= LONGEST_PLACE:
-        return f"{path}{between}{trail}"
     room = LONGEST_PLACE - len(between)
-    heading = _without_middle(trail, _STEP, room - len(path))
-    folder = path if len(path) + len(heading) <= room else _without_middle(path, "/", room - len(heading))
-    if len(folder) + len(heading) <= room:
-        return f"{folder}{between}{heading}"
-    # Of a file's name and a heading that are too long by themselves each keeps its share.
-    least = min(len(folder), max(room - len(heading), room // 2))
-    return _clipped(f"{_clipped(folder, least)}{between}{_clipped(heading, room - least)}")
+    if len(path) + len(trail) > room:
+        trail = _without_middle(trail, _STEP, room - len(path))
+        path = _without_middle(path, "/", room - len(trail))
+    if len(path) + len(trail) > room and trail:
+        # Of a file's name and a heading that are too long by themselves each keeps its share.
+        path = _clipped(path, max(room - len(trail), room // 2))
+        trail = _clipped(trail, room - len(path))
+    return _clipped(f"{path}{between}{trail}")
 
 
 def _without_middle(names: str, joint: str, room: int) -> str:
-    """Return names with as few of them left out as the room asks for; the first and the last stay."""
-    first, *others = names.split(joint)
-    if len(others) < 2:  # noqa: PLR2004 - between two nothing stands
+    """Return the first name, and as many of the last as there is room for; one at least."""
+    first, _, others = names.partition(joint)
+    if len(names) <= room or joint not in others:
         return names
-    kept, size = 1, len(first) + len(joint) + 1 + len(joint) + len(others[-1])
-    while kept + 1 < len(others) and size + len(joint) + len(others[-kept - 1]) <= room:
-        size += len(joint) + len(others[-kept - 1])
-        kept += 1
-    return joint.join((first, "…", *others[-kept:]))
+    left = max(0, room - len(first) - 2 * len(joint) - 1)
+    last = others[len(others) - left - len(joint) :].partition(joint)[2] or others.rpartition(joint)[2]
+    return joint.join((first, "…", last))
 
 
 def _lines(metadata: Mapping[str, Any]) -> str:

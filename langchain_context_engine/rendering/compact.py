@@ -24,7 +24,6 @@ __all__ = [
     "Cut",
     "Summarise",
     "compact",
-    "compactor_name",
     "resolve_compactor",
 ]
 
@@ -83,9 +82,6 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         compactor = replace(compactor, count=count)
     try:
         shorter = compactor(text, allowance)
-    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
-        problem = f"failed ({type(error).__name__})"
-    else:
         if not isinstance(shorter, str):
             problem = f"gave {type(shorter).__name__} instead of a text"
         elif not shorter.strip():
@@ -94,12 +90,13 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
             return CompactResult(shorter, is_compacted=True)
         else:
             problem = f"gave {tokens} tokens where {allowance} were allowed"
-    warning = f"compactor {compactor_name(compactor)} {problem}; the text was cut instead"
+    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
+        problem = f"failed ({type(error).__name__})"
+    warning = f"compactor {_name_of(compactor)} {problem}; the text was cut instead"
     return CompactResult(keep_start(text, allowance, count), warning=warning)
 
 
-def compactor_name(compactor: Compactor) -> str:
-    """Return what to call a compactor in a message or a trace."""
+def _name_of(compactor: Compactor) -> str:
     if isinstance(compactor, Cut):
         return getattr(compactor.truncator, "__name__", type(compactor.truncator).__name__)
     return str(getattr(compactor, "__qualname__", type(compactor).__name__))

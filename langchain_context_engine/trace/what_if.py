@@ -37,8 +37,8 @@ _LARGEST_BUDGET_FACTOR = 64
 _MOST_BUDGETS = 70
 _MOST_KS = 60
 _FINER = 10
-_NEAR = 100
-"""Budgets that are tried one by one."""
+_NEAR, _NEARER = 100, 20
+"""Budgets that are tried one by one, for a table of changes and for one sentence."""
 
 _DIFFERS = 1e-9
 _ROUND = (1, 2, 5, 10, 20, 25, 50)
@@ -93,23 +93,33 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
 
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
-    """Return the change of the budget that admits a candidate; None where none is found or provable."""
+    """Return the change of the budget that admits a candidate; None where none is found or provable.
+
+    Quicker than `what_would_it_take`: fewer budgets are tried one by one, so fewer are known to be the smallest.
+    """
     try:
         with reading(context):
             return next(
-                (change for attempt in _attempts(context, key, None)[:1] for change in attempt()), None
+                (
+                    change
+                    for attempt in _attempts(context, key, None, near=_NEARER)[:1]
+                    for change in attempt()
+                ),
+                None,
             )
     except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
         return None
 
 
-def _attempts(context: Context, key: Key, engine: Any) -> Sequence[Callable[[], Iterator[Change]]]:
+def _attempts(
+    context: Context, key: Key, engine: Any, *, near: int = _NEAR
+) -> Sequence[Callable[[], Iterator[Change]]]:
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return ()
-    search = _Search(context, key, engine)
+    search = _Search(context, key, engine, near)
     if context.parts:
         return (search.budget,)
     return (
@@ -121,10 +131,11 @@ def _attempts(context: Context, key: Key, engine: Any) -> Sequence[Callable[[], 
 class _Search:
     """Tries one setting after the other."""
 
-    def __init__(self, context: Context, key: Key, engine: Any) -> None:
+    def __init__(self, context: Context, key: Key, engine: Any, near: int) -> None:
         self.context = context
         self.key = key
         self.engine = engine
+        self.near = near
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
         self.parts = _parts_to_try(self.config.parts())
@@ -178,8 +189,10 @@ class _Search:
         while tokens - fails > 1:
             middle = (fails + tokens) // 2
             fails, tokens = (fails, middle) if self._admits(budget=middle) else (middle, tokens)
-        first = next((b for b in range(now + 1, min(tokens, now + _NEAR)) if self._admits(budget=b)), tokens)
-        yield from self._change("budget", now, first, {"budget": first}, is_smallest=first <= now + _NEAR)
+        first = next(
+            (b for b in range(now + 1, min(tokens, now + self.near)) if self._admits(budget=b)), tokens
+        )
+        yield from self._change("budget", now, first, {"budget": first}, is_smallest=first <= now + self.near)
 
     def k(self) -> Iterator[Change]:
         """Count up."""
