@@ -95,7 +95,7 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
 def budget_that_admits(context: Context, key: Key) -> Change | None:
     """Return the change of the budget that admits a candidate; None where none is found or provable.
 
-    Quicker than `what_would_it_take`: fewer budgets are tried one by one, so fewer are known to be the smallest.
+    Quicker than `what_would_it_take`: fewer budgets are tried one by one.
     """
     try:
         with reading(context):

@@ -5,14 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.rendering.compact import (
     COMPACTORS,
-    SUMMARY_PROMPT,
-    Cut,
     Summarise,
     compact,
     resolve_compactor,
@@ -62,13 +59,6 @@ def test_a_summary_that_is_too_long_empty_or_fails_gives_way_to_the_beginning(an
     assert "sk-test" not in result.warning
 
 
-def test_a_compactor_that_gives_no_text_gives_way_to_the_beginning():
-    """B15."""
-    result = compact(TEXT, 6, count_words, lambda text, allowance: None)
-    assert TEXT.startswith(result.text)
-    assert "NoneType" in result.warning
-
-
 def test_a_summary_that_fits_is_taken():
     """B15, P6."""
     model = Model(AIMessage("  Billing moved in March. \n"))
@@ -100,11 +90,6 @@ def test_content_blocks_are_read_and_thinking_is_not():
         ]
     )
     assert compact(TEXT, 6, count_words, Summarise(Model(answer))).text == "Billing moved."
-
-
-def test_a_plain_language_model_and_a_chat_model_are_both_models():
-    assert Summarise(Model("Billing moved."))(TEXT, 4) == "Billing moved."
-    assert Summarise(FakeListChatModel(responses=["Billing moved."]))(TEXT, 4) == "Billing moved."
 
 
 def test_the_prompt_says_how_long_and_keeps_the_text_between_its_tags():
@@ -162,15 +147,6 @@ def test_an_unknown_compactor_is_an_error_and_never_another_one():
         resolve_compactor("summary")
     with pytest.raises(ConfigError):
         resolve_compactor(7)
-
-
-def test_names_resolve_to_registered_compactors_models_and_objects():
-    """P6."""
-    mine = Cut(lambda text, allowance, count: text[:1])
-    assert resolve_compactor("mine", known={**COMPACTORS, "mine": mine}) is mine
-    assert resolve_compactor(mine) is mine
-    model = Model("")
-    assert resolve_compactor("summary", model=model) == Summarise(model, SUMMARY_PROMPT)
 
 
 @settings(deadline=None, max_examples=150)

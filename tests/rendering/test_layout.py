@@ -167,13 +167,3 @@ def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():
     for passage in context.passages:
         assert context.citations[passage.citation] == passage.key
         assert f"{passage.citation} {passage.text.splitlines()[0][:20]}" in context.text
-
-
-def test_a_value_with_braces_stays_verbatim_and_survives_a_prompt_template():
-    """F50, F51."""
-    from langchain_core.prompts import PromptTemplate
-
-    content = "{\"a\": {b}} {0} {} {{ ''.__class__ }} {{content}} <br /> {{{{"
-    context = engine_of([a_candidate(text=content)]).build("q")
-    assert context.text == content
-    assert PromptTemplate.from_template("{context}").format(context=context) == content

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from langchain_context_engine import ConfigError, Context, ContextEngine, diff, replay
-from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine import ConfigError, ContextEngine, diff, replay
+from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import FATES, rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
@@ -65,22 +65,6 @@ def test_a_ranked_replay_is_the_replay_and_its_ranking(changed):
     assert (context.text, context.decisions) == (alone.text, alone.decisions)
     assert ranked == ranking(alone)
     assert ranked
-
-
-def test_a_signal_is_worked_out_once_for_a_replay_and_its_ranking():
-    asked = []
-
-    def counted(candidates, request):
-        asked.append(len(candidates))
-        return [0.5] * len(candidates)
-
-    engine = ContextEngine(
-        sources=[ListSource([a_candidate()])], signals={"counted": counted}, weights={"counted": 1}
-    )
-    trace = engine.build("x")
-    asked.clear()
-    replay_ranked(trace, engine)
-    assert asked == [1]
 
 
 def test_replay_refuses_unknown_settings_with_the_nearest_name():
@@ -217,13 +201,6 @@ def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
         "weights from those that prefer the latest to relevance alone; [1] memories/new would leave"
     ]
     assert changes[-1].context.passages[0].key[1] == "old"
-
-
-def test_an_empty_context_has_a_trace_too():
-    context = ContextEngine(sources=[ListSource([])]).build("x")
-    assert Context.from_dict(context.to_dict()) == context
-    assert "0 of 2,000 tokens" in context.explain()
-    assert all(d.verdict is not Verdict.KEPT for d in context.decisions)
 
 
 def test_a_trace_tells_built_in_parts_by_names_that_outlive_a_release():
