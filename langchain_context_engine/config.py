@@ -26,7 +26,7 @@ from pydantic import (
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.freeze import copy_mapping, quoted
+from langchain_context_engine.models.freeze import as_config_error, copy_mapping, quoted
 from langchain_context_engine.models.registry import Registry, part_named, with_own
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.pipeline.dedupe import DedupeRule
@@ -251,7 +251,7 @@ class EngineConfig(BaseModel):
         try:
             super().__init__(**settings)
         except ValidationError as error:
-            raise _as_config_error(error.errors()) from None
+            raise as_config_error(error.errors()) from None
 
     @field_validator("signals", "dedupe_rules", "truncator", "compactor", "order", "citations", mode="before")
     @classmethod
@@ -430,23 +430,6 @@ def _made(kind: type, value: Any) -> Any:
         return value
     known: Registry[Any] = Registry(f"setting of {kind.__name__}", _hints(kind))
     return kind(**{name: _shaped(known[name], item) for name, item in value.items()})
-
-
-def _as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
-    """Return what pydantic found wrong as one error of ours; a single one of ours keeps its type."""
-    own = found[0].get("ctx", {}).get("error")
-    if len(found) == 1 and isinstance(own, ConfigError):
-        return own
-    return ConfigError("; ".join(map(_told, found)))
-
-
-def _told(error: Mapping[str, Any]) -> str:
-    if error["type"] == "value_error":  # raised by a check of ours, which says what was given
-        message = str(error["msg"]).removeprefix("Value error, ")
-    else:
-        message = f"{error['msg']}, got {quoted(error['input'])}"
-    place = ".".join(str(part) for part in error["loc"])
-    return message if not place or place in message else f"{place}: {message}"
 
 
 def as_data(value: Any) -> Any:

@@ -208,6 +208,27 @@ def quoted(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
+    """Return what pydantic found wrong as one error of ours; a single one of ours keeps its type.
+
+    Args:
+        found: What `ValidationError.errors()` gave.
+    """
+    own = found[0].get("ctx", {}).get("error")
+    if len(found) == 1 and isinstance(own, ConfigError):
+        return own
+    return ConfigError("; ".join(map(_told, found)))
+
+
+def _told(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":  # raised by a check of ours, which says what was given
+        message = str(error["msg"]).removeprefix("Value error, ")
+    else:
+        message = f"{error['msg']}, got {quoted(error['input'])}"
+    place = ".".join(str(part) for part in error["loc"])
+    return message if not place or place in message else f"{place}: {message}"
+
+
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
     """Return names as a tuple; one string is one name, None stays None."""
     if value is None:
