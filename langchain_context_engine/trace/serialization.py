@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Any, get_type_hints
 
@@ -113,9 +113,8 @@ def request_to_dict(request: ContextRequest, *, is_whole: bool = False) -> dict[
             if given := getattr(request, name):
                 data[name] = _with_dates(given)
         if request.template is not None:
-            data["template"] = (
-                asdict(request.template) if is_dataclass(request.template) else request.template
-            )
+            given = request.template
+            data["template"] = asdict(given) if isinstance(given, Template) else given
         if request.pinned:
             data["pinned"] = [_pinned(item, is_whole=is_whole) for item in request.pinned]
     except (PydanticSerializationError, TypeError) as error:

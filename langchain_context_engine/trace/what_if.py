@@ -160,7 +160,11 @@ class _Search:
         again = replay(self.context, self.engine, **settings)
         if self._has(again):
             changed = diff(self.context, again)
-            told = f"{setting} from {_told(before)} to {_told(after)}{_leaving(changed.left, self.context)}"
+            told = f"{setting} from {_told(before)} to {_told(after)}"
+            if setting.startswith("weights."):
+                # Weights replace the present ones: one alone would drop the others.
+                told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
+            told += _leaving(changed.left, self.context)
             yield Change(
                 setting=setting,
                 before=before,
@@ -280,9 +284,11 @@ class _Search:
             after = self._nearest_weight(now, signal, before, self._directions(values))
             if after is not None:
                 weights = {**now, signal: after}
-                setting = "weights" if latest else f"weights.{signal}"
-                told = (_LATEST, _told(weights)) if latest else (before, after)
-                yield from self._change(setting, *told, {"weights": weights})
+                settings = {"weights": weights}
+                if latest:
+                    yield from self._change("weights", _LATEST, _told(weights), settings)
+                else:
+                    yield from self._change(f"weights.{signal}", before, after, settings)
 
     def _directions(self, values: Mapping[Key, float]) -> tuple[bool, bool]:
         """Return whether less and whether more of a signal could put the candidate before a passage."""

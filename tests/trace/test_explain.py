@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import ContextEngine, replay
 from langchain_context_engine.models.types import Decision, Reason, Verdict
 from langchain_context_engine.trace.explain import how_alike
 from tests.builders import ListSource, a_candidate
@@ -62,3 +64,20 @@ def test_what_is_known_of_another_in_between_is_told_of_that():
         stage="dedupe", key=("a", "2"), verdict=Verdict.DROPPED, reason=Reason.DUPLICATE, details=details
     )
     assert how_alike(decision, a_context(WHOLE)) == "through a/1 (93 % alike)"
+
+
+def test_of_what_lacked_room_the_budget_that_admits_it_is_told_and_who_else_moves():
+    """B2: what it needed, what was left, and "with 210 more" were three accounts of one room."""
+    found = [a_candidate(id=name, text=f"{name} " * 12, relevance=1 - n / 9) for n, name in enumerate("abcd")]
+    engine = ContextEngine([ListSource(found)], tokenizer="estimate", truncator="none", template="cited")
+    context = engine.build("q", budget=60)
+    missing = next(key for key, d in context.final_decisions().items() if d.reason is Reason.OVER_BUDGET)
+    told = re.search(
+        r"a budget of (\d+) lets it in, (no smaller one does|a smaller one may do)", context.explain(missing)
+    )
+    assert re.search(r"needs \d+ tokens, \d+ were left at its turn", context.explain(missing))
+    budget = int(told[1])
+    assert missing in {passage.key for passage in replay(context, budget=budget).passages}
+    assert told[2] == "no smaller one does"
+    for smaller in range(context.budget, budget):
+        assert missing not in {passage.key for passage in replay(context, budget=smaller).passages}

@@ -179,3 +179,12 @@ def test_a_signal_is_asked_once_for_all_the_weights_that_are_tried():
     changes = what_would_it_take(context, missing, engine)
     # Once to rank as recorded, once to see which signals differ, and once for each replay that proves.
     assert calls["longest"] <= 2 + len(changes) + 8
+
+
+def test_a_weight_is_told_with_all_that_replace_the_present_ones(told):
+    """ "weights.keyword from 0 to 0.2", given as it stands, dropped relevance."""
+    weighed = [change for _, _, change in told if change.setting.startswith("weights.")]
+    assert weighed
+    for change in weighed:
+        for name, weight in change.settings["weights"].items():
+            assert f"--weight {name}={weight:g}" in change.sentence
