@@ -14,7 +14,7 @@ from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.ranking.doubt import is_doubt
 from langchain_context_engine.trace.assemble import Ordered, Parts, assemble, order, package_version
 from langchain_context_engine.trace.context import Context, empty_context, reading
-from langchain_context_engine.trace.plans import refit
+from langchain_context_engine.trace.prompt import refit
 
 __all__ = ["REQUERY_SETTINGS", "config_of", "ranking", "replay", "replay_ranked"]
 
