@@ -230,6 +230,11 @@ def _without(passage: str, missing: frozenset[str]) -> str:
     return _LINE_OF_PLACE.sub("", passage) if "place" in missing else passage
 
 
+@lru_cache(maxsize=256)
+def _known_slots(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(slot_names(text)))
+
+
 def _outer_fence(template: Template) -> str:
     """Return the fence that the header opens and the footer closes, or ""."""
     return open_fence_at(template.header, len(template.header)).lstrip(" ")
@@ -255,7 +260,7 @@ def passage_block(
         >>> passage_block(TEMPLATES["markdown"], {"content": "```\ncut off", "citation": "[1]"})
         '### [1] \n\n```\ncut off\n```'
     """
-    missing = frozenset(name for name in slot_names(template.passage) if values.get(name) in {None, ""})
+    missing = frozenset(name for name in _known_slots(template.passage) if not values.get(name, ""))
     form = _form(template, missing)
     return write_block(form, values, is_truncated=is_truncated, opens_with=opens_with)
 
