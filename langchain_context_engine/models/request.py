@@ -14,8 +14,9 @@ from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
 from langchain_context_engine.models.redact import safe_message
 
-_LARGEST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": 1_000_000_000}
-"""What native code is asked for is bounded here: a limit of a billion ended the process."""
+_LARGEST_COUNT = 1_000_000_000
+_MOST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": _LARGEST_COUNT}
+"""More is as good as all, and native code is never asked for it: a limit of a billion ended the process."""
 _MOST_ITEMS = 100_000
 """How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
 
@@ -152,8 +153,10 @@ class ContextRequest:
             raise ConfigError(f"query must be a string, got {type(self.query).__name__}")
         if not isinstance(self.conversation_id, (str, type(None))):
             raise ConfigError(f"conversation_id must be a string, got {type(self.conversation_id).__name__}")
-        for name in _LARGEST:
+        for name, most in _MOST.items():
             _check_count(name, getattr(self, name))
+            if (getattr(self, name) or 0) > most:
+                set_fields(self, **{name: most})
         _check_fraction("min_confidence", self.min_confidence)
         set_fields(
             self,
@@ -248,8 +251,8 @@ def _check_count(name: str, value: object) -> None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise ConfigError(f"{name} must be a whole number of 0 or more, got {quoted(value)}")
-    if value > _LARGEST[name]:
-        raise ConfigError(f"{name} must be at most {_LARGEST[name]:,}, got a larger number")
+    if value > _LARGEST_COUNT:
+        raise ConfigError(f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number")
 
 
 def _check_fraction(name: str, value: object) -> None:

@@ -97,3 +97,11 @@ def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
     ).build("q")
     assert context.text == "[1] real"
     assert [d.reason for d in context.decisions if d.key[1] == "blank"] == ["empty"]
+
+
+def test_more_than_there_ever_are_is_all_and_no_library_is_asked_for_it():
+    """A limit of a billion ended the process: 53 GB were asked for before anything was looked at."""
+    request = ContextRequest(limit=10**9, offset=10**9, k=10**9, depth=10**9)
+    assert (request.limit, request.offset, request.k, request.depth) == (10**6, 10**6, 10**6, 1000)
+    with pytest.raises(ConfigError, match="limit"):
+        ContextRequest(limit=10**10)
