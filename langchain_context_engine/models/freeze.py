@@ -10,7 +10,11 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from itertools import groupby
+from pathlib import PurePath
 from typing import Any, TypeVar
+from uuid import UUID
+
+from pydantic_core import to_jsonable_python
 
 from langchain_context_engine.errors import ConfigError
 
@@ -103,21 +107,23 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
-        return float(value) if value.is_finite() else None
+        return UNREADABLE if value.is_snan() else float(value)
     library = type(value).__module__.partition(".")[0]
     if library == "numpy" and hasattr(value, "tolist"):
         # Finer than Python's dates, numpy gives a count of nanoseconds.
-        return (
-            value.astype(value.dtype.str[1:3] + "[us]").tolist()
-            if value.dtype.kind in "mM"
-            else value.tolist()
-        )
+        plain = value.astype(value.dtype.str[1:3] + "[us]") if value.dtype.kind in "mM" else value
+        found = plain.tolist()
+        if type(found).__module__ != "numpy":
+            return found
+        return complex(found) if plain.dtype.kind == "c" else float(found)
     if library == "pandas":
         if type(value).__name__ in _MISSING:
             return None
-        for plain in ("to_pydatetime", "to_pytimedelta", "tolist"):
-            if hasattr(value, plain):
-                return getattr(value, plain)()
+        if type(value).__name__ == "DataFrame":
+            return value.to_dict("list")
+        for convert in ("to_pydatetime", "to_pytimedelta", "tolist"):
+            if hasattr(value, convert):
+                return getattr(value, convert)()
     return value
 
 
@@ -156,7 +162,7 @@ class _Copier:
         if isinstance(value, (int, float)):
             return self._number(value)
         if isinstance(value, (datetime, date)):
-            return value.isoformat() if self._cuts else value
+            return to_jsonable_python(value) if self._cuts else value
         if isinstance(value, (list, tuple, set, frozenset, Mapping, Sequence)) and not isinstance(
             value, (bytes, bytearray)
         ):
@@ -167,7 +173,7 @@ class _Copier:
             items = [self._copy(item, depth + 1) for item in self._counted(value)]
             # A set's order changes with the hash seed; the same record must give the same bytes.
             return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
-        return self._object(value)
+        return self._object(value, depth)
 
     def _number(self, value: float) -> Any:
         if isinstance(value, float) and math.isnan(value):
@@ -178,21 +184,32 @@ class _Copier:
             return self._unreadable("has a number that is too large")
         return int(value)
 
-    def _object(self, value: Any) -> Any:
-        """Return an object's text where that is what it stands for, as a path's; else its type's name."""
-        if isinstance(value, (bytes, bytearray)):
-            return clean_text(bytes(value).decode("utf-8", "replace"))
-        kind = type(value)
-        if kind.__module__.partition(".")[0] in {"pathlib", "uuid", "ipaddress", "datetime", "pandas"}:
-            return str(value)
-        if not self._cuts:
-            raise ConfigError(f"{self._name} holds a {kind.__name__}, which is no data")
-        return f"<{kind.__module__}.{kind.__qualname__}>"
+    def _object(self, value: Any, depth: int) -> Any:
+        """Return an object as pydantic writes it: by its fields, as ISO text; else its type's name."""
+        if not self._cuts and not isinstance(value, (PurePath, UUID)):
+            raise ConfigError(f"{self._name} holds a {type(value).__name__}, which is no data")
+        try:
+            written = to_jsonable_python(value, inf_nan_mode="null", fallback=_foreign)
+        except (TypeError, ValueError, RecursionError):  # bytes that are no text, what holds itself, …
+            return UNREADABLE
+        return clean_text(written) if isinstance(written, str) else self._copy(written, depth)
 
     def _unreadable(self, why: str) -> str:
         if not self._cuts:
             raise ConfigError(f"{self._name} {why}")
         return UNREADABLE
+
+
+def _foreign(value: Any) -> Any:
+    """Name what has no form in JSON, unless it is data by another name: its `repr` may hold secrets."""
+    data = as_data(value)
+    if data is not value:
+        return data
+    try:
+        str(value)
+    except Exception:  # noqa: BLE001 - whatever it raises, nobody could print it
+        return UNREADABLE
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"
 
 
 def quoted(value: object) -> str:
