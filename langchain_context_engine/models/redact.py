@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 
 from langchain_context_engine.errors import ContextEngineError
 
@@ -49,8 +50,8 @@ def redact(text: str) -> str:
 def safe_message(error: BaseException) -> str:
     """Return what may be told of an error: `Type: message`, on one line of at most 300 characters.
 
-    The message is that of our own errors, or what the operating system says. Another library's may quote a
-    key or a stranger's text: it goes to the log `langchain_context_engine.models.redact`, level debug, only.
+    The message is that of our own errors, or what the operating system or SQLite says. Another library's
+    may quote a key or a stranger's text: it goes to the log of this module, level debug, only.
 
     Example:
         >>> safe_message(RuntimeError("Incorrect API key provided: sk-test"))
@@ -61,6 +62,8 @@ def safe_message(error: BaseException) -> str:
         message = redact(str(error)[: 20 * _LONGEST])
     elif isinstance(error, OSError) and error.strerror:
         message = str(error.strerror)
+    elif isinstance(error, sqlite3.Error):
+        message = str(error)  # names tables and columns, never a value
     else:
         _log.debug("an error from outside", exc_info=error)
         return kind
