@@ -7,9 +7,8 @@ import pytest
 from langchain_context_engine import Budget, ConfigError, ContextEngine, Template, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.ranking.identity import AcrossKinds
-from langchain_context_engine.ranking.signals import ForKinds, Stated
 from langchain_context_engine.trace.context import Context
-from tests.builders import ListSource, a_candidate, a_request, count_words
+from tests.builders import ListSource, a_candidate, count_words
 from tests.pack_builders import engine_of, text_of
 
 FRAMED = Template(name="framed", passage="{{content}}", separator="\n", footer="\n{{count}} of {{sources}}")
@@ -98,12 +97,6 @@ def test_across_kinds_joins_different_kinds_and_never_two_of_one():
     assert [p.text for p in context.passages] == ["def pay", "def refund", "Add harbour", "Nothing stated"]
     (dropped,) = [d for d in context.decisions if d.reason is Reason.DUPLICATE]
     assert dropped.details["winner"] == found[0].key
-
-
-def test_a_signal_for_some_kinds_is_neutral_for_the_others():
-    signal = ForKinds(signal=Stated(key="importance"), kinds=("memory",))
-    found = [a_candidate(kind=kind, metadata={"importance": 0.9}) for kind in ("memory", "code")]
-    assert signal(found, a_request()) == [0.9, 0.5]
 
 
 @pytest.mark.parametrize(

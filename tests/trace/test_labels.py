@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine import Context, ContextEngine, Template, replay
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.langchain.retriever import documents
 from langchain_context_engine.rendering.citations import list_citations
 from langchain_context_engine.trace.explain import rows
@@ -34,21 +34,6 @@ def test_the_default_template_says_each_place_once_on_a_line_of_its_own():
         )
         + "\n\n[3] So is support of Python two.\n\n[4] Ana takes her tea without milk."
     )
-
-
-def test_a_template_can_leave_places_out_and_a_record_without_one_looks_the_same():
-    text = a_context(template="cited").text
-    assert "CHANGELOG" not in text
-    assert text.endswith("[4] Ana takes her tea without milk.")
-    assert (
-        a_context(template=Template(name="at", passage="{{content}} ({{place}})")).text.count("(CHANGELOG")
-        == 1
-    )
-
-
-def test_a_trace_that_names_the_template_without_places_replays_without_them():
-    context = a_context(template="cited")
-    assert replay(Context.from_dict(context.to_dict())).text == context.text
 
 
 def test_a_fence_after_a_place_or_none_begins_its_own_line():

@@ -51,11 +51,6 @@ def test_replay_reads_a_trace_from_json_without_a_store():
     assert replay(trace, k=1).passages[0].key[1] == "best"
 
 
-def test_replay_shows_what_other_weights_would_do():
-    again = replay(a_context(), weights={"confidence": 1})
-    assert again.passages[0].key[1] == "weak"
-
-
 @pytest.mark.parametrize(
     "changed", [{}, {"weights": {"keyword": 1, "confidence": 2}}, {"k": 0}, {"budget": 0}]
 )
