@@ -9,8 +9,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key, Passage, Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import how_alike
-from langchain_context_engine.trace.labels import labels
+from langchain_context_engine.trace.explain import Names, how_alike
 
 _BOUNDARY = "│"
 
@@ -81,9 +80,8 @@ class Group:
 
 def duplicate_groups(context: Context) -> list[Group]:
     """Return the duplicates by what survived them: those of the context first, then the largest groups."""
-    known = {candidate.key: candidate for candidate in context.candidates}
-    texts = {key: candidate.text for key, candidate in known.items()}
-    named = labels(context)
+    texts = {candidate.key: candidate.text for candidate in context.candidates}
+    names = Names(context)
     cited = {tuple(key): marker for marker, key in context.citations.items()}
     groups: dict[Key, list[Duplicate]] = {}
     final = context.final_decisions()
@@ -91,7 +89,7 @@ def duplicate_groups(context: Context) -> list[Group]:
         details, winner = decision.details, decision.repeats
         if winner is None:
             continue
-        how = how_alike(decision, context, named, known)
+        how = how_alike(decision, context, names)
         groups.setdefault(winner, []).append(
             Duplicate(
                 key=key,

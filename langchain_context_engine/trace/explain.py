@@ -80,15 +80,23 @@ class Row:
     details: Mapping[str, Any]
 
 
+class Names:
+    """The candidates of a context by their keys, and what people call them: worked out once for many."""
+
+    def __init__(self, context: Context) -> None:
+        self.labels = labels(context)
+        self.known = {candidate.key: candidate for candidate in context.candidates}
+        self.markers = {(key[0], key[1]): marker for marker, key in context.citations.items()}
+
+
 def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     """Return one row for every candidate with a final decision: ranked ones first, best first.
 
     Args:
         context: What was built.
-        ranked: The ranking, from `traces.ranking`; without it only passages have scores.
+        ranked: The ranking, from `replay.ranking`; without it only passages have scores.
     """
-    known = {candidate.key: candidate for candidate in context.candidates}
-    named = labels(context)
+    names = Names(context)
     placed = {item.key: (i + 1, item) for i, item in enumerate(ranked)}
     for passage in context.passages:
         placed.setdefault(passage.key, (len(placed) + 1, passage.ranked))
@@ -97,8 +105,8 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     for key, decision in final_decisions(context).items():
         place, item = placed.get(key, (None, None))
         in_text = passages.get(key)
-        candidate = known.get(key) or Candidate(id=key[1], source=key[0])
-        told, details = _told(decision, context, named, known)
+        candidate = names.known.get(key) or Candidate(id=key[1], source=key[0])
+        told, details = _told(decision, context, names)
         found.append(
             Row(
                 key=key,
@@ -112,7 +120,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 tokens=in_text.tokens if in_text else 0,
                 citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
-                label=named.get(key) or "/".join(key),
+                label=names.labels.get(key) or "/".join(key),
                 text=candidate.text,
                 details=details,
             )
@@ -120,12 +128,10 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
-def _told(
-    decision: Decision, context: Context, named: Mapping[Key, str], known: Mapping[Key, Candidate]
-) -> tuple[str, Mapping[str, Any]]:
+def _told(decision: Decision, context: Context, names: Names) -> tuple[str, Mapping[str, Any]]:
     """Return a decision's sentence and its numbers; a damaged one costs these, and no other candidate's."""
     try:
-        return sentence(decision, context, named, known), decision.details
+        return sentence(decision, context, names), decision.details
     except (LookupError, TypeError, ValueError, AttributeError):
         return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
 
@@ -135,20 +141,15 @@ def final_decisions(context: Context) -> dict[Key, Decision]:
     return context.final_decisions()
 
 
-def sentence(
-    decision: Decision,
-    context: Context,
-    named: Mapping[Key, str] | None = None,
-    known: Mapping[Key, Candidate] | None = None,
-) -> str:
+def sentence(decision: Decision, context: Context, names: Names | None = None) -> str:
     """Return one final decision in words, with its numbers and the one that won.
 
     Args:
         decision: The decision.
         context: Where it was made.
-        named: The `labels` of the context, where they are at hand.
-        known: Its candidates by their keys, where they are at hand.
+        names: Those of the context, where they are at hand.
     """
+    names = names or Names(context)
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
@@ -160,10 +161,10 @@ def sentence(
     if "tokens" in details:
         told += f", {details['tokens']:,} tokens"
     if decision.reason is Reason.DUPLICATE:
-        how = how_alike(decision, context, named, known)
-        told += f": {name(details['winner'], context, named)}" + (f" ({how})" if how else "")
+        how = how_alike(decision, context, names)
+        told += f": {name(details['winner'], context, names)}" + (f" ({how})" if how else "")
     if "duplicate_of" in details:
-        told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
+        told += f"; it repeats {name(details['duplicate_of'], context, names)}, which fell too"
     if "needed" in details:
         told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
     if decision.reason is Reason.NOT_WORTH_READING:
@@ -218,12 +219,7 @@ def _down(value: float, decimals: int) -> str:
     return f"{math.floor(value * scale) / scale:.{decimals}f}"
 
 
-def how_alike(
-    decision: Decision,
-    context: Context,
-    named: Mapping[Key, str] | None = None,
-    known: Mapping[Key, Candidate] | None = None,
-) -> str:
+def how_alike(decision: Decision, context: Context, names: Names | None = None) -> str:
     """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
 
     What packing found is said of the passages as they would stand, which may be extracts; what came before,
@@ -233,14 +229,14 @@ def how_alike(
     Args:
         decision: On a duplicate, or on what fell anyway and repeats another.
         context: Where it was made.
-        named: The `labels` of the context, where they are at hand.
-        known: Its candidates by their keys, where they are at hand.
+        names: Those of the context, where they are at hand.
     """
+    names = names or Names(context)
     through = decision.details.get("through")
-    how = _alike(decision, context, {c.key: c for c in context.candidates} if known is None else known)
+    how = _alike(decision, context, names.known)
     if through is None:
         return how
-    return f"through {name(through, context, named)}" + (f" ({how})" if how else "")
+    return f"through {name(through, context, names)}" + (f" ({how})" if how else "")
 
 
 def _alike(decision: Decision, context: Context, known: Mapping[Key, Candidate]) -> str:
@@ -271,13 +267,12 @@ def _how_equal(mine: Candidate | None, other: Candidate | None) -> str:
     return "the same but for articles and punctuation"
 
 
-def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
+def name(key: Sequence[str], context: Context, names: Names | None = None) -> str:
     """Return how people know a candidate: its marker where it has one, and its label."""
-    label = (labels(context) if named is None else named).get((key[0], key[1])) or f"{key[0]}/{key[1]}"
-    for marker, cited in context.citations.items():
-        if tuple(cited) == tuple(key):
-            return f"{marker} {label}"
-    return label
+    names = names or Names(context)
+    label = names.labels.get((key[0], key[1])) or f"{key[0]}/{key[1]}"
+    marker = names.markers.get((key[0], key[1]))
+    return f"{marker} {label}" if marker else label
 
 
 def explain(context: Context, key: Key | str | None = None) -> str:
@@ -366,9 +361,9 @@ def _budget_told(context: Context, key: Key) -> list[str]:
     change = budget_that_admits(context, key)
     if change is None:
         return []
-    named = labels(change.context)
+    names = Names(change.context)
     others = [
-        f"{', '.join(name(one, change.context, named) for one in keys[:_MOST_NAMED])} would {verb}"
+        f"{', '.join(name(one, change.context, names) for one in keys[:_MOST_NAMED])} would {verb}"
         for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
         if keys
     ]
