@@ -60,7 +60,6 @@ CandidateTest = Callable[[Candidate], bool]
 
 _LARGEST_INT = 2**53
 _LONGEST_LIST = 5000
-_IS_KNOWN = matcher(Not(HIDDEN))
 
 
 def check_filters(request: ContextRequest) -> None:
@@ -86,7 +85,7 @@ def in_scope(candidate: Candidate, request: ContextRequest) -> bool:
 
 def scope_test(request: ContextRequest) -> CandidateTest:
     """Return `in_scope` of a request, for many candidates."""
-    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope))) if request.scope else _IS_KNOWN
+    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope)))
     return lambda candidate: test(candidate.metadata)
 
 
@@ -104,7 +103,7 @@ def passes(candidate: Candidate, request: ContextRequest) -> bool:
 
 def filter_test(request: ContextRequest) -> CandidateTest:
     """Return `passes` of a request, for many candidates."""
-    is_wanted = matcher(read_where(request.where)) if request.where else None
+    is_wanted = matcher(read_where(request.where))
 
     def test(candidate: Candidate) -> bool:
         if candidate.is_pinned:
@@ -124,7 +123,7 @@ def filter_test(request: ContextRequest) -> CandidateTest:
             conversation = candidate.metadata.get("conversation_id")
             if conversation is None or str(conversation) != str(request.conversation_id):
                 return False
-        return is_wanted is None or is_wanted(candidate.metadata)
+        return is_wanted(candidate.metadata)
 
     return test
 

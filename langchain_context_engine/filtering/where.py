@@ -105,7 +105,7 @@ def read_where(where: Mapping[str, Any] | None) -> Filter:
         >>> matches({"created_at": 1714550400}, read_where({"created_at": {"$gte": "2024-06-01"}}))
         False
     """
-    if where is None or where == {}:
+    if where is None:
         return EVERYTHING
     if not isinstance(where, Mapping):
         msg = f"a filter is a mapping, got {type(where).__name__}"
@@ -121,10 +121,8 @@ def read_scope(scope: Mapping[str, Any] | None) -> Filter:
     Raises:
         ScopeError: A value is None, a mapping or anything else than strings, numbers, booleans.
     """
-    if not scope:
-        return EVERYTHING
     parts = []
-    for key, given in scope.items():
+    for key, given in (scope or {}).items():
         values = tuple(given) if isinstance(given, (list, tuple, set, frozenset)) else (given,)
         values = tuple(_plain(value) for value in values)
         for value in values:
