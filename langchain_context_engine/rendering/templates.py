@@ -232,7 +232,8 @@ def _without(passage: str, missing: frozenset[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _known_slots(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(slot_names(text)))
+    # A passage's text may be empty while what stands around it is measured.
+    return tuple(name for name in dict.fromkeys(slot_names(text)) if name != "content")
 
 
 def _outer_fence(template: Template) -> str:
