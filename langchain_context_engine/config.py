@@ -58,19 +58,6 @@ from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, Extractive, extractive, keep_whole
 from langchain_context_engine.text.units import UnitValue
 
-__all__ = [
-    "AT_CONSTRUCTION",
-    "EngineConfig",
-    "Parts",
-    "SettingsFile",
-    "as_data",
-    "from_data",
-    "functions_in",
-    "is_function",
-    "known_settings",
-    "read_settings",
-]
-
 Selection = Literal["adaptive", "score", "density", "knapsack"]
 
 FUNCTION = "function:"

@@ -8,8 +8,6 @@ import weakref
 from collections.abc import Callable
 from types import TracebackType
 
-__all__ = ["ForkSafeLock"]
-
 _LOCKS: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
 

@@ -8,8 +8,6 @@ import sqlite3
 
 from langchain_context_engine.errors import ContextEngineError
 
-__all__ = ["redact", "safe_message"]
-
 _log = logging.getLogger(__name__)
 
 _MASK = "***"

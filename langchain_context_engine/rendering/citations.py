@@ -20,21 +20,6 @@ from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.rendering.templates import title_of
 from langchain_context_engine.text.memo import remember
 
-__all__ = [
-    "CITATION_STYLES",
-    "Citation",
-    "CitationStyle",
-    "chosen_markers",
-    "excerpt",
-    "key_markers",
-    "list_citations",
-    "mark_used",
-    "number_markers",
-    "opens_bracket",
-    "sources_block",
-    "used_citations",
-]
-
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _SIGNS = str.maketrans("［］【】〔〕〖〗⟦⟧〚〛❲❳⦋⦌﹝﹞", "[][][][][][][][][]")
 """Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""

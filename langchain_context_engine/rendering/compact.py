@@ -17,16 +17,6 @@ from langchain_context_engine.rendering.templates import fill
 from langchain_context_engine.text.tokens import Count, resolve_tokenizer
 from langchain_context_engine.text.truncate import Truncator, extractive, keep_start
 
-__all__ = [
-    "COMPACTORS",
-    "CompactResult",
-    "Compactor",
-    "Cut",
-    "Summarise",
-    "compact",
-    "resolve_compactor",
-]
-
 Compactor = Callable[[str, int], str]
 """Rewrites a text within an allowance of tokens."""
 

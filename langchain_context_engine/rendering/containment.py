@@ -17,23 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = [
-    "Form",
-    "Part",
-    "Run",
-    "Slot",
-    "close_fence",
-    "escape_tags",
-    "fence_runs",
-    "longest_fence",
-    "open_fence_at",
-    "read_parts",
-    "read_slots",
-    "slot_names",
-    "tag_pattern",
-    "write_block",
-]
-
 _LINE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
 _LAST_LINE = re.compile(r"(?:\A|[\n\r]) {0,3}(?:`{3,}|~{3,})[ \t]*\Z")
 _SLOT = re.compile(r"\{\{([^{}]*)\}\}")

@@ -29,17 +29,6 @@ from langchain_context_engine.rendering.containment import (
     write_block,
 )
 
-__all__ = [
-    "TEMPLATES",
-    "Template",
-    "fill",
-    "fill_frame",
-    "open_fence_at",
-    "passage_block",
-    "passage_values",
-    "title_of",
-]
-
 _PASSAGE = frozenset(
     {"content", "type", "source", "id", "title", "place", "citation", "confidence", "timestamp", "score"}
 )

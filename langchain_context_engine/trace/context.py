@@ -14,8 +14,6 @@ from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Section, Status, Verdict
 
-__all__ = ["Context", "Part", "empty_context", "finds_nothing", "reading"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:

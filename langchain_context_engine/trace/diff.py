@@ -10,8 +10,6 @@ from typing import Any
 from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Diff", "diff", "shared_prefix"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:

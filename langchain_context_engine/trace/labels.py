@@ -11,8 +11,6 @@ from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.rendering.citations import excerpt
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["label_of", "labels", "looks_like_a_marker", "meant"]
-
 _HASH = re.compile(r"[0-9a-f]{12,}(?:-\d+)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _SHORT = re.compile(r"[0-9a-f]{6,40}")
 _EXCERPT = 40

@@ -23,8 +23,6 @@ from langchain_context_engine.models.types import (
 )
 from langchain_context_engine.trace.context import Context, Part
 
-__all__ = ["JOINT", "UNBOUNDED", "Claim", "compose", "refit", "share_packs"]
-
 JOINT = "\n\n"
 """What stands between the parts of a prompt."""
 

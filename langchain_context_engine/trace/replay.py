@@ -16,8 +16,6 @@ from langchain_context_engine.trace.assemble import Ordered, Parts, assemble, or
 from langchain_context_engine.trace.context import Context, empty_context, reading
 from langchain_context_engine.trace.prompt import refit
 
-__all__ = ["REQUERY_SETTINGS", "config_of", "ranking", "replay", "replay_ranked"]
-
 REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds", "memory_megabytes", "index_dir"})
 """Settings that act while sources are asked: a replay cannot show what they would find, and refuses them."""
 

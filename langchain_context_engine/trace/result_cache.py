@@ -19,8 +19,6 @@ from langchain_context_engine.telemetry.instruments import record_cache
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.serialization import request_to_dict
 
-__all__ = ["ResultCache", "check_cache", "request_key"]
-
 Meant = str | Callable[[str, Context], bool] | None
 """What is to be forgotten: what a key contains, what a function of key and context says, or all."""
 

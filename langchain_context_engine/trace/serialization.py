@@ -18,8 +18,6 @@ from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["VERSION", "context_from_dict", "context_to_dict", "request_to_dict"]
-
 VERSION = 1
 """The form of the data: it grows when a reader of the one before would go wrong."""
 

@@ -27,8 +27,6 @@ from langchain_context_engine.trace.diff import diff
 from langchain_context_engine.trace.explain import name
 from langchain_context_engine.trace.replay import config_of, replay
 
-__all__ = ["Change", "budget_that_admits", "budgets_tried", "signals_that_differ", "what_would_it_take"]
-
 _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.EXCLUDED, Reason.OVER_LIMIT})
 """Dropped before ranking: no setting of rank to render brings these back."""
 
