@@ -7,11 +7,11 @@ from typing import Any
 
 from inspector import wording
 from inspector.columns import Column, GridRow
+from inspector.figures.settings_diff import differing
 from inspector.palette import fate_of
 from inspector.tables import one_line, option_of, places
 from langchain_context_engine import Context
 from langchain_context_engine.models.types import Key, Verdict
-from langchain_context_engine.trace.deviations import differing
 from langchain_context_engine.trace.explain import Row
 
 __all__ = ["NOT_OFFERED", "aligned", "aligned_columns", "by_key", "changed", "settings_table"]

@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, opening, state
+from inspector.figures.settings import asked_again, scope_within
 from inspector.state import Opened
 from langchain_context_engine import (
     ChromaSource,
@@ -20,7 +21,6 @@ from langchain_context_engine import (
 )
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.search.sheets import sheets
-from langchain_context_engine.trace.asking_again import asked_again, scope_within
 
 __all__ = ["again", "ask"]
 

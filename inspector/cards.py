@@ -16,14 +16,14 @@ from typing import Any
 import streamlit as st
 
 from inspector import opening, state, wording
+from inspector.figures.budget_usage import used
+from inspector.figures.offered import searched_told
+from inspector.figures.settings_diff import deviations
 from inspector.state import Opened
 from inspector.tables import WITHOUT_WORDS, one_line
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.trace.deviations import deviations
 from langchain_context_engine.trace.explain import final_decisions
-from langchain_context_engine.trace.offered import searched_told
-from langchain_context_engine.trace.spending import used
 
 __all__ = [
     "alerts",

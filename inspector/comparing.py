@@ -9,8 +9,8 @@ from inspector.columns import Column, GridRow
 from inspector.palette import fate_of
 from inspector.tables import label_of, one_line, option_of
 from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.traces import Diff
 
 __all__ = [
     "MOVE_COLUMNS",

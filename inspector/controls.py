@@ -10,9 +10,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import state
-from inspector.number_box import number_box
-from langchain_context_engine import Context
-from langchain_context_engine.trace.knobs import (
+from inspector.figures.knobs import (
     FULL,
     PRESETS,
     SHARE,
@@ -22,7 +20,9 @@ from langchain_context_engine.trace.knobs import (
     largest_budget,
     turned_by,
 )
-from langchain_context_engine.trace.knobs import recorded as recorded_knobs
+from inspector.figures.knobs import recorded as recorded_knobs
+from inspector.number_box import number_box
+from langchain_context_engine import Context
 
 _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 

@@ -8,6 +8,9 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, controls, marking, state
+from inspector.figures.fates import known_by
+from inspector.figures.pieces import cut_pieces, cut_tokens
+from inspector.figures.settings_diff import narrowing
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
 from inspector.state import Opened
 from inspector.tables import score_tree
@@ -15,11 +18,8 @@ from langchain_context_engine import Context
 from langchain_context_engine.models.types import Candidate, Key, Verdict
 from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.deviations import narrowing
 from langchain_context_engine.trace.explain import Row, explain, final_decisions
-from langchain_context_engine.trace.known import known_by
-from langchain_context_engine.trace.pieces import cut_pieces, cut_tokens
-from langchain_context_engine.trace.whatif import Change, what_would_it_take
+from langchain_context_engine.trace.what_if import Change, what_would_it_take
 
 __all__ = ["candidate", "candidate_of", "not_offered", "pair", "record_html"]
 

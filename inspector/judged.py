@@ -10,6 +10,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, controls, grading, grid, opening, state, wording
+from inspector.figures.settings import as_json
 from inspector.judging import QUALITY_COLUMNS, quality_rows, tally
 from inspector.state import Opened
 from inspector.suggesting import suggestion
@@ -19,7 +20,6 @@ from langchain_context_engine.evaluation.exchange import judgments_as_lines, rea
 from langchain_context_engine.evaluation.quality import Quality, means, quality
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key
-from langchain_context_engine.trace.settings_file import as_json
 
 __all__ = ["agreement_told", "exchange", "figures_line", "over_all", "traces_of"]
 

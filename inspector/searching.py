@@ -7,6 +7,8 @@ from html import escape
 import streamlit as st
 
 from inspector import cards, grading, marking, state
+from inspector.figures.fates import known_by
+from inspector.figures.settings import scope_within
 from inspector.judging import GRADES
 from inspector.state import Opened
 from inspector.tables import option_of
@@ -14,8 +16,6 @@ from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbedding
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.search.sheets import sheets
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.asking_again import scope_within
-from langchain_context_engine.trace.known import known_by
 
 __all__ = ["missing"]
 

@@ -9,6 +9,10 @@ import streamlit as st
 
 from inspector import cards, controls, explaining, exports, grid, marking, state
 from inspector.choosing import one_of
+from inspector.figures.budget_usage import shared_tokens
+from inspector.figures.fates import funnel
+from inspector.figures.pieces import Piece, duplicate_groups, pieces, token_view
+from inspector.figures.redacted import redacted_bundle
 from inspector.palette import fate_of
 from inspector.spending_bar import budget_bar, group_bars
 from inspector.state import Opened
@@ -16,10 +20,6 @@ from inspector.tables import MISS_COLUMNS, miss_rows, option_of, places
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.funnel import funnel
-from langchain_context_engine.trace.pieces import Piece, duplicate_groups, pieces, token_view
-from langchain_context_engine.trace.redacted import redacted_bundle
-from langchain_context_engine.trace.spending import shared_tokens
 
 __all__ = ["budget", "duplicates", "export", "funnel_told", "text"]
 

@@ -7,13 +7,13 @@ from typing import Any
 import streamlit as st
 
 from inspector import cards, controls, opening, state, wording
+from inspector.figures import knobs as tuning
+from inspector.figures.settings_diff import deviations
 from inspector.state import Opened
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.trace import knobs as tuning
-from langchain_context_engine.trace.deviations import deviations
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 
 __all__ = ["MOST", "load", "offered", "sides"]
 

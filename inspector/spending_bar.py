@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from inspector.palette import GREY, RED, colours_of
-from inspector.wording import counted, number
-from langchain_context_engine.models.types import Key
-from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.known import known_by
-from langchain_context_engine.trace.spending import (
+from inspector.figures.budget_usage import (
     FRAME,
     LEFT,
     OVER,
@@ -21,6 +16,11 @@ from langchain_context_engine.trace.spending import (
     groups_of,
     shared_tokens,
 )
+from inspector.figures.fates import known_by
+from inspector.palette import GREY, RED, colours_of
+from inspector.wording import counted, number
+from langchain_context_engine.models.types import Key
+from langchain_context_engine.trace.context import Context
 
 __all__ = ["budget_bar", "group_bars"]
 

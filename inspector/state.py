@@ -18,7 +18,7 @@ from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.search.stores import open_client
 from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.traces import ranking, replay_ranked
+from langchain_context_engine.trace.replay import ranking, replay_ranked
 
 __all__ = [
     "Opened",

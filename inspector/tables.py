@@ -7,15 +7,14 @@ from datetime import tzinfo
 
 from inspector import wording
 from inspector.columns import Column, GridRow
+from inspector.figures.budget_usage import last_kept, near_misses, used
+from inspector.figures.fates import known_by, score_parts
 from inspector.marking import pieces
 from inspector.palette import fate_of, stacked
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.known import known_by
-from langchain_context_engine.trace.scores import score_parts
-from langchain_context_engine.trace.spending import last_kept, near_misses, used
 
 __all__ = [
     "MISS_COLUMNS",

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector import wording
-from langchain_context_engine import Context, Diff
-from langchain_context_engine.trace.knobs import Knobs
-from langchain_context_engine.trace.settings_file import as_json
+from inspector.figures.knobs import Knobs
+from inspector.figures.settings import as_json
+from langchain_context_engine import Context
+from langchain_context_engine.trace.diff import Diff
 
 __all__ = ["Try", "added", "try_table", "undone"]
 

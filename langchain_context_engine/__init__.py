@@ -6,13 +6,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langchain_context_engine.config import EngineConfig
     from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings, OpenAIEmbeddings
     from langchain_context_engine.engine import ContextEngine
-    from langchain_context_engine.journal import Journal
-    from langchain_context_engine.langchain.retriever import ContextRetriever
-    from langchain_context_engine.langchain.runnable import ContextRunnable
-    from langchain_context_engine.models.budget import Budget
-    from langchain_context_engine.models.errors import (
+    from langchain_context_engine.errors import (
         AllSourcesFailedError,
         ConfigError,
         ContextEngineError,
@@ -22,26 +19,29 @@ if TYPE_CHECKING:
         TemplateError,
         UnknownNameError,
     )
-    from langchain_context_engine.models.request import ContextRequest, Message
-    from langchain_context_engine.models.types import Candidate, Decision, Passage, Ranked
+    from langchain_context_engine.journal import Journal
+    from langchain_context_engine.langchain.retriever import ContextRetriever
+    from langchain_context_engine.langchain.runnable import ContextRunnable
+    from langchain_context_engine.models.budget import Budget
+    from langchain_context_engine.models.request import ContextRequest
+    from langchain_context_engine.models.types import Candidate
     from langchain_context_engine.rendering.templates import Template
     from langchain_context_engine.sources.chroma import ChromaSource
     from langchain_context_engine.sources.history import HistorySource
     from langchain_context_engine.sources.pinned import PinnedSource
     from langchain_context_engine.sources.retriever import RetrieverSource
     from langchain_context_engine.text.truncate import extractive, keep_end, keep_start
-    from langchain_context_engine.trace.config import EngineConfig
     from langchain_context_engine.trace.context import Context
+    from langchain_context_engine.trace.diff import diff
+    from langchain_context_engine.trace.replay import replay
     from langchain_context_engine.trace.result_cache import ResultCache
-    from langchain_context_engine.trace.stored_results import StoredResultCache
-    from langchain_context_engine.trace.traces import Diff, diff, replay
 
 _HOMES = {
-    "trace.config": ("EngineConfig",),
+    "config": ("EngineConfig",),
     "trace.context": ("Context",),
     "trace.result_cache": ("ResultCache",),
-    "trace.stored_results": ("StoredResultCache",),
-    "trace.traces": ("Diff", "diff", "replay"),
+    "trace.diff": ("diff",),
+    "trace.replay": ("replay",),
     "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
     "engine": ("ContextEngine",),
     "journal": ("Journal",),
@@ -53,7 +53,7 @@ _HOMES = {
     "sources.retriever": ("RetrieverSource",),
     "text.truncate": ("extractive", "keep_end", "keep_start"),
     "models.budget": ("Budget",),
-    "models.errors": (
+    "errors": (
         "AllSourcesFailedError",
         "ConfigError",
         "ContextEngineError",
@@ -63,8 +63,8 @@ _HOMES = {
         "TemplateError",
         "UnknownNameError",
     ),
-    "models.request": ("ContextRequest", "Message"),
-    "models.types": ("Candidate", "Decision", "Passage", "Ranked"),
+    "models.request": ("ContextRequest",),
+    "models.types": ("Candidate",),
     "rendering.templates": ("Template",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -82,23 +82,17 @@ __all__ = [
     "ContextRequest",
     "ContextRetriever",
     "ContextRunnable",
-    "Decision",
-    "Diff",
     "EmbeddingError",
     "EngineConfig",
     "HistorySource",
     "Journal",
     "LocalEmbeddings",
-    "Message",
     "OpenAIEmbeddings",
-    "Passage",
     "PinnedSource",
-    "Ranked",
     "ResultCache",
     "RetrieverSource",
     "ScopeError",
     "SourceError",
-    "StoredResultCache",
     "Template",
     "TemplateError",
     "UnknownNameError",

@@ -13,9 +13,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_settings
+from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal.opening import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
-from langchain_context_engine.models.errors import AllSourcesFailedError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.pipeline.admit import Collected
@@ -27,11 +28,8 @@ from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.sources.shown import shown_engine
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
-from langchain_context_engine.trace.config import EngineConfig
-from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.nothing import all_failed, finds_nothing, nothing_asked
-from langchain_context_engine.trace.result_cache import ResultCache, check_cache
-from langchain_context_engine.trace.settings_file import read_settings
+from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
+from langchain_context_engine.trace.result_cache import ResultCache, check_cache, request_key
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
@@ -45,7 +43,7 @@ class ContextEngine:
     Args:
         sources: Objects with `name` and `fetch(request)`; their order breaks ties.
         journal: A path or a `Journal`: every context is recorded there. None records nothing.
-        cache: Keeps whole contexts for a short while: a `ResultCache` or `StoredResultCache`.
+        cache: Keeps whole contexts for a short while.
         rerank: A LangChain document compressor, or `(query, texts) -> scores`: asked once about the
             `rerank_best` best, as the signal `rerank` among others. What it says is recorded for replays;
             where it fails or takes more than `rerank_seconds`, the answer does without, and warns.
@@ -125,9 +123,7 @@ class ContextEngine:
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
-        waits = self.cache is not None and not self.cache.is_in_memory
-        begun = await asyncio.to_thread(self._begun, query, fields) if waits else self._begun(query, fields)
-        request, key, ready = begun
+        request, key, ready = self._begun(query, fields)
         if ready is not None:
             return ready
         async with aturn() as mine:
@@ -164,8 +160,12 @@ class ContextEngine:
         """Return an engine over the same sources, index and journal with some settings changed.
 
         Raises:
-            ConfigError: A name or a value is wrong.
+            ConfigError: A name or a value is wrong, or it is one that only acts while an engine is made
+                (`memory_megabytes`, `index_dir`).
         """
+        for name in settings:
+            if name in AT_CONSTRUCTION:
+                raise ConfigError(f"{name} acts while an engine is made: ContextEngine(sources, {name}=…)")
         other = copy.copy(self)
         config = self.config.changed(**settings)
         asking, parts = self._asking.under(config), config.parts()
@@ -196,7 +196,7 @@ class ContextEngine:
         """Return the request, the cache's key for it, and the answer where nobody need be asked."""
         request = self._request(query, fields)
         if request.budget == 0 or finds_nothing(request):
-            return request, None, self._finish(nothing_asked(request), Collected(), 0.0)
+            return request, None, self._finish(empty_context(request), Collected(), 0.0)
         key = self._key(request, query, fields)
         return request, key, self._recalled(key)
 
@@ -264,8 +264,16 @@ class ContextEngine:
         try:
             yield
         except AllSourcesFailedError as error:
-            took = (time.monotonic() - start) * 1000
-            self._recorded(all_failed(request, error, took, self.config.described()))
+            failed = Context(
+                budget=request.budget or 0,
+                request=request,
+                status=Status.FAILED,
+                warnings=error.warnings,
+                timings={"collect": (time.monotonic() - start) * 1000},
+                source_timings=error.took,
+                settings=self.config.described(),
+            )
+            self._recorded(failed)
             raise
 
     def _recorded(self, context: Context) -> Context:
@@ -279,7 +287,7 @@ class ContextEngine:
         if self.cache is None:
             return None
         asked_now = fields.get("now", getattr(query, "now", None))
-        return self.cache.key(replace(request, now=asked_now), self._cache_name, self.config)
+        return request_key(replace(request, now=asked_now), self._cache_name)
 
     def _recalled(self, key: str | None) -> Context | None:
         if self.cache is None or key is None:

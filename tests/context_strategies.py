@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
@@ -22,36 +23,43 @@ from langchain_context_engine.trace.context import Context
 
 TEXTS = st.text(max_size=12)
 UNITS = st.floats(0, 1)
-FINITE = st.floats(allow_nan=False)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
 INSTANTS = st.datetimes(
     datetime(2, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
     datetime(9998, 1, 1),  # noqa: DTZ001 - in any time zone still a date
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))]),
 )
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    FINITE,
-    TEXTS,
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), FINITE, TEXTS)
+FOREIGN = st.one_of(
+    SCALARS,
     INSTANTS,
     st.datetimes(),
     st.dates(),
     st.binary(max_size=4),
+    st.decimals(),
+    st.uuids(),
+    st.floats(),
+    st.frozensets(TEXTS, max_size=3),
+    st.just(object()),
 )
-ANYTHING = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.lists(inner, max_size=3).map(tuple),
-        st.frozensets(TEXTS, max_size=3),
-        st.sets(st.integers(), max_size=3),
-        st.dictionaries(st.one_of(TEXTS, st.just("$")), inner, max_size=3),
-        st.dictionaries(st.integers(), inner, max_size=2),
-    ),
-    max_leaves=6,
-)
-METADATA = st.dictionaries(st.one_of(TEXTS, st.just("$")), ANYTHING, max_size=3)
+"""What a record's metadata hold, JSON or not: it becomes JSON at the door."""
+
+
+def nested(values):
+    return st.recursive(
+        values,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3),
+            st.lists(inner, max_size=3).map(tuple),
+            st.dictionaries(TEXTS | st.integers(), inner, max_size=3),
+        ),
+        max_leaves=6,
+    )
+
+
+METADATA = st.dictionaries(TEXTS, nested(FOREIGN), max_size=3)
+JSON = st.dictionaries(TEXTS, nested(SCALARS).map(lambda value: json.loads(json.dumps(value))), max_size=3)
+FILTERS = st.dictionaries(TEXTS, nested(st.one_of(SCALARS, st.dates(), INSTANTS)), max_size=3)
 KEYS = st.tuples(TEXTS, TEXTS)
 CANDIDATES = st.builds(
     Candidate,
@@ -80,8 +88,8 @@ REQUESTS = st.builds(
     ContextRequest,
     query=TEXTS,
     vector=st.none() | st.lists(FINITE, max_size=3).map(tuple),
-    scope=METADATA,
-    where=METADATA,
+    scope=FILTERS,
+    where=FILTERS,
     kinds=st.none() | st.lists(TEXTS, max_size=2).map(tuple),
     since=st.none() | INSTANTS,
     min_confidence=st.none() | UNITS,
@@ -89,7 +97,7 @@ REQUESTS = st.builds(
     history=st.lists(MESSAGES, max_size=2),
     pinned=st.lists(st.one_of(TEXTS, KEYS, CANDIDATES), max_size=2),
     excluded=st.lists(st.one_of(TEXTS, KEYS), max_size=2),
-    focus=ANYTHING,
+    focus=JSON,
     limit=st.none() | st.integers(0, 9),
     budget=st.none() | st.integers(0, 9),
     now=st.none() | INSTANTS,
@@ -125,7 +133,7 @@ def contexts(draw) -> Context:
                 key=p.key,
                 verdict=draw(st.sampled_from(Verdict)),
                 reason=draw(st.sampled_from(Reason)),
-                details=draw(METADATA),
+                details=draw(st.dictionaries(TEXTS, SCALARS | KEYS, max_size=3)),
             )
             for p in passages
         ),
@@ -135,5 +143,5 @@ def contexts(draw) -> Context:
         is_truncated=draw(st.booleans()),
         request=draw(REQUESTS),
         candidates=offered,
-        settings=draw(METADATA),
+        settings=draw(JSON),
     )

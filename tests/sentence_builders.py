@@ -9,7 +9,7 @@ from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.rendering.templates import TEMPLATES
 from tests.builders import ListSource, a_candidate
 from tests.test_least_worth import OTHERS, a_file
-from tests.test_whatif import WORDS
+from tests.trace.test_what_if import WORDS
 
 TWICE = (
     "Invoices go out on the first of the month, by post. They are sent to every customer who owes us money."

@@ -236,9 +236,15 @@ def measures_so_much(told, said):
 
 
 def would_be_in(told, said):
-    assert number(said[2]) == told.context.budget + number(said[1])
-    wider = replay(told.context, budget=int(number(said[2])))
-    assert told.row.key in {p.key for p in wider.passages}
+    budget = int(number(said["budget"]))
+    before = {p.key for p in told.context.passages}
+    after = {p.key for p in replay(told.context, budget=budget).passages}
+    assert told.row.key in after
+    assert ("enter too" in said["moves"]) == bool(after - before - {told.row.key})
+    assert ("leave" in said["moves"]) == bool(before - after)
+    if said["sure"] == "no smaller one does":
+        smaller = (replay(told.context, budget=b) for b in range(told.context.budget + 1, budget))
+        assert not any(told.row.key in {p.key for p in one.passages} for one in smaller)
 
 
 def was_decided(told, said):

@@ -46,8 +46,9 @@ HOW = {
 }
 """How a duplicate repeats another → its proof."""
 
-OF_OTHERS = {"", r"(\d+) % alike as they would stand"}
-"""Said where a design's rule alone told it, and of traces of older versions."""
+WAS_OVER_K = rf"dropped: enough passages \(k\) at its turn{FELL}"
+OF_OTHERS = {"", r"(\d+) % alike as they would stand", WAS_OVER_K}
+"""Said where a design's rule alone told it, and too rarely for some hundred traces to hold it."""
 
 SENTENCES = {
     rf"in, whole, {TOKENS}": proofs.is_whole,
@@ -61,7 +62,7 @@ SENTENCES = {
     "dropped: beyond its source's limit": proofs.is_beyond_limit,
     rf"dropped: says what another passage says: {NAMED}(?: \((?P<how>(?:through .*|[^()]*))\))?": repeats,
     rf"dropped: enough passages \(k\){FELL}": proofs.is_over_k,
-    rf"dropped: enough passages \(k\) at its turn{FELL}": proofs.was_over_k,
+    WAS_OVER_K: proofs.was_over_k,
     rf"dropped: no room in the budget{FELL}{ROOM}": proofs.lacks_room,
     rf"dropped: no room in its source's share{FELL}{ROOM}": proofs.lacks_room,
     rf"dropped: longer than one item may be{FELL}{ROOM}": proofs.lacks_room,
@@ -78,7 +79,8 @@ SENTENCES = {
 
 
 LINES = {
-    r"  with ([\d,]+) tokens more \(a budget of ([\d,]+)\) it would be in": proofs.would_be_in,
+    r"  a budget of (?P<budget>[\d,]+) lets it in, (?P<sure>no smaller one does|a smaller one may do)"
+    r"(?P<moves>(?:; .+? would (?:enter too|leave))*)": proofs.would_be_in,
     r"  rank (\d+), score ([\d.]+)": proofs.has_its_rank,
     r"    (\S+): ([\d.]+)": proofs.adds_so_much,
     r"  from (.+)": proofs.measures_so_much,
@@ -117,7 +119,7 @@ CHANGES = (
     rf"budget\.shares from .+ to none{LEAVES}",
     rf"budget\.least_worth from [\d.]+ to [\d.]+{LEAVES}",
     rf"thresholds\.\w+ from [\d.]+ to [\d.]+{LEAVES}",
-    rf"weights\.\w+ from [\d.]+ to [\d.]+{LEAVES}",
+    rf"weights\.\w+ from [\d.]+ to [\d.]+ \((?:--weight \w+=[\d.]+ ?)+\){LEAVES}",
     rf"weights from those that prefer the latest to .+?{LEAVES}",
 )
 """What is said of a change that would admit a candidate; `would_admit` proves each."""

@@ -31,7 +31,7 @@ def test_a_failing_source_costs_its_candidates_and_one_warning():
     context = engine_of(ListSource([a_candidate()]), FailingSource(RuntimeError("disk on fire"))).build("x")
     assert len(context.passages) == 1
     assert context.status is Status.PARTIAL
-    assert [w for w in context.warnings if "failing" in w and "disk on fire" in w]
+    assert [w for w in context.warnings if "failing" in w and "RuntimeError" in w]
 
 
 def test_all_sources_failing_is_not_an_empty_answer():

@@ -230,8 +230,8 @@ def test_the_reason_is_that_of_its_turn_and_more_tokens_are_promised_only_where_
         told = context.explain(id_)
         needed, left = map(int, re.findall(r"needs (\d+) tokens, (\d+) were left at its turn", told)[0])
         assert needed > left
-        more = int(told.split("with ")[1].split(" tokens more")[0])
-        assert ("memories", id_) in {p.key for p in replay(context, budget=600 + more).passages}
+        budget = int(told.split("a budget of ")[1].split(" lets it in")[0].replace(",", ""))
+        assert ("memories", id_) in {p.key for p in replay(context, budget=budget).passages}
     # As many as it needs less what was left let in another one, not this.
     assert ("memories", "9") not in {p.key for p in replay(context, budget=600 + needed - left).passages}
 

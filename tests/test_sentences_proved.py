@@ -15,7 +15,7 @@ from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.sentence_builders import a_shaped_context, rare_contexts
 from tests.sentence_proofs import Told
 from tests.sentences_listed import HOW, LINES, OF_OTHERS, SEEN, SENTENCES, fits, would_admit
-from tests.test_whatif import TRACES
+from tests.trace.test_what_if import TRACES
 
 pytestmark = pytest.mark.unmeasured
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import shutil
 import socket
@@ -12,11 +11,10 @@ import time
 import pytest
 from langchain_core.stores import InMemoryByteStore
 
-from langchain_context_engine import ConfigError, Context, ContextEngine
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.trace.stored_results import StoredResultCache
-from tests.builders import WordEmbeddings, a_candidate, a_collection, a_free_port
+from tests.builders import WordEmbeddings, a_collection, a_free_port
 from tests.chroma_builders import notes
 from tests.embedding_builders import asked
 
@@ -119,113 +117,3 @@ def test_a_store_that_is_gone_costs_one_warning_and_no_answer():
         assert "note" in engine.build("note about billing").text
         assert "note" in engine.build("another note about billing").text
     assert len([one for one in caught if "embedded anew" in str(one.message)]) == 1
-
-
-class Counting:
-    """A source that counts how often it is asked."""
-
-    name = "notes"
-
-    def __init__(self):
-        self.asked = 0
-
-    def fetch(self, request):
-        self.asked += 1
-        day = request.scope.get("day", 1)
-        return [a_candidate(id="a", text=f"Invoices go out on day {day}.", metadata={"day": day})]
-
-
-def machines(open_store, names=("shop", "shop"), **settings):
-    return [
-        (
-            source := Counting(),
-            ContextEngine([source], cache=StoredResultCache(open_store(), name), **settings),
-        )
-        for name in names
-    ]
-
-
-def test_what_one_machine_has_answered_no_other_asks_its_sources(open_store):
-    (first, engine), (second, engine_there) = machines(open_store)
-    answer = engine.build("When do invoices go out?")
-    again = engine_there.build("When do invoices go out?")
-    later = asyncio.run(engine_there.abuild("When do invoices go out?"))
-    assert (first.asked, second.asked) == (1, 0)
-    assert again.text == later.text == answer.text
-    assert again.passages == answer.passages
-    assert again.decisions == answer.decisions
-    assert engine_there.cache.hit_rate == 1.0
-
-
-def test_another_scope_setting_or_name_shares_no_answer(open_store):
-    (first, engine), (other, named) = machines(open_store, ("shop", "another shop"))
-    engine.build("When?", scope={"day": 1})
-    assert "day 2" in engine.build("When?", scope={"day": 2}).text
-    named.build("When?", scope={"day": 1})
-    engine.with_settings(budget=30).build("When?", scope={"day": 1})
-    assert (first.asked, other.asked) == (3, 1)
-
-
-def test_what_is_forgotten_on_one_machine_is_forgotten_on_all(open_store):
-    (first, engine), (second, engine_there) = machines(open_store)
-    for question in ("When do invoices go out?", "When are they due?"):
-        engine.build(question)
-    assert len(engine_there.cache) == 2
-    assert engine_there.cache.invalidate("due") == 1
-    assert len(engine.cache) == 1
-    engine.build("When are they due?")
-    assert (first.asked, second.asked) == (3, 0)
-    assert engine.cache.invalidate() == 2
-
-
-def test_a_shared_answer_serves_for_its_time_and_what_is_not_ours_serves_nobody(open_store):
-    store = open_store()
-    short = StoredResultCache(store, "shop", ttl_seconds=0.05)
-    short.set("key", Context(text="answer"))
-    (place,) = store.yield_keys()
-    time.sleep(0.06)
-    kept = StoredResultCache(store, "shop")
-    assert kept.get("key") is None
-    kept.set("key", Context(text="answer"))
-    assert str(kept.get("key")) == "answer"
-    for foreign in (b"", b"{", b"[1]", b'{"key": "key", "until": 1e300, "context": {}}', b"[" * 5000):
-        store.mset([(place, foreign)])
-        assert kept.get("key") is None
-
-
-def test_a_result_store_that_fails_costs_one_warning_and_no_answer():
-    class Failing(InMemoryByteStore):
-        def mget(self, keys):
-            raise ConnectionError("no route, password=hunter2hunter2")
-
-        mset = mdelete = mget
-
-    source = Counting()
-    engine = ContextEngine([source], cache=StoredResultCache(Failing(), "shop"))
-    with pytest.warns(UserWarning, match="answers are made anew") as caught:  # noqa: PT031 - one for both
-        assert engine.build("When?").text
-        assert engine.build("When?").text
-    assert len(caught) == 1
-    assert "hunter2" not in str(caught[0].message)
-    assert source.asked == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (({}, "shop"), "ByteStore"),
-        ((InMemoryByteStore(), " "), "name"),
-        ((InMemoryByteStore(), "a", 0), "above 0"),
-    ],
-)
-def test_a_wrong_result_store_is_refused_while_building(arguments, said):
-    with pytest.raises(ConfigError, match=said):
-        StoredResultCache(*arguments)
-
-
-def test_an_error_of_the_function_that_chooses_is_its_callers():
-    cache = StoredResultCache(InMemoryByteStore(), "shop")
-    cache.set("key", Context(text="answer"))
-    with pytest.raises(ZeroDivisionError):
-        cache.invalidate(lambda *_: 1 / 0)
-    assert len(cache) == 1

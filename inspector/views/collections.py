@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 
 from inspector import asking, cards, grid, state, wording
+from inspector.figures.offered import offered_table
 from langchain_context_engine import ConfigError
 from langchain_context_engine.filtering.written import read_scope
 from langchain_context_engine.search.sheets import Sheet, doubts, sheets
 from langchain_context_engine.search.stores import is_server
-from langchain_context_engine.trace.offered import offered_table
 
 MOST_TOKENS = 100_000
 OFFERED: list[grid.Column] = [

@@ -13,8 +13,9 @@ from inspector.choosing import whether
 from inspector.comparing import told, told_moves
 from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
 from inspector.tables import one_line, option_of, places
-from langchain_context_engine import Context, Diff, diff
+from langchain_context_engine import Context, diff
 from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 
 QUESTION: grid.Column = {"name": "question", "label": "Question", "width": 240}

@@ -8,13 +8,13 @@ import streamlit as st
 
 from inspector import cards, explaining, grid, marking, sections, state
 from inspector.choosing import one_of
+from inspector.figures.fates import SHOWN, meant_by, rows_like
+from inspector.figures.settings_diff import narrowing
 from inspector.palette import colours_of
 from inspector.state import Opened
 from inspector.tables import option_of, options, places, ranked_columns, ranked_rows
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.deviations import narrowing
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.finding import SHOWN, meant_by, rows_like
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 LONGEST_SEARCH = 200

@@ -7,6 +7,8 @@ import streamlit as st
 from inspector import asking, cards, controls, grading, grid, state, wording
 from inspector.choosing import whether
 from inspector.comparing import MOVE_COLUMNS, moves, told_moves
+from inspector.figures import knobs as tuning
+from inspector.figures.settings import as_json, as_python, as_toml
 from inspector.sections import funnel_told
 from inspector.spending_bar import budget_bar
 from inspector.state import Opened
@@ -14,10 +16,9 @@ from inspector.tables import places
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Context, diff
 from langchain_context_engine.evaluation.quality import change, quality
-from langchain_context_engine.trace import knobs as tuning
+from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
-from langchain_context_engine.trace.settings_file import as_json, as_python, as_toml
-from langchain_context_engine.trace.traces import REQUERY_SETTINGS, Diff
+from langchain_context_engine.trace.replay import REQUERY_SETTINGS
 
 TRY_COLUMNS: list[grid.Column] = [
     {"name": "try", "label": "Try", "width": 74},

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 # A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
-_LOADING = ForkSafeLock(is_awaited=True)
+_LOADING = ForkSafeLock()
 
 
 class StaticEmbeddings:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import quoted, set_fields
 
 _MOST_TOKENS = 1_000_000_000

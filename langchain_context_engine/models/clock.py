@@ -1,4 +1,4 @@
-"""Reading instants: whatever a store calls a date becomes one aware UTC datetime."""
+"""Instants: whatever a store calls a date as one aware UTC datetime."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import math
 import re
 import time
 from contextvars import ContextVar
-from datetime import UTC, date, datetime
-from email.utils import parsedate_to_datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 
-from langchain_context_engine.models.columns import from_column
-from langchain_context_engine.models.written_date import read_written
+from langchain_context_engine.models.freeze import as_data
 
 asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 """When the sources were asked that are answering in this context, on `time.monotonic()`'s clock."""
@@ -20,18 +18,29 @@ asked_at: ContextVar[float | None] = ContextVar("asked_at", default=None)
 _MILLISECONDS_FROM = 1e11
 _FINER = 1000
 _END_OF_CENTURIES = 4_102_444_800
+_FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
 _DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
-# What ISO 8601 has and `fromisoformat` lacks: a month, a day of the year.
+# What ISO 8601 has, or cameras and backups write, and `fromisoformat` lacks.
 _OTHER_FORMS = (
     (re.compile(r"\d{4}-\d{2}"), "%Y-%m"),
     (re.compile(r"\d{4}-\d{3}"), "%Y-%j"),
     (re.compile(r"(?:19|20)\d{2}[0-3]\d{2}"), "%Y%j"),
-    (re.compile(r"(?:19|20)\d{6}[_-]\d{6}"), "%Y%m%d%H%M%S"),  # as cameras and backups are named
+    (re.compile(r"(?:19|20)\d{6}[_-]\d{6}"), "%Y%m%d %H%M%S"),
 )
-# As git, databases and Go print a zone: behind a space, by its name as well.
-_SPACED_ZONE = re.compile(r"(?<=\d) +(?:(?:UTC|GMT|Z)|([+-]\d{2}:?\d{2})(?: +(?:UTC|GMT|[A-Z]{3,4}))?)$")
-_AS_IN_MAIL = re.compile(r"(?:[A-Z][a-z]{2},? +)?\d{1,2} [A-Z][a-z]{2} \d{4} \d{1,2}:\d{2}.{0,40}")
-_FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
+# A zone as git, databases and Go print it: behind a space, by its name or in brackets as well.
+_ZONE = re.compile(
+    r"(?<=[\dZz]) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?(?:UTC|GMT|[A-Z]{3,4})\)?)?)?(?:\[[\w/+-]+\])?$"
+)
+_WRITTEN = re.compile(r"[\w,. :/+\-年月日]{6,80}")
+_WORDS = re.compile(r"[^\W\d_]+")
+_NAMES = re.compile(
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?|mon(?:day)?|tue(?:s|sday)?|wed(?:nesday)?|thu(?:rs|rsday)?|fri(?:day)?"
+    r"|sat(?:urday)?|sun(?:day)?|st|nd|rd|th|at|of|am|pm|a|p|m|utc|gmt|z|t)",
+    re.IGNORECASE,
+)
+_MIDNIGHT = re.compile(r"(?<!\d)24:00(?!:0*[1-9])")
+_DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 """Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
 
@@ -45,24 +54,24 @@ def moment_asked() -> float:
 def read_instant(value: object) -> datetime | None:
     """Return the instant that a value names, in UTC, or None where none can be read.
 
-    Read are: datetimes and dates, ISO 8601 strings (`Z` and the basic forms without hyphens
-    included; a month or a year is its first day), dates as in mail and as `read_written` reads them,
-    epoch seconds and finer ones (milli, micro, nano) as numbers or numeric strings. Naive values are
-    UTC. Eight digits that are a day between 1900 and 2100 are that day, four that are such a year its
-    first, as numbers too, seven the day of a year as a string: as epoch seconds they would be in 1970.
+    Read are: datetimes and dates, ISO 8601 strings (a month or a year is its first day), dates as people,
+    mail, git and databases write them (English months; of two numbers before a year the day is the one above
+    twelve, and where both could be a month only dots tell), epoch seconds and finer ones as numbers or
+    numeric strings. Naive values are UTC. Eight digits that are a day between 1900 and 2100 are that day,
+    four that are such a year its first: as epoch seconds they would be in 1970.
 
     Example:
         >>> read_instant("2024-05-01T08:00:00Z") == read_instant(1714550400000)
         True
-        >>> read_instant("20240501") == read_instant(20240501) == read_instant("2024-05-01")
+        >>> read_instant("20240501") == read_instant("May 1, 2024") == read_instant("01.05.2024")
         True
-        >>> read_instant("not a date") is None
-        True
+        >>> read_instant("not a date") is None, read_instant("01/05/2024") is None
+        (True, True)
     """
     try:
         if type(value) in {int, float} or (type(value) is str and len(value) <= _LONGEST_KEPT):
             return _read_plain(value)
-        value = from_column(value)
+        value = as_data(value)
         if isinstance(value, datetime):
             return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
         if isinstance(value, date):
@@ -88,20 +97,47 @@ def _read_text(text: str) -> datetime | None:
         return day
     for form, layout in _OTHER_FORMS:
         if form.fullmatch(text):
-            plain = text if "-" in layout else text.replace("_", "").replace("-", "")
+            plain = text.replace("_", " ").replace("-", " ") if " " in layout else text
             return datetime.strptime(plain, layout).replace(tzinfo=UTC)
     if "_" not in text:  # which Python takes for one between the digits of a number
         try:
             return _read_epoch(float(text))
         except ValueError:
             pass
-    if _AS_IN_MAIL.fullmatch(text):
-        return read_instant(parsedate_to_datetime(text))
-    zoned = _SPACED_ZONE.sub(lambda zone: zone[1] or "Z", text)
+    zoned = _ZONE.sub(lambda zone: zone[1] or ("Z" if zone[0].strip() and "[" not in zone[0] else ""), text)
     try:
         return read_instant(datetime.fromisoformat(zoned.upper()))
     except ValueError:
-        return read_written(text)
+        return _read_written(text.partition("[")[0])
+
+
+def _read_written(text: str) -> datetime | None:
+    """Return the instant of a date in words or with slashes; None where it may be either of two days."""
+    from dateutil import parser
+
+    if not _WRITTEN.fullmatch(text):
+        return None
+    text = text.replace("年", "-").replace("月", "-").replace("日", " ")
+    if not all(map(_NAMES.fullmatch, _WORDS.findall(text))):
+        return None
+    # The end of a day, and of a minute that is a second longer, are the beginning of the next.
+    later = timedelta(days=1 if _MIDNIGHT.search(text) else 0, seconds=1 if ":60" in text else 0)
+    text = _MIDNIGHT.sub("00:00", text).replace(":60", ":59")
+    readings = {
+        parser.parse(text, dayfirst=day_first, default=default)
+        for day_first in _orders(text)
+        # What is taken from the default was not written: a time alone, a month without its year.
+        for default in (datetime(2004, 1, 1), datetime(2008, 3, 2))  # noqa: DTZ001
+    }
+    found = readings.pop()
+    return None if readings else read_instant(found + later)
+
+
+def _orders(text: str) -> tuple[bool, ...]:
+    """Return whether the day may stand before the month: never behind a year, always where dots join them."""
+    if text[:4].isdigit():
+        return (False,)
+    return (True,) if _DAY_FIRST.match(text) else (True, False)
 
 
 def _read_day(text: str) -> datetime | None:

@@ -1,18 +1,19 @@
-"""Whether it is the disk that refuses to be written, whichever library says so, and in what words."""
+"""Refusals of a disk, whichever library tells of them, in a few words."""
 
 from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
 from langchain_context_engine.models.redact import safe_message
 
-_FULL = "the disk is full"
-_OVER_QUOTA = "the quota on this disk is used up"
 READ_ONLY = "the disk is read-only"
 NO_RIGHT = "it may not be written"
+_FULL = "the disk is full"
+_OVER_QUOTA = "the quota on this disk is used up"
 _FILE_TOO_LARGE = "no file may grow further here"
 _REFUSED = "the disk refuses to be written"
 
@@ -34,7 +35,6 @@ _NOT_WRITTEN = {
     sqlite3.SQLITE_IOERR_SHMMAP,
 }  # fmt: skip
 _LEAST_BYTES = 64 * 1024
-_DEEP = 20
 
 
 def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str:
@@ -49,33 +49,25 @@ def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str
         >>> disk_trouble(OSError(28, "No space left on device")), disk_trouble(ValueError("no"))
         ('the disk is full', '')
     """
-    led, reason = error, ""
-    for _ in range(_DEEP):
-        if led is None:
-            break
-        told = _told_by(led)
-        if told and told != _REFUSED:
-            return told
-        reason = reason or told
+    reasons: list[str] = []
+    led, seen = error, set[int]()
+    while led is not None and id(led) not in seen:
+        seen.add(id(led))
+        reasons.append(_told_by(led))
         led = led.__cause__ or led.__context__
-    if error is None or folder is None or not is_used_up(folder, _LEAST_BYTES):
-        return reason
-    return _FULL
+    found = next((reason for reason in reasons if reason not in {"", _REFUSED}), "")
+    if not found and error is not None and folder is not None and is_used_up(folder, _LEAST_BYTES):
+        return _FULL
+    return found or (_REFUSED if _REFUSED in reasons else "")
 
 
 def refusal(error: BaseException, folder: Path | None = None) -> str:
-    """Return why something could not be written: what the disk refuses, else the error in safe words.
-
-    Args:
-        error: What was raised.
-        folder: Where it was to be written.
-    """
+    """Return why something could not be written: what the disk refuses, else the error in safe words."""
     return disk_trouble(error, folder) or safe_message(error)
 
 
 def _told_by(error: BaseException) -> str:
-    number = getattr(error, "errno", None)
-    if isinstance(number, int) and number in _NUMBERS:
+    if (number := getattr(error, "errno", None)) in _NUMBERS:
         return _NUMBERS[number]
     text = str(error).lower()
     said = next((told for sign, told in _SAID.items() if sign in text), "")
@@ -86,12 +78,10 @@ def is_used_up(folder: Path, least: int) -> bool:
     """Tell whether fewer than so many bytes, or no file, can be written where a folder is, or is to be."""
     try:
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        if not hasattr(os, "statvfs"):
-            import shutil
-
-            return shutil.disk_usage(there).free < least
-        disk = os.statvfs(there)
+        if shutil.disk_usage(there).free < least:
+            return True
+        files = os.statvfs(there) if hasattr(os, "statvfs") else None
     except (OSError, StopIteration):
         return False
     # A disk that counts no files has none of them.
-    return disk.f_bavail * disk.f_frsize < least or (disk.f_files > 0 and disk.f_favail == 0)
+    return files is not None and files.f_files > 0 and files.f_favail == 0

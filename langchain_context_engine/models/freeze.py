@@ -1,19 +1,22 @@
-"""What the constructors of the values share: cleaning texts, copying mappings, setting frozen fields."""
+"""Plain data at the door: cleaned texts, mappings copied as JSON would have them, fields of frozen values."""
 
 from __future__ import annotations
 
+import math
 import re
 import reprlib
-from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
+from itertools import groupby
 from pathlib import PurePath
 from typing import Any, TypeVar
 from uuid import UUID
 
-from langchain_context_engine.models.columns import from_column
-from langchain_context_engine.models.errors import ConfigError
+from pydantic_core import to_jsonable_python
+
+from langchain_context_engine.errors import ConfigError
 
 _BLANK = re.compile(r"[\s\x00-\x1f\u00ad\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*\Z")
 T = TypeVar("T")
@@ -25,8 +28,7 @@ UNREADABLE = "…"
 """Stands in a record's metadata where something was that cannot be read."""
 
 _LARGEST = 2**1023
-_PLAIN = {float, bool, type(None)}
-_WALKED = {str, int, list, tuple, set}
+_MISSING = {"NaTType", "NAType"}
 
 
 def clean_text(text: str) -> str:
@@ -51,29 +53,30 @@ def is_blank(text: str) -> bool:
 
 
 def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = False) -> dict[str, Any]:
-    """Return a copy with clean strings, lists and mappings within it copied too; None is empty.
+    """Return a copy that is plain JSON, so that a trace of it comes back equal; None is empty.
 
-    What is data by another name becomes that: numpy's scalars and arrays, enums, paths, UUIDs, decimals.
+    Tuples and sets become lists, numpy's and pandas' values Python's own, enums what they stand for, paths
+    and ids their text, other objects their type's name. Dates stay dates: filters know them.
 
     Args:
         value: What is copied.
         name: What an error calls it.
-        cuts: Put `UNREADABLE` in the place of what nobody could walk through, print or count with (values
-            deeper than `DEEPEST`, beyond `MOST_VALUES`, whole numbers beyond a float's range, objects that
-            raise when they are printed), so that a record with such a value is still a record; otherwise
-            they are refused.
+        cuts: It is a record's: dates become text, and `UNREADABLE` stands in the place of what nobody could
+            walk through or count with (deeper than `DEEPEST`, beyond `MOST_VALUES`, a number beyond a
+            float's range), so that a record with such a value is still a record; otherwise it is refused.
 
     Raises:
         ConfigError: The value is no mapping, or something in it is refused.
+
+    Example:
+        >>> copy_mapping({"tags": ("a", "b"), 3: {"on": True}}, "metadata")
+        {'tags': ['a', 'b'], '3': {'on': True}}
     """
     if value is None:
         return {}
     if type(value) is not dict and not isinstance(value, Mapping):
-        msg = f"{name} must be a mapping, got {type(value).__name__}"
-        raise ConfigError(msg)
-    if _is_flat(value):
-        return dict(value)
-    return _Copier(name, cuts=cuts).mapping(value, 1)
+        raise ConfigError(f"{name} must be a mapping, got {type(value).__name__}")
+    return dict(value) if _is_flat(value) else _Copier(name, cuts=cuts).mapping(value, 1)
 
 
 def _is_flat(value: Mapping[Any, Any]) -> bool:
@@ -83,27 +86,45 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
             return False
         kind = type(v)
         if kind is str:
-            if not v.isascii() and clean_text(v) is not v:
+            if not v.isascii():
                 return False
-        elif kind is int:
+        elif kind in {int, float}:
             if not -_LARGEST < v < _LARGEST:
                 return False
-        elif kind not in _PLAIN:
+        elif v is not None and kind is not bool:
             return False
     return True
 
 
 def as_data(value: Any) -> Any:
-    """Return what is data by another name as that data."""
+    """Return what is data by another name as that data; numpy and pandas are known without an import.
+
+    Example:
+        >>> import numpy as np
+        >>> as_data(np.float32(0.5)), as_data(np.array([[1, 2]])), as_data(np.datetime64("NaT"))
+        (0.5, [[1, 2]], None)
+    """
     if isinstance(value, Enum):
         return value.value
-    if isinstance(value, (PurePath, UUID)):
-        return str(value)
     if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, deque):
-        return list(value)
-    return bytes(value) if isinstance(value, bytearray) else from_column(value)
+        return UNREADABLE if value.is_snan() else float(value)
+    library = type(value).__module__.partition(".")[0]
+    if library == "numpy" and hasattr(value, "tolist"):
+        # Finer than Python's dates, numpy gives a count of nanoseconds.
+        plain = value.astype(value.dtype.str[1:3] + "[us]") if value.dtype.kind in "mM" else value
+        found = plain.tolist()
+        if type(found).__module__ != "numpy":
+            return found
+        return complex(found) if plain.dtype.kind == "c" else float(found)
+    if library == "pandas":
+        if type(value).__name__ in _MISSING:
+            return None
+        if type(value).__name__ == "DataFrame":
+            return value.to_dict("list")
+        for convert in ("to_pydatetime", "to_pytimedelta", "tolist"):
+            if hasattr(value, convert):
+                return getattr(value, convert)()
+    return value
 
 
 class _Copier:
@@ -114,64 +135,81 @@ class _Copier:
         self._cuts = cuts
         self._left = MOST_VALUES
 
-    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
-        copied = {}
-        for k, v in value.items():
-            if self._left <= 0:
-                self._unreadable(f"has more than {MOST_VALUES:,} values")
-                break
-            copied[clean_text(k) if isinstance(k, str) else self._foreign(k)] = self._copy(v, depth)
-        return copied
-
-    def _copy(self, value: Any, depth: int) -> Any:
-        self._left -= 1
-        if type(value) is str:
-            return clean_text(value)
-        if type(value) in _PLAIN:
-            return value
-        value = self._foreign(value)
-        if isinstance(value, str):
-            return clean_text(str.__str__(value))
-        if isinstance(value, int):
-            return (
-                value if -_LARGEST < value < _LARGEST else self._unreadable("has a number that is too large")
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
+        return {
+            clean_text(key) if isinstance(key, str) else str(self._copy(key, DEEPEST)): self._copy(
+                item, depth
             )
-        # Only plain sequences: a named tuple or a class of the caller's own stays what it is.
-        kind = type(value)
-        if kind not in {list, tuple, set} and not isinstance(value, Mapping):
-            return value
-        if depth >= DEEPEST:
-            return self._unreadable(f"is nested deeper than {DEEPEST}")
-        if isinstance(value, Mapping):
-            return self.mapping(value, depth + 1)
-        return kind(self._items(value, depth + 1))
+            for key, item in self._counted(value.items())
+        }
 
-    def _items(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
+    def _counted(self, items: Iterable[T]) -> Iterator[T]:
         for item in items:
             if self._left <= 0:
                 self._unreadable(f"has more than {MOST_VALUES:,} values")
                 return
-            yield self._copy(item, depth)
+            self._left -= 1
+            yield item
 
-    def _foreign(self, value: Any) -> Any:
-        """Return a value as data, an object as it is if it may be printed and compared, as stages do."""
+    def _copy(self, value: Any, depth: int) -> Any:
+        if type(value) is str:
+            return clean_text(value)
+        value = as_data(value)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return clean_text(str.__str__(value))
+        if isinstance(value, (int, float)):
+            return self._number(value)
+        if isinstance(value, (datetime, date)):
+            return to_jsonable_python(value) if self._cuts else value
+        if isinstance(value, (list, tuple, set, frozenset, Mapping, Sequence)) and not isinstance(
+            value, (bytes, bytearray)
+        ):
+            if depth >= DEEPEST:
+                return self._unreadable(f"is nested deeper than {DEEPEST}")
+            if isinstance(value, Mapping):
+                return self.mapping(value, depth + 1)
+            items = [self._copy(item, depth + 1) for item in self._counted(value)]
+            # A set's order changes with the hash seed; the same record must give the same bytes.
+            return sorted(items, key=repr) if isinstance(value, (set, frozenset)) else items
+        return self._object(value, depth)
+
+    def _number(self, value: float) -> Any:
+        if isinstance(value, float) and math.isnan(value):
+            return None
+        if isinstance(value, float) and math.isfinite(value):
+            return float(value)
+        if not -_LARGEST < value < _LARGEST:
+            return self._unreadable("has a number that is too large")
+        return int(value)
+
+    def _object(self, value: Any, depth: int) -> Any:
+        """Return an object as pydantic writes it: by its fields, as ISO text; else its type's name."""
+        if not self._cuts and not isinstance(value, (PurePath, UUID)):
+            raise ConfigError(f"{self._name} holds a {type(value).__name__}, which is no data")
         try:
-            value = as_data(value)
-            if type(value) in _WALKED or isinstance(value, Mapping):
-                return value
-            bool(value)
-            str(value)
-            if isinstance(value, Hashable):
-                hash(value)
-        except Exception:  # noqa: BLE001 - whatever it raises, it would raise in a stage
-            return self._unreadable(f"holds a {type(value).__name__} that cannot be printed or compared")
-        return value
+            written = to_jsonable_python(value, inf_nan_mode="null", fallback=_foreign)
+        except (TypeError, ValueError, RecursionError):  # bytes that are no text, what holds itself, …
+            return UNREADABLE
+        return clean_text(written) if isinstance(written, str) else self._copy(written, depth)
 
     def _unreadable(self, why: str) -> str:
         if not self._cuts:
-            msg = f"{self._name} {why}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{self._name} {why}")
         return UNREADABLE
+
+
+def _foreign(value: Any) -> Any:
+    """Name what has no form in JSON, unless it is data by another name: its `repr` may hold secrets."""
+    data = as_data(value)
+    if data is not value:
+        return data
+    try:
+        str(value)
+    except Exception:  # noqa: BLE001 - whatever it raises, nobody could print it
+        return UNREADABLE
+    return f"<{type(value).__module__}.{type(value).__qualname__}>"
 
 
 def quoted(value: object) -> str:
@@ -185,6 +223,27 @@ def quoted(value: object) -> str:
         return reprlib.repr(value)[:100]
     except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
         return f"<{type(value).__name__}>"
+
+
+def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
+    """Return what pydantic found wrong as one error of ours; a single one of ours keeps its type.
+
+    Args:
+        found: What `ValidationError.errors()` gave.
+    """
+    own = found[0].get("ctx", {}).get("error")
+    if len(found) == 1 and isinstance(own, ConfigError):
+        return own
+    return ConfigError("; ".join(map(_told, found)))
+
+
+def _told(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":  # raised by a check of ours, which says what was given
+        message = str(error["msg"]).removeprefix("Value error, ")
+    else:
+        message = f"{error['msg']}, got {quoted(error['input'])}"
+    place = ".".join(str(part) for part in error["loc"])
+    return message if not place or place in message else f"{place}: {message}"
 
 
 def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
@@ -202,8 +261,7 @@ def checked_names(values: Iterable[Any], name: str) -> tuple[str, ...]:
     """
     if type(values) in {tuple, list} and all(isinstance(value, str) for value in values):
         return tuple(values)
-    msg = f"{name} must be a list of strings, got {type(values).__name__}"
-    raise ConfigError(msg)
+    raise ConfigError(f"{name} must be a list of strings, got {type(values).__name__}")
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -230,8 +288,4 @@ def longest_run(text: str, character: str) -> int:
         >>> longest_run("a ``` b ````", "`")
         4
     """
-    longest = current = 0
-    for c in text:
-        current = current + 1 if c == character else 0
-        longest = max(longest, current)
-    return longest
+    return max((sum(1 for _ in run) for c, run in groupby(text) if c == character), default=0)

@@ -1,9 +1,23 @@
-"""Reading what a store's flat metadata say: lists and mappings, as they are or as text."""
+"""What a store's flat metadata say: lists and mappings, and where a record stands (`a.py:3-9 · Tea.brew`)."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeGuard
+
+LONGEST_PLACE = 120
+"""Characters of a place that are shown; of a longer one the middle is left out."""
+
+_SHORT_SHA = 8
+_STEP = " › "
+_LONGEST_HEADINGS = 1000
+# What `freeze` keeps of a value that was no data: its type's name.
+_NO_DATA = re.compile(r"<[\w.]+>")
+_LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
+_FILE = re.compile(r"[/\\]|\.\w{1,5}$")
 
 
 def read_list(value: object) -> tuple[Any, ...]:
@@ -41,3 +55,125 @@ def _read_json(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):  # a thousand brackets are no list
         return None
+
+
+def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) -> str:
+    """Return where a record stands, on one line; "" where its metadata say nothing of it.
+
+    The metadata's own `place`, if it is a text that is not blank. Else a path with its lines and symbol,
+    or with its headings; else a commit's hash (eight digits), its date and author; else what LangChain's
+    loaders say, a file with its page or row. What is longer than `LONGEST_PLACE` is left out in its middle:
+    the first folder and the file's name stay.
+
+    Args:
+        metadata: `place`; or `path`, `start_line` and `end_line` (from 1), `symbol`, `headings` (joined, or a
+            list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count).
+        created_at: The date of a commit.
+
+    Example:
+        >>> place_from({"path": "a.py", "start_line": 3, "end_line": 9, "symbol": "Tea.brew"})
+        'a.py:3-9 · Tea.brew'
+        >>> place_from({"path": "a.md", "headings": ["0.2", "Removed"]}), place_from({"topic": "tea"})
+        ('a.md › 0.2 › Removed', '')
+    """
+    given = metadata.get("place")
+    if isinstance(given, str) and (place := _line(given)):
+        return _clipped(place)
+    if path := _line(metadata.get("path")):
+        return _fitted(*_in_file(path, metadata))
+    return _clipped(_commit(metadata, created_at) or _loaded(metadata))
+
+
+def has_place(metadata: Mapping[str, Any]) -> bool:
+    """Return whether metadata say where a record stands: whether its `place_from` is a text."""
+    return any(_line(metadata.get(name)) for name in ("place", "path", "sha")) or _loaded(metadata) != ""
+
+
+def _loaded(metadata: Mapping[str, Any]) -> str:
+    """Return where a LangChain loader says that a record is from: a file or an address, its page or row."""
+    source = _line(metadata.get("source"))
+    page, row = metadata.get("page"), metadata.get("row")
+    within = ""
+    if label := _line(metadata.get("page_label")) or (str(page + 1) if _is_count(page) else _line(page)):
+        within = f"{_STEP}page {label}"
+    elif _is_count(row):
+        within = f"{_STEP}row {row + 1}"
+    return f"{source}{within}" if source and (within or _FILE.search(source)) else ""
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _commit(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
+    sha = _line(metadata.get("sha"))
+    day = "" if created_at is None else created_at.date().isoformat()
+    return (
+        ", ".join(filter(None, (sha[:_SHORT_SHA].strip(), day, _line(metadata.get("author"))))) if sha else ""
+    )
+
+
+def _in_file(path: str, metadata: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return a path, what stands between, and the symbol or headings."""
+    if symbol := _line(metadata.get("symbol")):
+        return path, f"{_lines(metadata)} · ", symbol
+    if headings := _headings(metadata.get("headings")):
+        return path, _STEP, headings
+    return path, _lines(metadata), ""
+
+
+def _fitted(path: str, between: str, trail: str) -> str:
+    """Return a place without what is in its middle: headings first, then folders, as few as need be."""
+    room = LONGEST_PLACE - len(between)
+    if len(path) + len(trail) > room:
+        trail = _without_middle(trail, _STEP, room - len(path))
+        path = _without_middle(path, "/", room - len(trail))
+    if len(path) + len(trail) > room and trail:
+        # Of a file's name and a heading that are too long by themselves each keeps its share.
+        path = _clipped(path, max(room - len(trail), room // 2))
+        trail = _clipped(trail, room - len(path))
+    return _clipped(f"{path}{between}{trail}")
+
+
+def _without_middle(names: str, joint: str, room: int) -> str:
+    """Return the first name, and as many of the last as there is room for; one at least."""
+    first, _, others = names.partition(joint)
+    if len(names) <= room or joint not in others:
+        return names
+    left = max(0, room - len(first) - 2 * len(joint) - 1)
+    last = others[len(others) - left - len(joint) :].partition(joint)[2] or others.rpartition(joint)[2]
+    return joint.join((first, "…", last))
+
+
+def _lines(metadata: Mapping[str, Any]) -> str:
+    first, last = (_number(metadata.get(name)) for name in ("start_line", "end_line"))
+    if first is None:
+        return ""
+    return f":{first}" if last is None or last <= first else f":{first}-{last}"
+
+
+def _number(value: object) -> int | None:
+    return value if _is_count(value) and value > 0 else None
+
+
+def _headings(value: object) -> str:
+    """Return headings joined, of a link in one its text."""
+    shown = _STEP.join(filter(None, map(_line, value))) if isinstance(value, (list, tuple)) else _line(value)
+    return _LINK.sub(r"\1", shown[:_LONGEST_HEADINGS])
+
+
+def _line(value: object) -> str:
+    """Return a text on one line, without what does not print; "" for what is no text."""
+    if not isinstance(value, str) or _NO_DATA.fullmatch(value):
+        return ""
+    if not value.isprintable():
+        value = "".join(c if c.isprintable() else " " for c in value)
+    return " ".join(value.split())
+
+
+def _clipped(place: str, most: int = LONGEST_PLACE) -> str:
+    """Return a text of so many characters at most, its middle left out."""
+    if len(place) <= most:
+        return place
+    start = (most - 1) // 2
+    return f"{place[:start].rstrip()}…{place[len(place) - (most - 1 - start) :].lstrip()}"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from langchain_context_engine.models.errors import ConfigError, UnknownNameError
+from langchain_context_engine.errors import ConfigError, UnknownNameError
 
 T = TypeVar("T")
 
 
-class Registry(Mapping[str, T]):
+class Registry(dict[str, T]):
     """Parts by name.
 
     Args:
@@ -25,29 +25,20 @@ class Registry(Mapping[str, T]):
         >>> shapes["circel"]
         Traceback (most recent call last):
         ...
-        langchain_context_engine.models.errors.UnknownNameError: unknown shape 'circel'. Did you mean \
+        langchain_context_engine.errors.UnknownNameError: unknown shape 'circel'. Did you mean \
 'circle'? Known: circle, square.
     """
 
     def __init__(self, kind: str, items: Mapping[str, T]) -> None:
+        super().__init__(items)
         self.kind = kind
-        self._items = dict(items)
         self._reserved = frozenset(items)
 
     def __getitem__(self, name: str) -> T:
         try:
-            return self._items[name]
+            return super().__getitem__(name)
         except (KeyError, TypeError):
-            raise UnknownNameError(self.kind, name, self._items) from None
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._items
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
+            raise UnknownNameError(self.kind, name, self) from None
 
     def register(self, name: str, item: T) -> None:
         """Add a part, or replace one that was added before.
@@ -59,7 +50,7 @@ class Registry(Mapping[str, T]):
             raise ConfigError(f"a {self.kind} needs a name, got {name!r}")
         if name in self._reserved:
             raise ConfigError(f"{name!r} is a built-in {self.kind}; choose another name")
-        self._items[name] = item
+        self[name] = item
 
 
 def with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:
@@ -72,7 +63,5 @@ def with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> 
 
 def part_named(kind: str, known: Mapping[str, Any], given: Any) -> Callable[..., Any]:
     """Return the part of a name, or the callable that was given."""
-    if callable(given):
-        return given  # type: ignore[no-any-return]
-    found: Callable[..., Any] = Registry(kind, known)[given]
+    found: Callable[..., Any] = given if callable(given) else Registry(kind, known)[given]
     return found

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
 from langchain_context_engine.models.redact import safe_message
 
-_LARGEST_COUNT = 10**9
+_LARGEST_COUNT = 1_000_000_000
+_MOST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": _LARGEST_COUNT}
+"""More is as good as all, and native code is never asked for it: a limit of a billion ended the process."""
 _MOST_ITEMS = 100_000
 """How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
 
@@ -38,8 +41,7 @@ class Message:
         for name in ("role", "text", "id"):
             value = getattr(self, name)
             if not isinstance(value, str):
-                msg = f"a message's {name} must be a string, got {type(value).__name__}"
-                raise ConfigError(msg)
+                raise ConfigError(f"a message's {name} must be a string, got {type(value).__name__}")
             set_fields(self, **{name: clean_text(value)})
         set_fields(self, created_at=read_instant(self.created_at))
 
@@ -74,8 +76,9 @@ class Message:
                 text=_content_text(value.content),
                 id=str(getattr(value, "id", "") or ""),
             )
-        msg = f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
+        )
 
 
 def _role(name: object) -> str:
@@ -147,13 +150,13 @@ class ContextRequest:
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str):
-            msg = f"query must be a string, got {type(self.query).__name__}"
-            raise ConfigError(msg)
+            raise ConfigError(f"query must be a string, got {type(self.query).__name__}")
         if not isinstance(self.conversation_id, (str, type(None))):
-            msg = f"conversation_id must be a string, got {type(self.conversation_id).__name__}"
-            raise ConfigError(msg)
-        for name in ("depth", "limit", "offset", "k", "budget"):
+            raise ConfigError(f"conversation_id must be a string, got {type(self.conversation_id).__name__}")
+        for name, most in _MOST.items():
             _check_count(name, getattr(self, name))
+            if (getattr(self, name) or 0) > most:
+                set_fields(self, **{name: most})
         _check_fraction("min_confidence", self.min_confidence)
         set_fields(
             self,
@@ -161,6 +164,7 @@ class ContextRequest:
             vector=_vector(self.vector),
             scope=copy_mapping(self.scope, "scope"),
             where=copy_mapping(self.where, "where"),
+            focus=copy_mapping({"": self.focus}, "focus")[""],
             kinds=None if self.kinds is None else _names("kinds", self.kinds),
             sources=None if self.sources is None else _names("sources", self.sources),
             history=tuple(map(_message, _items("history", self.history))),
@@ -191,8 +195,7 @@ def _message(value: object) -> Message:
     except ContextEngineError:
         raise
     except Exception as error:
-        msg = f"history holds a message that cannot be read: {safe_message(error)}"
-        raise ConfigError(msg) from error
+        raise ConfigError(f"history holds a message that cannot be read: {safe_message(error)}") from error
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:
@@ -200,8 +203,7 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
     if value is None or isinstance(value, str):
         return (value,) if value else ()
     if not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
-        msg = f"{name} must be a list, got {type(value).__name__}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{name} must be a list, got {type(value).__name__}")
     return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
 
 
@@ -211,8 +213,7 @@ def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
     for item in items:
         is_key = isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
         if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
-            msg = f"{name} names records by (source, id), both strings, got {quoted(item)}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{name} names records by (source, id), both strings, got {quoted(item)}")
     return items
 
 
@@ -221,8 +222,7 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
     for item in items:
         if not isinstance(item, str):
             hint = "; what is asked is given to ContextEngine(sources=…)" if name == "sources" else ""
-            msg = f"{name} of a request are names, got {type(item).__name__}{hint}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{name} of a request are names, got {type(item).__name__}{hint}")
     return items
 
 
@@ -233,11 +233,9 @@ def _walked(name: str, value: Iterable[Any]) -> list[Any]:
     except ContextEngineError:
         raise
     except Exception as error:
-        msg = f"{name} cannot be read: {safe_message(error)}"
-        raise ConfigError(msg) from error
+        raise ConfigError(f"{name} cannot be read: {safe_message(error)}") from error
     if len(items) > _MOST_ITEMS:
-        msg = f"{name} has more than {_MOST_ITEMS:,} items"
-        raise ConfigError(msg)
+        raise ConfigError(f"{name} has more than {_MOST_ITEMS:,} items")
     return items
 
 
@@ -245,36 +243,26 @@ def _vector(value: Any) -> tuple[float, ...] | None:
     try:
         return None if value is None else tuple(map(float, _walked("vector", value)))
     except (TypeError, ValueError, OverflowError):
-        msg = f"vector must be numbers, got {quoted(value)}"
-        raise ConfigError(msg) from None
+        raise ConfigError(f"vector must be numbers, got {quoted(value)}") from None
 
 
 def _check_count(name: str, value: object) -> None:
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    if value is None or (is_count and 0 <= value <= _LARGEST_COUNT):  # type: ignore[operator]
+    if value is None:
         return
-    if is_count and value > _LARGEST_COUNT:  # type: ignore[operator]
-        msg = f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number"
-        raise ConfigError(msg)
-    msg = f"{name} must be a whole number of 0 or more, got {quoted(value)}"
-    raise ConfigError(msg)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ConfigError(f"{name} must be a whole number of 0 or more, got {quoted(value)}")
+    if value > _LARGEST_COUNT:
+        raise ConfigError(f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number")
 
 
 def _check_fraction(name: str, value: object) -> None:
-    if value is None:
-        return
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float))
-        or not -_LARGEST_COUNT < value < _LARGEST_COUNT
-    ):
-        msg = f"{name} must be a number from 0 to 1, got {quoted(value)}"
-        raise ConfigError(msg)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (is_number and -sys.maxsize < value < sys.maxsize):  # type: ignore[operator]
+        raise ConfigError(f"{name} must be a number from 0 to 1, got {quoted(value)}")
 
 
 def _instant(name: str, value: object) -> datetime | None:
     instant = read_instant(value)
     if instant is None and value is not None:
-        msg = f"{name} must be a date (datetime, ISO 8601 or epoch), got {quoted(value)}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{name} must be a date (datetime, ISO 8601 or epoch), got {quoted(value)}")
     return instant

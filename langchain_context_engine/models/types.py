@@ -7,9 +7,10 @@ A stage takes values and returns new ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from langchain_context_engine.models.clock import read_instant
@@ -20,9 +21,8 @@ from langchain_context_engine.models.freeze import (
     copy_mapping,
     set_fields,
 )
-from langchain_context_engine.models.places import place_from
+from langchain_context_engine.models.metadata import place_from
 from langchain_context_engine.models.request import ContextRequest, Message
-from langchain_context_engine.models.verdicts import Reason, Status, Verdict
 
 __all__ = [
     "Candidate",
@@ -30,6 +30,7 @@ __all__ = [
     "Decision",
     "Key",
     "Message",
+    "Offer",
     "Passage",
     "Ranked",
     "Reason",
@@ -40,6 +41,64 @@ __all__ = [
 
 Key = tuple[str, str]
 """What identifies a candidate: (source, id)."""
+
+
+class Verdict(StrEnum):
+    """What a stage did: `kept` and `dropped` are final, `changed` is a step on the way."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    DROPPED = "dropped"
+
+
+class Reason(StrEnum):
+    """Why, as a closed list: every decision names one of these."""
+
+    # kept, by pack
+    WHOLE = "whole"
+    CUT = "cut"
+    EXTRACTED = "extracted"
+    COMPACTED = "compacted"
+    # changed, on the way
+    CLAMPED = "clamped"
+    MERGED = "merged"
+    SHORTENED = "shortened"
+    EXPANDED = "expanded"
+    PINNED = "pinned"
+    NEIGHBOUR = "neighbour"
+    LINKED = "linked"
+    LATEST = "latest"
+    RERANKED = "reranked"
+    # dropped
+    INVALID = "invalid"
+    EMPTY = "empty"
+    FILTERED = "filtered"
+    EXCLUDED = "excluded"
+    DUPLICATE = "duplicate"
+    BELOW_THRESHOLD = "below_threshold"
+    OVER_LIMIT = "over_limit"
+    OVER_K = "over_k"
+    OVER_BUDGET = "over_budget"
+    OVER_SHARE = "over_share"
+    OVER_ITEM_CAP = "over_item_cap"
+    DIVERSITY = "diversity"
+    ENOUGH = "enough"
+    NOT_WORTH_READING = "not_worth_reading"
+    DOUBTFUL = "doubtful"
+
+
+class Status(StrEnum):
+    """How an answer went.
+
+    `partial` is a failed source, `failed` all of them, `empty` an honest nothing, `doubtful` something that
+    may not hold the question. No caller gets a failed context: the error is raised, and the journal keeps it.
+    """
+
+    OK = "ok"
+    PARTIAL = "partial"
+    DOUBTFUL = "doubtful"
+    EMPTY = "empty"
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,3 +267,25 @@ class Section:
     title: str
     keys: tuple[Key, ...]
     tokens: int = 0
+
+
+class Offer(list[Candidate]):
+    """Candidates, best first, and warnings that the context is to carry.
+
+    Args:
+        candidates: The candidates.
+        warnings: Sentences that name the source; nothing out of the request's scope may stand in them.
+        searched: How they were found, in a few words that are the same from question to question; "" says
+            nothing.
+
+    Example:
+        >>> Offer([], warnings=["the words of 'docs' are being read"]).warnings
+        ("the words of 'docs' are being read",)
+    """
+
+    def __init__(
+        self, candidates: Iterable[Candidate] = (), *, warnings: Iterable[str] = (), searched: str = ""
+    ) -> None:
+        super().__init__(candidates)
+        self.warnings = tuple(warnings)
+        self.searched = searched

@@ -7,49 +7,138 @@ would is replaced by another, so that no record can forge a citation.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
+from typing import Protocol
 
 from langchain_context_engine.models.types import Key, Passage
-from langchain_context_engine.rendering.bracketed import (
-    BRACKETS,
-    WIDEST,
-    in_brackets,
-    members,
-    number_spans,
-    opens_bracket,
-    ranges_across,
-    spans_of,
-    with_our_signs,
-)
-from langchain_context_engine.rendering.templates.values import title_of
+from langchain_context_engine.rendering.templates import title_of
+from langchain_context_engine.text.memo import remember
 
-__all__ = [
-    "CITATION_STYLES",
-    "Citation",
-    "chosen_markers",
-    "excerpt",
-    "key_markers",
-    "mark_used",
-    "number_markers",
-    "opens_bracket",
-    "used_citations",
-]
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_SIGNS = str.maketrans("［］【】〔〕〖〗⟦⟧〚〛❲❳⦋⦌﹝﹞", "[][][][][][][][][]")
+"""Brackets of other scripts and keyboards, each as wide as ours, so that places stay the same."""
 
+_OPENS = re.compile(r"[\[［【〔〖⟦〚❲⦋﹝]")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _PLAIN_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_NUMBER = re.compile(r"\d{1,9}")
+_UNSEEN = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
+_LABEL = re.compile(
+    r"(?:sources?|citations?|cite[sd]?|refs?|references?|docs?|documents?|passages?|chunks?|excerpts?|snippets?"
+    r"|contexts?|results?|footnotes?|fn|nos?|nr|quellen?|fuentes?|fontes?|bronn?en?|источники?|出典|来源|來源|引用|출처)"
+    r"(?![^\W\d_])[\s.:#]{0,4}(?=\^?\d)",
+    re.IGNORECASE,
+)
+_FOOTNOTE = re.compile(r"(?<=\d)(?::\d{1,9})?†[^,;†]*")
+_RANGES = frozenset(
+    {*"-‐‑‒–—−~〜∼…‥至到", "..", "...", "から", "to", "through", "bis", "à", "hasta", "tot", "до", "till"}
+)
+_WORDS = frozenset(
+    {
+        *"和与及跟と및或や과와yeiouо",
+        "and",
+        "or",
+        "und",
+        "oder",
+        "et",
+        "ou",
+        "och",
+        "en",
+        "of",
+        "и",
+        "или",
+        "ve",
+        "va",
+    }
+    | {"及び", "または", "又は", "또는", "以及", "eller", "lub", "або", "та", "and/or", "und/oder"}
+)
+_COMMAS = " \t\n,;&+、，；､،؛·・＆﹐﹑‚^"
+_MEMBERS = re.compile(r"[\s,;&、，；]+")
+_WIDEST_RANGE = 100  # what is wider is no list of citations
 _JOINER = "\u200d"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HASH_LENGTH = 6
 _LONGEST_HASH = 24
 
 
-def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), width: int = WIDEST) -> list[str]:
+def opens_bracket(text: str) -> bool:
+    """Return whether a bracket of any script is opened in a text: else nothing in it looks like a marker."""
+    return _OPENS.search(text) is not None
+
+
+@remember(2**23)
+def _in_brackets(text: str) -> frozenset[str]:
+    """Return what stands in innermost square brackets; kept, since pack measures a text many times."""
+    return frozenset(_BRACKETS.findall(text.translate(_SIGNS))) if opens_bracket(text) else frozenset()
+
+
+@remember(2**23)
+def _number_spans(text: str) -> frozenset[tuple[int, int]]:
+    """Return the numbers that a text has in brackets, as (first, last) each."""
+    return frozenset(span for _, span in _cited(text)) if opens_bracket(text) else frozenset()
+
+
+def _cited(text: str) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield where numbers stand in brackets, with (first, last): of `[1, 3–5]`, `[1]–[3]`, `[doc 1]`."""
+    text = text.translate(_SIGNS)
+    before: tuple[int, int] | None = None
+    start = end = 0
+    for group in _BRACKETS.finditer(text):
+        spans = list(_spans_of(group[1]))
+        alone = spans[0] if len(spans) == 1 else None
+        between = text[end : group.start()]
+        if (
+            before
+            and alone
+            and _is_range(between.strip(" \u00a0\u2009\u202f"))
+            and _fits(before[1], alone[0])
+        ):
+            yield start, (before[1], alone[0])
+        yield from ((group.start(), span) for span in spans)
+        before, start, end = alone, group.start(), group.end()
+
+
+def _is_range(between: str) -> bool:
+    return unicodedata.normalize("NFKC", between).lower() in _RANGES or between in _RANGES
+
+
+def _fits(first: int, last: int) -> bool:
+    return first <= last <= first + _WIDEST_RANGE
+
+
+def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of a bracket as (first, last) each; none unless it holds nothing but numbers.
+
+    Example:
+        >>> list(_spans_of("^1, 3–5")), list(_spans_of("Sources: 1 to 3")), list(_spans_of("page 2"))
+        ([(1, 1), (3, 5)], [(1, 3)], [])
+    """
+    inner = unicodedata.normalize("NFKC", _UNSEEN.sub("", inner)).strip("*_\\ ^.")
+    label = _LABEL.match(inner)
+    inner = _FOOTNOTE.sub("", inner[label.end() :] if label else inner).strip("^. ")
+    numbers = list(_NUMBER.finditer(inner))
+    if not numbers or numbers[0].start() or numbers[-1].end() < len(inner):
+        return
+    spans = [(int(numbers[0][0]),) * 2]
+    for one, other in pairwise(numbers):
+        between = inner[one.end() : other.start()]
+        number = int(other[0])
+        if _is_range(between.strip(" ^")) and spans[-1][0] == spans[-1][1]:
+            spans[-1] = (spans[-1][0], number)
+        elif between and (not (word := between.strip(_COMMAS).lower()) or word in _WORDS):
+            spans.append((number, number))
+        else:
+            return
+    yield from (span for span in spans if _fits(*span))
+
+
+def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = ()) -> list[str]:
     """Return one marker for each text: `[1]`, `[2]`, … in order, without those that stand in any text.
 
     A number counts as standing there in a group too: `[3, 4]` or `[3-5]`.
@@ -57,13 +146,12 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), width: in
     Args:
         texts: The texts that get a marker.
         avoid: Further texts in which no marker may stand.
-        width: See `bracketed.spans_of`.
 
     Example:
         >>> number_markers(["as shown in [2]", "b", "c"])
         ['[1]', '[3]', '[4]']
     """
-    taken = {span for text in itertools.chain(texts, avoid) for span in number_spans(text, width)}
+    taken = {span for text in (*texts, *avoid) for span in _number_spans(text)}
     numbers: list[int] = []
     number = 1
     for first, last in sorted(taken):
@@ -73,9 +161,7 @@ def number_markers(texts: Sequence[str], *, avoid: Iterable[str] = (), width: in
     return [f"[{n}]" for n in numbers]
 
 
-def key_markers(
-    items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = (), width: int = WIDEST
-) -> list[str]:
+def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) -> list[str]:
     """Return one marker for each item, made of its kind and its key: `[fil-1a2b3c]`.
 
     The same item has the same marker in every context, but where it would equal another one or
@@ -84,13 +170,12 @@ def key_markers(
     Args:
         items: (kind, key) of each.
         avoid: Texts in which no marker may stand.
-        width: See `bracketed.spans_of`.
 
     Example:
         >>> key_markers([("file", ("docs", "a.md")), ("message", ("chat", "7"))])
         ['[fil-59qeqo]', '[mes-2unz0z]']
     """
-    taken = {inner for text in avoid for inner in in_brackets(text, width)}
+    taken = {inner for text in avoid for inner in _in_brackets(text)}
     seen: dict[tuple[str, Key], int] = {}
     names = []
     for item in items:
@@ -124,29 +209,21 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
     return prefix, "".join(digits)
 
 
-def _shown(passages: Sequence[Passage], width: int) -> list[str]:
-    """Return the texts beside which markers may stand: what is left of one, before edition 7 all of it."""
-    candidates = [passage.ranked.candidate for passage in passages]
-    return [
-        *(c.text for c in candidates if width < WIDEST),
-        *(p.text for p in passages),
-        *(
-            name
-            for c in candidates
-            for name in (title_of(c), c.place, c.id, c.source, c.origin, c.kind)
-            if opens_bracket(name)
-        ),
-    ]
+def _shown(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the texts beside which markers may stand."""
+    for passage in passages:
+        c = passage.ranked.candidate
+        yield passage.text
+        yield from filter(opens_bracket, (title_of(c), c.place, c.id, c.source, c.origin, c.kind))
 
 
-def _numbered(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
-    texts = [p.text for p in passages]
-    return number_markers(texts, avoid=(*_shown(passages, width), *avoid), width=width)
+def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
+    return number_markers([p.text for p in passages], avoid=(*_shown(passages), *avoid))
 
 
-def _keyed(passages: Sequence[Passage], avoid: Iterable[str], width: int) -> list[str]:
+def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages, width), *avoid), width=width)
+    return key_markers(items, avoid=(*_shown(passages), *avoid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +233,14 @@ class CitationStyle:
     Attributes:
         mark: Makes them, without those that stand in some further texts.
         avoid: Those texts: what a template itself says, and the question where it is written.
-        width: See `bracketed.spans_of`; not so for traces of before.
     """
 
-    mark: Callable[[Sequence[Passage], Iterable[str], int], list[str]]
+    mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
     avoid: tuple[str, ...] = ()
-    width: int = WIDEST
 
     def __call__(self, passages: Sequence[Passage]) -> list[str]:
         """Return one marker for each passage."""
-        return self.mark(passages, self.avoid, self.width)
+        return self.mark(passages, self.avoid)
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
@@ -190,16 +265,16 @@ def used_citations(answer: str, markers: Iterable[str]) -> tuple[str, ...]:
         >>> used_citations("It moved [2], as agreed [1, 3].", ["[1]", "[2]", "[3]", "[4]"])
         ('[2]', '[1]', '[3]')
     """
-    names = {m[1:-1] if BRACKETS.fullmatch(m) else m: m for m in markers if m}
+    names = {m[1:-1] if _BRACKETS.fullmatch(m) else m: m for m in markers if m}
     numbers = {int(name): m for name, m in names.items() if _PLAIN_NUMBER.fullmatch(name)}
     others = {name: m for name, m in names.items() if m not in numbers.values()}
-    answer = with_our_signs(answer)
+    answer = answer.translate(_SIGNS)
     found = [(answer.find(m), m) for name, m in others.items() if name == m and m in answer]
-    for group in BRACKETS.finditer(answer):
-        found += [(group.start(), others[n]) for n in (group[1].strip(), *members(group[1])) if n in others]
+    for group in _BRACKETS.finditer(answer) if others else ():
+        members = (group[1].strip(), *_MEMBERS.split(group[1].strip()))
+        found += [(group.start(), others[name]) for name in members if name in others]
     prose = _CODE.sub(lambda code: " " * len(code[0]), answer)
-    spans = [(group.start(), span) for group in BRACKETS.finditer(prose) for span in spans_of(group[1])]
-    for place, (first, last) in (*spans, *ranges_across(prose)):
+    for place, (first, last) in _cited(prose):
         found += [(place, numbers[n]) for n in range(first, last + 1) if n in numbers]
     return tuple(dict.fromkeys(m for _, m in sorted(found, key=lambda pair: pair[0])))
 
@@ -265,3 +340,51 @@ def excerpt(text: str, length: int = 50) -> str:
 def _joins(character: str) -> bool:
     """Return whether a character belongs to the one before it: accents, selectors, skin tones."""
     return character == _JOINER or unicodedata.category(character) in {"Mn", "Mc", "Me", "Sk"}
+
+
+class Cited(Protocol):
+    """What has passages with citations: a `Context`."""
+
+    @property
+    def passages(self) -> Sequence[Passage]:
+        """In text order."""
+        ...
+
+
+def list_citations(context: Cited) -> tuple[Citation, ...]:
+    """Return the citations of a context in text order, none of them marked as used."""
+    return tuple(_citation(passage) for passage in context.passages if passage.citation)
+
+
+def _citation(passage: Passage) -> Citation:
+    candidate = passage.ranked.candidate
+    return Citation(
+        marker=passage.citation,
+        key=passage.key,
+        source=title_of(candidate) or candidate.origin,
+        kind=candidate.kind,
+        path=str(candidate.metadata.get("path") or ""),
+        place=candidate.place,
+        excerpt=" ".join(passage.text.split()),
+        relevance=passage.ranked.score,
+    )
+
+
+def sources_block(context: Cited, used: Iterable[str] | str | None = None) -> str:
+    """Return the list of sources to put below an answer; "" if none is used.
+
+    A line for each, in text order: marker, source, and the first 50 characters of what was shown.
+
+    Args:
+        context: The context that the answer was made from.
+        used: Markers, or the answer itself; None is all.
+    """
+    citations = list_citations(context)
+    chosen = None if used is None else chosen_markers(used, [citation.marker for citation in citations])
+    lines = [_source_line(c) for c in citations if chosen is None or c.marker in chosen]
+    return "\n\n---\nSources:\n" + "\n".join(lines) if lines else ""
+
+
+def _source_line(citation: Citation) -> str:
+    shown = f" - {excerpt(citation.excerpt)}..." if citation.excerpt else ""
+    return f"{citation.marker}: {citation.source}{shown}"

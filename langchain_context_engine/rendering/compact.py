@@ -10,23 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError, TemplateError, UnknownNameError
+from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.rendering.containment import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.rendering.templates import fill
-from langchain_context_engine.rendering.templates.parts import escape_tags, slot_names, tag_pattern
 from langchain_context_engine.text.tokens import Count, resolve_tokenizer
 from langchain_context_engine.text.truncate import Truncator, extractive, keep_start
-
-__all__ = [
-    "COMPACTORS",
-    "CompactResult",
-    "Compactor",
-    "Cut",
-    "Summarise",
-    "compact",
-    "compactor_name",
-    "resolve_compactor",
-]
 
 Compactor = Callable[[str, int], str]
 """Rewrites a text within an allowance of tokens."""
@@ -83,9 +72,6 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         compactor = replace(compactor, count=count)
     try:
         shorter = compactor(text, allowance)
-    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
-        problem = f"failed ({type(error).__name__})"
-    else:
         if not isinstance(shorter, str):
             problem = f"gave {type(shorter).__name__} instead of a text"
         elif not shorter.strip():
@@ -94,12 +80,13 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
             return CompactResult(shorter, is_compacted=True)
         else:
             problem = f"gave {tokens} tokens where {allowance} were allowed"
-    warning = f"compactor {compactor_name(compactor)} {problem}; the text was cut instead"
+    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
+        problem = f"failed ({type(error).__name__})"
+    warning = f"compactor {_name_of(compactor)} {problem}; the text was cut instead"
     return CompactResult(keep_start(text, allowance, count), warning=warning)
 
 
-def compactor_name(compactor: Compactor) -> str:
-    """Return what to call a compactor in a message or a trace."""
+def _name_of(compactor: Compactor) -> str:
     if isinstance(compactor, Cut):
         return getattr(compactor.truncator, "__name__", type(compactor.truncator).__name__)
     return str(getattr(compactor, "__qualname__", type(compactor).__name__))

@@ -6,25 +6,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError, TemplateError
+from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Candidate, Key, Passage, Ranked, Section
 from langchain_context_engine.rendering.citations import CITATION_STYLES, CitationStyle, opens_bracket
+from langchain_context_engine.rendering.containment import open_fence_at, slot_names
 from langchain_context_engine.rendering.templates import (
     Template,
     fill,
     fill_frame,
-    open_fence_at,
     passage_block,
     passage_values,
 )
-from langchain_context_engine.rendering.templates.parts import slot_names
 
 Markers = Callable[[Sequence[Passage]], Sequence[str]]
 """Gives each passage its citation marker; the passages come in text order."""
 
 Arrange = Callable[[Sequence[Passage]], Sequence[Passage]]
 """Puts passages into text order; they come best first."""
+
+CUT_MARK = " …"
+"""Stands after a cited passage whose cut ends in the middle of a sentence, where the template has no note."""
+
+_CLOSING = frozenset(".!?…。！？:;)]}\"'”’»」|`>")
 
 Blocks = dict[tuple[Key, str, str, bool], str]
 """Rendered passages by (key, text, marker, says where it is from), so that measuring again is cheap."""
@@ -208,17 +212,28 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
     """Return a passage as it is written, with the marker that it has."""
     candidate = passage.ranked.candidate
     start = passage.spans[0][0] if passage.spans else 0
+    content = passage.text
+    template = layout.template_of(candidate)
+    if passage.is_truncated and not template.note and "citation" in template.passage and _ends_open(passage):
+        content += CUT_MARK
     values = passage_values(
-        candidate, content=passage.text, score=layout.shown(passage.ranked), citation=passage.citation
+        candidate, content=content, score=layout.shown(passage.ranked), citation=passage.citation
     )
     if not says_place:
         values["place"] = ""
     return passage_block(
-        layout.template_of(candidate),
+        template,
         values,
         is_truncated=passage.is_truncated,
         opens_with=open_fence_at(candidate.text, start) if start else "",
     )
+
+
+def _ends_open(passage: Passage) -> bool:
+    """Return whether a cut ends in the middle of a sentence or a line."""
+    text, end = passage.ranked.candidate.text, passage.spans[-1][1] if passage.spans else 0
+    following = text[end:].lstrip(" \t")
+    return bool(end and following) and following[0] not in "\r\n" and text[:end].rstrip()[-1:] not in _CLOSING
 
 
 def _block(passage: Passage, layout: Layout, blocks: Blocks, *, says_place: bool) -> str:

@@ -52,25 +52,6 @@ ORDERS: Mapping[str, Order] = {
 """The built-in orders by name."""
 
 
-def shared_prefix(before: str, after: str) -> float:
-    """Return the share of the earlier text that the later one begins with, 0–1: what a prompt cache keeps.
-
-    Example:
-        >>> shared_prefix("abcd", "abxx")
-        0.5
-    """
-    if not before:
-        return 1.0
-    low, high = 0, min(len(before), len(after))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if before[:middle] == after[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low / len(before)
-
-
 def _reading_place(passage: Passage) -> tuple[str, float]:
     return passage.ranked.candidate.position or ("", 0.0)
 

@@ -1,30 +1,40 @@
-"""Assemble: the pure half of the engine. The same candidates, request and parts give the same bytes.
+"""The pure half of the engine, from rank to render: the same candidates, request and parts, the same bytes.
 
 No store, no clock, no network: the inspector's sliders, replay and tuning call this on stored candidates.
 """
 
 from __future__ import annotations
 
+import functools
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from importlib import metadata
 
+from langchain_context_engine.config import Parts
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Decision, Ranked, Reason, Status, Verdict
-from langchain_context_engine.pipeline.dedupe import DedupeRule, dedupe
+from langchain_context_engine.models.types import (
+    Candidate,
+    Decision,
+    Passage,
+    Ranked,
+    Reason,
+    Status,
+    Verdict,
+)
+from langchain_context_engine.pipeline.dedupe import dedupe
 from langchain_context_engine.pipeline.ledger import settle
 from langchain_context_engine.pipeline.pack import Packing, pack
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
-from langchain_context_engine.pipeline.thresholds import Threshold, above_thresholds
+from langchain_context_engine.pipeline.thresholds import above_thresholds
 from langchain_context_engine.ranking.answerability import Answerability, answerability
-from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.ranking.signals import Signal
-from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.trace.context import Context
+
+__all__ = ["Ordered", "Parts", "assemble", "order", "package_version"]
 
 ROOM_REASONS = frozenset(
     {
@@ -38,43 +48,8 @@ ROOM_REASONS = frozenset(
 )
 """Reasons that mean the budget made a difference."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """Settings, resolved: the parts that do the work from rank to render."""
-
-    signals: Mapping[str, Signal]
-    weights: Mapping[str, float] | None
-    fusion: Fusion
-    min_score: float | None
-    thresholds: Mapping[str, Threshold]
-    dedupe_threshold: float
-    dedupe_rules: Sequence[DedupeRule]
-    dedupe_key: str | None
-    packing: Packing
-    template_of: Callable[[Any], Template]
-    doubtful_below: float = 0.0
-    unsure_below: float = 0.0
-    is_empty_when_doubtful: bool = False
-    count_warning: str = ""
-
-    def packing_for(self, request: ContextRequest) -> Packing:
-        """Return the packing with the request's own budget, template, question and number of passages.
-
-        Shares are only those of the sources (or kinds) that the request asks for.
-        """
-        layout, budget = self.packing.layout, self.packing.budget
-        asked = request.kinds if layout.group_by == "kind" else request.sources
-        shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
-        tokens = budget.tokens if request.budget is None else request.budget
-        shorten = self.packing.shorten
-        return replace(
-            self.packing,
-            shorten=None if shorten is None else shorten.asking(request.query),
-            layout=replace(layout, template=self.template_of(request.template), query=request.query),
-            budget=replace(budget, tokens=tokens, shares=shares),
-            k=request.k,
-        )
+_NUMBER = re.compile(r"\[(\d+)\]")
+_MOST_TOLD = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +63,13 @@ class Ordered:
 
 
 def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts) -> Ordered:
-    """Rank and dedupe: what `search` gives."""
+    """Rank and dedupe: what `search` gives.
+
+    Args:
+        candidates: From collect and expand, in the engine's order.
+        request: With `now` filled in.
+        parts: Resolved settings.
+    """
     timings: dict[str, float] = {}
     with _timed("rank", timings):
         similar, far, warnings = above_thresholds(candidates, parts.thresholds)
@@ -123,23 +104,14 @@ def assemble(
     held = answerability(candidates, request.query) if parts.doubtful_below else Answerability()
     is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
     emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
-    items = () if emptied else ordered.items
     with _timed("pack", timings):
-        packed = pack(items, request.query, packing)
+        packed = pack(() if emptied else ordered.items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
-    reserved = packing.budget.reserve
-    over = rendered.tokens - packing.budget.tokens
-    warnings = (*ordered.warnings, *packed.warnings)
-    if parts.count_warning:
-        warnings = (parts.count_warning, *warnings)
-    if candidates and (told := held.warning(parts.doubtful_below, parts.unsure_below)):
-        warnings = (*warnings, told)
-    if reserved and packing.budget.tokens <= reserved:
-        whole = packing.budget.tokens
-        warnings = (*warnings, f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free")
-    if over > 0:
-        warnings = (*warnings, f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}")
+    warnings = [parts.count_warning, *ordered.warnings, *packed.warnings]
+    if candidates:
+        warnings.append(held.warning(parts.doubtful_below, parts.unsure_below))
+    warnings += [_nothing_free(packing), _over(packing, rendered.tokens), _skipped(rendered.passages)]
     return Context(
         text=rendered.text,
         tokens=rendered.tokens,
@@ -148,7 +120,7 @@ def assemble(
         citations=rendered.citations,
         sections=rendered.sections,
         decisions=settle((*ordered.decisions, *emptied, *packed.decisions), rendered.passages),
-        warnings=warnings,
+        warnings=tuple(warning for warning in warnings if warning),
         timings=timings,
         status=_status(candidates, is_doubtful=is_doubtful),
         confidence=held.confidence,
@@ -156,13 +128,47 @@ def assemble(
         is_truncated=any(decision.reason in ROOM_REASONS for decision in packed.decisions),
         request=request,
         candidates=tuple(candidates),
+        made_by=package_version(),
     )
+
+
+@functools.cache
+def package_version() -> str:
+    """Return the version of this package; "0" of one that is not installed."""
+    try:
+        return metadata.version("langchain-context-engine")
+    except metadata.PackageNotFoundError:
+        return "0"
 
 
 def _status(candidates: Sequence[Candidate], *, is_doubtful: bool) -> Status:
     if not candidates:
         return Status.EMPTY
     return Status.DOUBTFUL if is_doubtful else Status.OK
+
+
+def _nothing_free(packing: Packing) -> str:
+    whole, reserved = packing.budget.tokens, packing.budget.reserve
+    if not reserved or whole > reserved:
+        return ""
+    return f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free"
+
+
+def _over(packing: Packing, tokens: int) -> str:
+    over = tokens - packing.budget.tokens
+    return f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}" if over > 0 else ""
+
+
+def _skipped(passages: Sequence[Passage]) -> str:
+    """Say which numbers cite nothing: they stand in a text that is shown, where they could be mistaken."""
+    numbers = [int(found[1]) for p in passages if (found := _NUMBER.fullmatch(p.citation))]
+    skipped = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
+    if not skipped:
+        return ""
+    told = ", ".join(f"[{number}]" for number in skipped[:_MOST_TOLD]) + (
+        " …" if skipped[_MOST_TOLD:] else ""
+    )
+    return f"no passage is cited as {told}: the texts themselves write that"
 
 
 def _doubted(item: Ranked) -> Decision:

@@ -1,18 +1,18 @@
-"""The answer to a question: a text that fits its budget, and the record of how it came to be."""
+"""One answer: a text that fits its budget, and the record of how it came to be."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import longest_run
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Section
-from langchain_context_engine.models.verdicts import Status
-
-__all__ = ["Context", "Part"]
+from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Section, Status, Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +61,12 @@ class Context:
         warnings: What a person should know; without secrets.
         timings: Stage → milliseconds.
         source_timings: Source → the milliseconds until its answer was there, within those of `collect`: the
-            deadline's where it was late. Empty in older traces, and where a cache answered.
-        searched: Source → how its collection was searched: whether its vectors were measured in memory or by
-            the store's index, with or without its words. Empty in older traces.
+            deadline's where it was late. Empty where a cache answered.
+        searched: Source → how its collection was searched.
         status: ok, partial (a source failed), doubtful (what was found may not hold the question; a
             warning names the missing words) or empty (nothing found and nothing failed).
         confidence: How sure it is that what was found holds the question, 0–1; below `unsure_below` a
-            warning says what is missing. None where nothing could be said, or nobody asked
-            (`doubtful_below=0`, older traces).
+            warning says what is missing. None where nothing could be said, or nobody asked.
         doubt: What the confidence is made of, by name, and the question's `missing_words`.
         is_truncated: The budget made a difference: something was cut or left out for room.
         request: What was asked, with every default filled in.
@@ -76,6 +74,7 @@ class Context:
         settings: The settings, by name, as data.
         parts: Of a prompt that a plan made, its parts in order: what each was promised, took and lost.
             Its `text` is theirs, its `tokens` all that the model is given, tools included. () elsewhere.
+        made_by: The version of this package whose rules made it; "" where no engine did.
         trace_id: What the engine's journal keeps it under; "" without one. No part of the trace itself.
     """
 
@@ -98,6 +97,7 @@ class Context:
     candidates: tuple[Candidate, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
+    made_by: str = ""
     trace_id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
@@ -107,6 +107,10 @@ class Context:
         fence = "`" * max(3, longest_run(self.text, "`") + 1)
         figures = f"{self.tokens} of {self.budget} tokens, {len(self.passages)} passages"
         return f"{fence}text\n{self.text}\n{fence}\n\n{figures}"
+
+    def final_decisions(self) -> dict[Key, Decision]:
+        """Return the one final decision of every candidate."""
+        return {d.key: d for d in self.decisions if d.verdict is not Verdict.CHANGED}
 
     def explain(self, key: Key | str | None = None) -> str:
         """Return, in sentences, why each candidate is in the text or not; or of one candidate.
@@ -120,7 +124,7 @@ class Context:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the whole trace as JSON-ready data; `from_dict` reads it back, equal."""
-        from langchain_context_engine.trace.wire import context_to_dict
+        from langchain_context_engine.trace.serialization import context_to_dict
 
         return context_to_dict(self)
 
@@ -129,12 +133,57 @@ class Context:
         """Read a trace.
 
         Raises:
-            ConfigError: The data is not a trace, or of a newer version.
+            ConfigError: The data is not a trace, or of a newer form.
         """
-        from langchain_context_engine.trace.wire import context_from_dict
+        from langchain_context_engine.trace.serialization import context_from_dict
 
         return context_from_dict(data)
 
     def to_json(self) -> str:
         """Return the whole trace as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def finds_nothing(request: ContextRequest) -> bool:
+    """Return whether a request asks for nothing, so that nobody need be asked."""
+    return request.k == 0 or request.limit == 0 or request.kinds == () or request.sources == ()
+
+
+def empty_context(request: ContextRequest, base: Context | None = None) -> Context:
+    """Return the context of a request that asks for nothing.
+
+    Args:
+        request: What was asked.
+        base: A context whose candidates, settings and timings stand.
+    """
+    return replace(
+        base or Context(),
+        text="",
+        tokens=0,
+        budget=request.budget or 0,
+        passages=(),
+        citations={},
+        sections=(),
+        decisions=(),
+        status=Status.EMPTY,
+        is_truncated=request.budget == 0,
+        request=request,
+    )
+
+
+@contextmanager
+def reading(context: Context) -> Iterator[None]:
+    """Turn whatever a stored trace makes go wrong into one error.
+
+    Raises:
+        ConfigError: The trace is damaged, or a part of one's own failed on it.
+    """
+    try:
+        yield
+    except ContextEngineError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"the trace of {context.request.query[:60]!r} cannot be read: {safe_message(error)}; "
+            "it is damaged, or a part of yours failed on it"
+        ) from error

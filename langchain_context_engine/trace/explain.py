@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
-from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.damage import reading
-from langchain_context_engine.trace.likeness import likeness
-from langchain_context_engine.trace.names import labels, meant
-from langchain_context_engine.trace.shortfalls import below, says_little
+from langchain_context_engine.text.similarity import Wording
+from langchain_context_engine.trace.context import Context, reading
+from langchain_context_engine.trace.labels import labels, looks_like_a_marker, meant
 
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in, whole",
@@ -40,6 +39,8 @@ FATES: Mapping[Reason, str] = {
 
 _ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
 _MOST_NAMED = 10
+_ALL = 100.0
+_IN_A_ROW = "all that would stand of it is said there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,15 +80,23 @@ class Row:
     details: Mapping[str, Any]
 
 
+class Names:
+    """The candidates of a context by their keys, and what people call them: worked out once for many."""
+
+    def __init__(self, context: Context) -> None:
+        self.labels = labels(context)
+        self.known = {candidate.key: candidate for candidate in context.candidates}
+        self.markers = {(key[0], key[1]): marker for marker, key in context.citations.items()}
+
+
 def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     """Return one row for every candidate with a final decision: ranked ones first, best first.
 
     Args:
         context: What was built.
-        ranked: The ranking, from `traces.ranking`; without it only passages have scores.
+        ranked: The ranking, from `replay.ranking`; without it only passages have scores.
     """
-    known = {candidate.key: candidate for candidate in context.candidates}
-    named = labels(context)
+    names = Names(context)
     placed = {item.key: (i + 1, item) for i, item in enumerate(ranked)}
     for passage in context.passages:
         placed.setdefault(passage.key, (len(placed) + 1, passage.ranked))
@@ -96,8 +105,8 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     for key, decision in final_decisions(context).items():
         place, item = placed.get(key, (None, None))
         in_text = passages.get(key)
-        candidate = known.get(key) or Candidate(id=key[1], source=key[0])
-        told, details = _told(decision, context, named, known)
+        candidate = names.known.get(key) or Candidate(id=key[1], source=key[0])
+        told, details = _told(decision, context, names)
         found.append(
             Row(
                 key=key,
@@ -111,7 +120,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
                 tokens=in_text.tokens if in_text else 0,
                 citation=in_text.citation if in_text else "",
                 title=str(candidate.metadata.get("title") or ""),
-                label=named.get(key) or "/".join(key),
+                label=names.labels.get(key) or "/".join(key),
                 text=candidate.text,
                 details=details,
             )
@@ -119,35 +128,28 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
     return sorted(found, key=lambda row: (row.place is None, row.place or 0, row.key))
 
 
-def _told(
-    decision: Decision, context: Context, named: Mapping[Key, str], known: Mapping[Key, Candidate]
-) -> tuple[str, Mapping[str, Any]]:
+def _told(decision: Decision, context: Context, names: Names) -> tuple[str, Mapping[str, Any]]:
     """Return a decision's sentence and its numbers; a damaged one costs these, and no other candidate's."""
     try:
-        return sentence(decision, context, named, known), decision.details
+        return sentence(decision, context, names), decision.details
     except (LookupError, TypeError, ValueError, AttributeError):
         return f"{FATES[decision.reason]} (its numbers in this trace are damaged)", {}
 
 
 def final_decisions(context: Context) -> dict[Key, Decision]:
     """Return the one final decision of every candidate."""
-    return {d.key: d for d in context.decisions if d.verdict is not Verdict.CHANGED}
+    return context.final_decisions()
 
 
-def sentence(
-    decision: Decision,
-    context: Context,
-    named: Mapping[Key, str] | None = None,
-    known: Mapping[Key, Candidate] | None = None,
-) -> str:
+def sentence(decision: Decision, context: Context, names: Names | None = None) -> str:
     """Return one final decision in words, with its numbers and the one that won.
 
     Args:
         decision: The decision.
         context: Where it was made.
-        named: The `labels` of the context, where they are at hand.
-        known: Its candidates by their keys, where they are at hand.
+        names: Those of the context, where they are at hand.
     """
+    names = names or Names(context)
     details = decision.details
     told = FATES[decision.reason]
     if decision.reason is Reason.EXTRACTED:
@@ -159,48 +161,118 @@ def sentence(
     if "tokens" in details:
         told += f", {details['tokens']:,} tokens"
     if decision.reason is Reason.DUPLICATE:
-        how = how_alike(decision, context, named, known)
-        told += f": {name(details['winner'], context, named)}" + (f" ({how})" if how else "")
+        how = how_alike(decision, context, names)
+        told += f": {name(details['winner'], context, names)}" + (f" ({how})" if how else "")
     if "duplicate_of" in details:
-        told += f"; it repeats {name(details['duplicate_of'], context, named)}, which fell too"
+        told += f"; it repeats {name(details['duplicate_of'], context, names)}, which fell too"
     if "needed" in details:
-        # Traces of older versions tell what was left in the end.
-        when = "" if "missing" in details else " at its turn"
-        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left{when}"
+        told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told = says_little(details)
+        told = _says_little(details)
     if decision.reason is Reason.BELOW_THRESHOLD:
-        told = below(details)
+        told = _below(details)
     return told
 
 
-def how_alike(
-    decision: Decision,
-    context: Context,
-    named: Mapping[Key, str] | None = None,
-    known: Mapping[Key, Candidate] | None = None,
-) -> str:
+def _below(details: Mapping[str, Any]) -> str:
+    """Return what a score is below, or the similarity that a source tells.
+
+    Example:
+        >>> _below({"score": 0.19996, "threshold": 0.2})
+        'dropped: score below the minimum: 0.199 < 0.2'
+    """
+    if "source" not in details:
+        return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
+    if details["score"] <= 0:
+        return "dropped: not similar to the question at all"
+    bound = f"{_down(details['score'], 3)} < {details['threshold']:g}"
+    return f"dropped: not similar enough to the question: {bound}"
+
+
+def _says_little(details: Mapping[str, Any]) -> str:
+    """Return what is too little: its worth beside the best, its rank, or its telling words.
+
+    Example:
+        >>> _says_little({"worth": 0.3956, "least": 0.4})
+        'dropped: worth 0.39 of the best, 0.4 is the least'
+        >>> _says_little({"rank": 14, "most": 12})
+        'dropped: the 14th best, of files and histories the best 12 are read at this budget'
+    """
+    if "rank" in details:
+        return (
+            f"dropped: the {_ordinal(details['rank'])} best,"
+            f" of files and histories the best {details['most']} are read at this budget"
+        )
+    if "worth" in details:
+        return f"dropped: worth {_down(details['worth'], 2)} of the best, {details['least']:g} is the least"
+    words = f"{details['words']} telling words, {details['least']} are the least"
+    return f"dropped: says too little by itself: {words}"
+
+
+def _ordinal(number: int) -> str:
+    teens = number % 100 in {11, 12, 13}
+    return f"{number:,}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
+def _down(value: float, decimals: int) -> str:
+    scale = 10**decimals
+    return f"{math.floor(value * scale) / scale:.{decimals}f}"
+
+
+def how_alike(decision: Decision, context: Context, names: Names | None = None) -> str:
     """Return how alike a duplicate is to what stands for it, or to the one through which it came to it.
+
+    What packing found is said of the passages as they would stand, which may be extracts; what came before,
+    of the whole texts, or of the metadata that `dedupe_key` names. A share is rounded down: 100 % is never
+    said of texts that differ. "" where a rule alone told it.
 
     Args:
         decision: On a duplicate, or on what fell anyway and repeats another.
         context: Where it was made.
-        named: The `labels` of the context, where they are at hand.
-        known: Its candidates by their keys, where they are at hand.
+        names: Those of the context, where they are at hand.
     """
-    through, how = decision.details.get("through"), likeness(decision, context, known)
+    names = names or Names(context)
+    through = decision.details.get("through")
+    how = _alike(decision, context, names.known)
     if through is None:
         return how
-    return f"through {name(through, context, named)}" + (f" ({how})" if how else "")
+    return f"through {name(through, context, names)}" + (f" ({how})" if how else "")
 
 
-def name(key: Sequence[str], context: Context, named: Mapping[Key, str] | None = None) -> str:
+def _alike(decision: Decision, context: Context, known: Mapping[Key, Candidate]) -> str:
+    alike, details = decision.details.get("similarity"), decision.details
+    if not isinstance(alike, (int, float)):
+        return ""
+    share = f"{math.floor(alike)} % alike"
+    # What packing compares has the threshold of twins, and no rule; a decision keeps its stage in a trace.
+    if decision.stage == "pack" and "duplicate_of" not in details:
+        return _IN_A_ROW if alike >= _ALL else f"{share} as they would stand"
+    other = details.get("through") or decision.repeats
+    pair = known.get(decision.key), known.get((other[0], other[1])) if other else None
+    if isinstance(key := context.settings.get("dedupe_key"), str):
+        if None in pair:
+            return ""  # which was compared, that key or the texts, is not to be seen
+        if any(one is not None and one.metadata.get(key) for one in pair):
+            return f"{share} in {key}"
+    return share if alike < _ALL else _how_equal(*pair)
+
+
+def _how_equal(mine: Candidate | None, other: Candidate | None) -> str:
+    if mine is None or other is None:
+        return "the same words"
+    if mine.text == other.text:
+        return "the same text"
+    if Wording(mine.text).folded == Wording(other.text).folded:
+        return "the same but for case and spaces"
+    return "the same but for articles and punctuation"
+
+
+def name(key: Sequence[str], context: Context, names: Names | None = None) -> str:
     """Return how people know a candidate: its marker where it has one, and its label."""
-    label = (labels(context) if named is None else named).get((key[0], key[1])) or f"{key[0]}/{key[1]}"
-    for marker, cited in context.citations.items():
-        if tuple(cited) == tuple(key):
-            return f"{marker} {label}"
-    return label
+    names = names or Names(context)
+    label = names.labels.get((key[0], key[1])) or f"{key[0]}/{key[1]}"
+    marker = names.markers.get((key[0], key[1]))
+    return f"{marker} {label}" if marker else label
 
 
 def explain(context: Context, key: Key | str | None = None) -> str:
@@ -228,7 +300,7 @@ def explain(context: Context, key: Key | str | None = None) -> str:
 
 def _ranking(context: Context) -> Sequence[Ranked]:
     """Return the ranking; of a context that was ranked by a function of the caller's, its passages only."""
-    from langchain_context_engine.trace.traces import ranking
+    from langchain_context_engine.trace.replay import ranking
 
     try:
         return ranking(context)
@@ -250,6 +322,9 @@ def _pick(found: Sequence[Row], key: Key | str, context: Context) -> Row:
     if matching:
         called = "; ".join(row.label for row in matching[:_MOST_NAMED])
         raise ConfigError(f"{len(matching)} candidates are called {key!r}; give one of: {called}")
+    if isinstance(key, str) and looks_like_a_marker(key):
+        cited = ", ".join(list(context.citations)[:_MOST_NAMED]) or "none"
+        raise ConfigError(f"no passage is cited as {key!r}; markers of this context: {cited}")
     raise ConfigError(
         f"no candidate {key!r} in this context: no source offered it;"
         " raise `limit`, or check the scope and the filters"
@@ -263,13 +338,8 @@ def _with_id(found: Sequence[Row], wanted: str) -> list[Key]:
 
 def _one(context: Context, row: Row) -> str:
     lines = [f"{row.label} is {row.sentence}"]
-    if row.reason in _ROOM and "needed" in row.details:
-        from langchain_context_engine.trace.room import tokens_more
-
-        if more := tokens_more(context, row.key, row.details["needed"]):
-            lines.append(
-                f"  with {more:,} tokens more (a budget of {context.budget + more:,}) it would be in"
-            )
+    if row.reason in _ROOM:
+        lines += _budget_told(context, row.key)
     if row.place is not None and row.score is not None:
         lines.append(f"  rank {row.place}, score {row.score:.3f}")
         lines += [f"    {signal}: {value:.3f}" for signal, value in row.contributions.items()]
@@ -282,6 +352,23 @@ def _one(context: Context, row: Row) -> str:
         if d.key == row.key and d.verdict is Verdict.CHANGED
     ]
     return "\n".join(lines)
+
+
+def _budget_told(context: Context, key: Key) -> list[str]:
+    """Tell the budget that admits a candidate, who enters or leaves then, whether a smaller one would do."""
+    from langchain_context_engine.trace.what_if import budget_that_admits
+
+    change = budget_that_admits(context, key)
+    if change is None:
+        return []
+    names = Names(change.context)
+    others = [
+        f"{', '.join(name(one, change.context, names) for one in keys[:_MOST_NAMED])} would {verb}"
+        for keys, verb in ((change.enters, "enter too"), (change.leaves, "leave"))
+        if keys
+    ]
+    sure = "no smaller one does" if change.is_smallest else "a smaller one may do"
+    return ["; ".join([f"  a budget of {change.after:,} lets it in, {sure}", *others])]
 
 
 def _told_value(value: object, context: Context) -> str:

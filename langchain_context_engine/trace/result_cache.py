@@ -1,4 +1,4 @@
-"""Whole answers, kept for a short while: the same question within seconds asks no source again."""
+"""Cache of whole answers, for a short while: the same question within seconds asks no source again."""
 
 from __future__ import annotations
 
@@ -6,27 +6,21 @@ import json
 import time
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from datetime import date
+from collections.abc import Callable
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import with_fields
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Message
-from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.telemetry.instruments import record_cache
-from langchain_context_engine.trace.codec import write_fields
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.serialization import request_to_dict
 
-__all__ = ["ResultCache", "check_cache", "is_meant", "request_key"]
-
-_PLAIN = (str, int, float, bool, bytes, date, type(None))
-_TOLD_WHOLE = (Candidate, Message, Template)
+Meant = str | Callable[[str, Context], bool] | None
+"""What is to be forgotten: what a key contains, what a function of key and context says, or all."""
 
 
 @dataclass(slots=True)
@@ -61,7 +55,7 @@ class ResultCache:
         ConfigError: A number is not above 0.
 
     Example:
-        >>> cache = ResultCache(max_entries=2)
+        >>> cache = ResultCache()
         >>> cache.set("question one", Context(text="answer"))
         >>> str(cache.get("question one")), cache.get("question two"), cache.hit_rate
         ('answer', None, 0.5)
@@ -75,46 +69,28 @@ class ResultCache:
         longest_seconds: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        for name, value in (
-            ("max_entries", max_entries),
-            ("ttl_seconds", ttl_seconds),
-            ("longest_seconds", longest_seconds),
-        ):
+        given = {"max_entries": max_entries, "ttl_seconds": ttl_seconds, "longest_seconds": longest_seconds}
+        for name, value in given.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                msg = f"{name} must be a number above 0, got {value!r}"
-                raise ConfigError(msg)
+                raise ConfigError(f"{name} must be a number above 0, got {value!r}")
         self.max_entries = int(max_entries)
         self.ttl_seconds = ttl_seconds
         self.longest_seconds = longest_seconds
         self.hits = 0
         self.misses = 0
         self._clock = clock
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._lock = ForkSafeLock()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._entries)
+        with self._lock:
+            return len(self._entries)
 
     @property
     def hit_rate(self) -> float:
         """The share of look-ups that found something, 0–1; 0 before the first."""
         asked = self.hits + self.misses
         return self.hits / asked if asked else 0.0
-
-    @property
-    def is_in_memory(self) -> bool:
-        """Whether looking something up never waits."""
-        return True
-
-    def key(self, request: ContextRequest, engine: str, config: EngineConfig) -> str | None:  # noqa: ARG002
-        """Return what an answer is kept under, or None where nothing tells it from others.
-
-        Args:
-            request: As it was asked.
-            engine: What tells the engine from all others; here each has its own answers.
-            config: Its settings.
-        """
-        return request_key(request, engine)
 
     def get(self, key: str) -> Context | None:
         """Return the context of a key, which then serves another `ttl_seconds`, or None."""
@@ -127,26 +103,21 @@ class ResultCache:
             if entry is not None:
                 entry.expires_at = min(now + self.ttl_seconds, entry.born_at + self.longest_seconds)
                 self._entries.move_to_end(key)
-        return self._looked_up(None if entry is None else entry.context)
-
-    def _looked_up(self, found: Context | None) -> Context | None:
-        with self._lock:
-            self.hits += found is not None
-            self.misses += found is None
-        record_cache("results", is_hit=found is not None)
-        return found
+            self.hits += entry is not None
+            self.misses += entry is None
+        record_cache("results", is_hit=entry is not None)
+        return None if entry is None else entry.context
 
     def set(self, key: str, context: Context) -> None:
         """Keep a context, in place of an older one of that key."""
         with self._lock:
             now = self._clock()
-            expires_at = now + min(self.ttl_seconds, self.longest_seconds)
-            self._entries[key] = _Entry(context, now, expires_at)
+            self._entries[key] = _Entry(context, now, now + min(self.ttl_seconds, self.longest_seconds))
             self._entries.move_to_end(key)
             while len(self._entries) > self.max_entries:
                 self._entries.popitem(last=False)
 
-    def invalidate(self, pattern: str | Callable[[str, Context], bool] | None = None) -> int:
+    def invalidate(self, pattern: Meant = None) -> int:
         """Forget contexts and return how many.
 
         Args:
@@ -154,14 +125,13 @@ class ResultCache:
                 question), or of which `pattern(key, context)` is true; None is all.
         """
         with self._lock:
-            chosen = [key for key, entry in self._entries.items() if is_meant(pattern, key, entry.context)]
+            chosen = [key for key, entry in self._entries.items() if _is_meant(pattern, key, entry.context)]
             for key in chosen:
                 del self._entries[key]
         return len(chosen)
 
 
-def is_meant(pattern: str | Callable[[str, Context], bool] | None, key: str, context: Context) -> bool:
-    """Return whether a context is to be forgotten, see `ResultCache.invalidate`."""
+def _is_meant(pattern: Meant, key: str, context: Context) -> bool:
     if pattern is None:
         return True
     return pattern in key if isinstance(pattern, str) else pattern(key, context)
@@ -185,17 +155,9 @@ def request_key(request: ContextRequest, engine: str = "") -> str | None:
         # As a digest: some hundred numbers would take longer to write than the answer to find.
         told["vector"] = blake2b(array("d", request.vector).tobytes(), digest_size=20).hexdigest()
         request = with_fields(request, vector=None)
-    if not all(_is_told_whole(getattr(request, field.name)) for field in fields(request)):
+    try:
+        return json.dumps(
+            {**told, **request_to_dict(request, is_whole=True)}, sort_keys=True, ensure_ascii=False
+        )
+    except ConfigError:  # a function's or a Document's text would not tell it from another
         return None
-    return json.dumps({**told, **write_fields(request)}, sort_keys=True, ensure_ascii=False)
-
-
-def _is_told_whole(value: Any) -> bool:
-    """Return whether a value's text would tell it from any other: a function's or a Document's would not."""
-    if isinstance(value, _PLAIN):
-        return True
-    if isinstance(value, Mapping):
-        return all(isinstance(key, str) and _is_told_whole(item) for key, item in value.items())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return all(map(_is_told_whole, value))
-    return type(value) in _TOLD_WHOLE and all(_is_told_whole(getattr(value, f.name)) for f in fields(value))

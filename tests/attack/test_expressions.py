@@ -19,8 +19,7 @@ from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.ranking.latest import _contains, named_identifiers
 from langchain_context_engine.ranking.missing import missing_words
 from langchain_context_engine.ranking.wording import AIMS, says, wording_of
-from langchain_context_engine.rendering.templates.fences import longest_fence
-from langchain_context_engine.rendering.templates.parts import escape_tags, tag_pattern
+from langchain_context_engine.rendering.containment import escape_tags, longest_fence, tag_pattern
 from langchain_context_engine.search.collection import _says_missing
 from langchain_context_engine.text.highlights import mark_matches
 from tests.attack.expressions import calls, expressions, made_while_running

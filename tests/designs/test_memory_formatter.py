@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import CachedEmbeddings, ConfigError, replay
+from langchain_context_engine.config import functions_in
 from langchain_context_engine.designs import ContextFormatter, ContextTemplate
-from langchain_context_engine.models.settings import functions_in
 from tests.builders import WordEmbeddings, count_words
 from tests.designs.memory_builders import TIMELINE, a_memory
 

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from langchain_context_engine import Context, ContextEngine, diff, replay
+from langchain_context_engine.config import functions_in
 from langchain_context_engine.evaluation.tune import tune
-from langchain_context_engine.models.settings import functions_in
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.explain import final_decisions, rows
 from langchain_context_engine.trace.traces import ranking, replay_ranked

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
+from inspector.figures.budget_usage import ROOM
 from langchain_context_engine import Journal
 from langchain_context_engine.demo import DEMO_QUESTIONS
 from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.spending import ROOM
 from langchain_context_engine.trace.traces import ranking
 from tests.conftest import ROOT
 from tests.inspector.walking import (

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from inspector.aligning import aligned, changed, settings_table
 from inspector.comparing import arrow, moves, told, told_moves
-from inspector.opening import Settings, open_trace
 from langchain_context_engine import diff, replay
 from tests.builders import a_candidate
 from tests.inspector.builders import a_context, rows_of
@@ -88,10 +87,3 @@ def test_only_settings_that_differ_are_told():
     assert [row["setting"] for row in table] == ["dedupe_threshold"]
     assert (table[0]["A"], table[0]["B"]) == ("90.0", "70.0")
     assert settings_table({"A": context, "B": context}) == []
-
-
-def test_what_came_after_a_trace_was_recorded_is_no_difference_to_a_try_of_it():
-    """ "budget.cut_from – → 1.0" was said to be changed, which nobody had turned."""
-    recorded = open_trace("sample-weighted", Settings())
-    assert "cut_from" not in recorded.settings["budget"]
-    assert changed(recorded, replay(recorded, budget=400)) == "tokens allowed 700 → 400"

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.figures.fates import funnel
 from inspector.palette import FATE_COLOURS, FATES, colours_of, stacked
 from inspector.tables import (
     label_of,
@@ -20,7 +21,6 @@ from inspector.wording import unique_labels, zone_of
 from langchain_context_engine import Context, Journal
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import final_decisions
-from langchain_context_engine.trace.funnel import funnel
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context, rows_of
 

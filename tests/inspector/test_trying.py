@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from inspector.figures.knobs import PRESETS, changes, largest_budget, recorded, turned_by
 from inspector.trying import Try, added, try_table, undone
 from langchain_context_engine import Budget, diff, replay
-from langchain_context_engine.trace.knobs import PRESETS, changes, largest_budget, recorded, turned_by
 from tests.inspector.builders import a_context, a_shared_context
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.rendering.citations import Citation, mark_used
-from langchain_context_engine.rendering.templates.values import title_of
+from langchain_context_engine.rendering.templates import title_of
 from langchain_context_engine.search.finders import KEYWORDS
 from langchain_context_engine.telemetry.instruments import PHASES
 from langchain_context_engine.text.words import words

@@ -1,0 +1,1 @@
+"""Figures that only the pages show, worked out of a trace by pure functions."""

@@ -1,0 +1,148 @@
+"""The final text taken apart: its passages, its duplicates, what was cut, where tokens begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.types import Key, Passage, Verdict
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.explain import Names, how_alike
+
+_BOUNDARY = "│"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of the final text: a passage with all that stands around it, or what stands before the first."""
+
+    text: str
+    key: Key | None = None
+    citation: str = ""
+
+
+def pieces(context: Context) -> list[Piece]:
+    """Return the final text cut where its passages begin; the pieces joined are the text.
+
+    A cut falls at the beginning of a line, unless another passage begins in the same one. A passage that is
+    not found in the text as it was packed, nor by its citation, stays with the one before.
+    """
+    text, at = context.text, 0
+    starts: list[tuple[int, Passage | None]] = [(0, None)]
+    for passage in context.passages:
+        marks = (passage.text, passage.citation)
+        places = [place for mark in marks if mark and (place := text.find(mark, at)) >= 0]
+        if places:
+            line = text.rfind("\n", 0, min(places)) + 1
+            starts.append((line if line >= at else min(places), passage))
+            at = min(places) + 1
+    ends = [*(start for start, _ in starts[1:]), len(text)]
+    return [
+        Piece(text[start:end], passage.key if passage else None, passage.citation if passage else "")
+        for (start, passage), end in zip(starts, ends, strict=True)
+        if end > start
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """A text that was dropped for a better one, and in words how alike they are, or by which rule."""
+
+    key: Key
+    text: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The best ranked of texts that say the same, and the others; `is_kept`: it is in the context."""
+
+    key: Key
+    text: str
+    citation: str
+    is_kept: bool
+    duplicates: tuple[Duplicate, ...]
+
+    @property
+    def copies(self) -> tuple[Duplicate, ...]:
+        """Those of several that are the same to the letter; one alone is shown beside what it repeats."""
+        found = tuple(duplicate for duplicate in self.duplicates if duplicate.text == self.text)
+        return found if len(found) > 1 else ()
+
+    @property
+    def pairs(self) -> tuple[Duplicate, ...]:
+        """The others, in order."""
+        copies = {duplicate.key for duplicate in self.copies}
+        return tuple(duplicate for duplicate in self.duplicates if duplicate.key not in copies)
+
+
+def duplicate_groups(context: Context) -> list[Group]:
+    """Return the duplicates by what survived them: those of the context first, then the largest groups."""
+    texts = {candidate.key: candidate.text for candidate in context.candidates}
+    names = Names(context)
+    cited = {tuple(key): marker for marker, key in context.citations.items()}
+    groups: dict[Key, list[Duplicate]] = {}
+    final = context.final_decisions()
+    for key, decision in final.items():
+        details, winner = decision.details, decision.repeats
+        if winner is None:
+            continue
+        how = how_alike(decision, context, names)
+        groups.setdefault(winner, []).append(
+            Duplicate(
+                key=key,
+                text=texts.get(key, ""),
+                how=how or str(details.get("rule") or details.get("how") or ""),
+            )
+        )
+    kept = {key for key, decision in final.items() if decision.verdict is Verdict.KEPT}
+    ordered = sorted(groups.items(), key=lambda item: (item[0] not in kept, -len(item[1]), item[0]))
+    return [
+        Group(key, texts.get(key, ""), cited.get(key, ""), key in kept, tuple(members))
+        for key, members in ordered
+    ]
+
+
+def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:
+    """Return the original in pieces, each with whether it stands in the text, to the character.
+
+    A rewritten passage has no pieces: none of the original stands there.
+    """
+    original = passage.ranked.candidate.text
+    if not passage.is_truncated:
+        return [(original, True)]
+    pieces, at = [], 0
+    for start, end in passage.spans:
+        pieces += [(original[at:start], False), (original[start:end], True)]
+        at = end
+    pieces.append((original[at:], False))
+    return [piece for piece in pieces if piece[0]]
+
+
+def cut_tokens(context: Context, passage: Passage) -> tuple[int, int] | None:
+    """Return how many tokens of how many of the original a passage shows.
+
+    None where the tokenizer was given as a function, which a trace cannot hold.
+    """
+    try:
+        count = resolve_tokenizer(context.settings.get("tokenizer") or "auto")
+    except ConfigError:
+        return None
+    return count(passage.text), count(passage.ranked.candidate.text)
+
+
+def token_view(context: Context, longest: int = 20_000) -> str:
+    """Return the text with a bar at every token's beginning.
+
+    Args:
+        context: Its settings name the tokenizer.
+        longest: Characters that are shown at most.
+
+    Raises:
+        ConfigError: The tokenizer was given as a function, or only counts.
+    """
+    counter = resolve_tokenizer(context.settings.get("tokenizer") or "auto")
+    pieces: Sequence[str] = [counter.decode([token]) for token in counter.encode(context.text[:longest])]
+    return _BOUNDARY.join(pieces)

@@ -1,0 +1,591 @@
+"""Settings of an engine: checked at the door, resolved once, told in every trace, read from a file."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import tomllib
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from langchain_context_engine.errors import ConfigError, UnknownNameError
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.freeze import as_config_error, copy_mapping, quoted
+from langchain_context_engine.models.registry import Registry, part_named, with_own
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.pipeline.dedupe import DedupeRule
+from langchain_context_engine.pipeline.pack import Packing
+from langchain_context_engine.pipeline.rank import scale_weights
+from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.pipeline.shorten import Shorten
+from langchain_context_engine.pipeline.thresholds import Threshold
+from langchain_context_engine.ranking.answerability import DOUBTFUL_BELOW, UNSURE_BELOW
+from langchain_context_engine.ranking.fusion import Fusion
+from langchain_context_engine.ranking.identity import DEDUPE_RULES, AcrossKinds, SameMetadata, Versions
+from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
+from langchain_context_engine.ranking.signals import (
+    SIGNALS,
+    ForKinds,
+    Keyword,
+    Lookup,
+    Recency,
+    Signal,
+    Stated,
+)
+from langchain_context_engine.rendering.citations import CITATION_STYLES
+from langchain_context_engine.rendering.compact import Cut, resolve_compactor
+from langchain_context_engine.rendering.layout import Layout
+from langchain_context_engine.rendering.orders import ORDERS
+from langchain_context_engine.rendering.templates import TEMPLATES, Template
+from langchain_context_engine.text.asking import AtLeast
+from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
+from langchain_context_engine.text.truncate import TRUNCATORS, Extractive, extractive, keep_whole
+from langchain_context_engine.text.units import UnitValue
+
+Selection = Literal["adaptive", "score", "density", "knapsack"]
+
+FUNCTION = "function:"
+"""Begins the name of a part that was given as an object; only an engine that has it can replay it."""
+
+PART = "part"
+"""The key under which a part's name stands in data, beside its settings."""
+
+CLASSES: Mapping[str, type] = {
+    "recency": Recency,
+    "stated": Stated,
+    "keyword": Keyword,
+    "lookup": Lookup,
+    "for_kinds": ForKinds,
+    "tree_distance": TreeDistance,
+    "type_match": TypeMatch,
+    "user_affinity": UserAffinity,
+    "same_metadata": SameMetadata,
+    "versions": Versions,
+    "across_kinds": AcrossKinds,
+    "extract": Extractive,
+    "at_least": AtLeast,
+    "cut": Cut,
+}
+"""Parts that have settings, by name."""
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    name: part
+    for known in (SIGNALS, TRUNCATORS, ORDERS, CITATION_STYLES)
+    for name, part in known.items()
+    if not dataclasses.is_dataclass(part)
+}
+"""Parts that have none, by the name that a setting may give them."""
+
+_NAME_OF = {part: name for name, part in CLASSES.items()}
+_OF_FIELDS: Mapping[str, type] = {
+    "budget": Budget,
+    "fusion": Fusion,
+    "unit_value": UnitValue,
+    "diversity": Diversity,
+    "template": Template,
+}
+_ONLY_EQUAL = 101.0
+"""A similarity that no two different texts reach."""
+
+AT_CONSTRUCTION = ("memory_megabytes", "index_dir")
+"""What sources were bound to when the engine was made: no later change of it could act."""
+
+_REQUEST_FIELDS = frozenset({"k", "template", "budget", "depth", "kinds", "sources", "min_confidence"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Settings, resolved: the parts that do the work from rank to render."""
+
+    signals: Mapping[str, Signal]
+    weights: Mapping[str, float] | None
+    fusion: Fusion
+    min_score: float | None
+    thresholds: Mapping[str, Threshold]
+    dedupe_threshold: float
+    dedupe_rules: Sequence[DedupeRule]
+    dedupe_key: str | None
+    packing: Packing
+    template_of: Callable[[Any], Template]
+    doubtful_below: float = 0.0
+    unsure_below: float = 0.0
+    is_empty_when_doubtful: bool = False
+    count_warning: str = ""
+
+    def packing_for(self, request: ContextRequest) -> Packing:
+        """Return the packing with the request's own budget, template, question and number of passages.
+
+        Shares are only those of the sources (or kinds) that the request asks for.
+        """
+        layout, budget, shorten = self.packing.layout, self.packing.budget, self.packing.shorten
+        asked = request.kinds if layout.group_by == "kind" else request.sources
+        shares = {group: share for group, share in budget.shares.items() if asked is None or group in asked}
+        tokens = budget.tokens if request.budget is None else request.budget
+        return replace(
+            self.packing,
+            shorten=None if shorten is None else shorten.asking(request.query),
+            layout=replace(layout, template=self.template_of(request.template), query=request.query),
+            budget=replace(budget, tokens=tokens, shares=shares),
+            k=request.k,
+        )
+
+
+class EngineConfig(BaseModel):
+    """Every setting of a `ContextEngine`. Frozen; unknown names are refused.
+
+    Attributes:
+        budget: Tokens, or a `Budget`; None is 2000.
+        weights: Signal → weight, scaled to sum to 1; a name not given weighs 0. None: relevance alone,
+            and recency where the question asks for the latest.
+        signals: Your own signals by name.
+        template: A template's name, or a `Template`.
+        templates: Your own templates by name.
+        tokenizer: "auto", an encoding, a model, "estimate", any `text -> int`, or a chat model.
+        scope_keys: Metadata keys that every request's scope must name.
+        timeout_seconds: One deadline for all sources, from the start of collecting; a day at most.
+        limit: Candidates that a source may offer, unless the request says otherwise. None: 100 where one
+            source is asked, else 50: beyond about 100 over all, more candidates bring no more evidence.
+        min_score: Candidates that score less are dropped; None keeps all.
+        thresholds: Source → how similar its candidates must be: a `Threshold`, or the share of its best.
+        truncator: "extractive", "keep_start", "keep_end", "none", or `(text, allowance, count) -> text`.
+        compactor: Tried before cutting: a name, or `(text, allowance) -> text`.
+        selection: "adaptive" (the best sentences or whole passages, whichever the budget bears),
+            "score", "density" or "knapsack" (whole passages first).
+        diversity: A rule against one kind dominating.
+        order: "relevance", "edges", "chronological", "stable", or `passages -> passages`.
+        dedupe_threshold: Similarity from which two texts are one, 0–100; None: only equal texts are.
+        dedupe_rules: What makes two candidates one by identity: names, or `candidate -> hashable or None`.
+        dedupe_key: A metadata key whose text is compared in place of the shown one.
+        fusion: How search legs are fused.
+        unit_value: How sentences are valued.
+        citations: A style's name, or `passages -> markers`.
+        group_by: What sections and shares are by: "source" or "kind".
+        titles: Group → section title, in the order of sections.
+        empty_section: What stands in a named section without passages; "" leaves it out.
+        notes: Kind → what stands after a cut passage of it, in place of the template's note.
+        closing: What stands after everything; its one variable is `{{query}}`, the question.
+        uncounted: Groups whose passages header and footer do not count.
+        doubtful_below: A context whose `confidence` is less is doubtful; 0: none is, and nothing is measured.
+        unsure_below: A context whose `confidence` is less has a warning that says what is missing; 0: none.
+        when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
+        counted_by: A metadata key: passages with the same value count once in header and footer.
+        shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
+        memory_megabytes: What vectors may take in memory; a collection beyond is searched by its store.
+        index_dir: A folder for indexes; None is beside a local Chroma's files, else the user's cache.
+
+    Raises:
+        ConfigError: A value is wrong; the message names the field.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, validate_default=True
+    )
+
+    budget: Any = 2000
+    weights: Mapping[str, Any] | None = None
+    signals: Mapping[str, Any] = {}
+    template: Any = "placed"
+    templates: Mapping[str, Any] = {}
+    tokenizer: Any = "auto"
+    scope_keys: tuple[str, ...] = ()
+    timeout_seconds: float = Field(default=2.0, gt=0, le=86_400, allow_inf_nan=False)
+    limit: int | None = Field(default=None, ge=0)
+    min_score: float | None = Field(default=None, allow_inf_nan=False)
+    thresholds: Mapping[str, Threshold] = {}
+    truncator: Any = "extractive"
+    compactor: Any = None
+    selection: Selection = "adaptive"
+    diversity: Diversity | None = None
+    order: Any = "relevance"
+    dedupe_threshold: float | None = Field(default=90.0, ge=0, le=100)
+    dedupe_rules: tuple[Any, ...] = tuple(DEDUPE_RULES)
+    dedupe_key: str | None = None
+    fusion: Fusion = Fusion()
+    unit_value: UnitValue = UnitValue()
+    citations: Any = "number"
+    group_by: Literal["source", "kind"] = "source"
+    titles: Mapping[str, str] = {}
+    empty_section: str = ""
+    notes: Mapping[str, str] = {}
+    closing: str = ""
+    uncounted: tuple[str, ...] = ()
+    counted_by: str = ""
+    shown_score: Literal["score", "relevance"] = "score"
+    doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
+    unsure_below: float = Field(default=UNSURE_BELOW, ge=0, le=1)
+    when_doubtful: Literal["keep", "empty"] = "keep"
+    memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
+    index_dir: Path | None = None
+    _counter: TokenCounter | None = PrivateAttr(default=None)
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise as_config_error(error.errors()) from None
+
+    @field_validator("signals", "dedupe_rules", "truncator", "compactor", "order", "citations", mode="before")
+    @classmethod
+    def _read_parts(cls, value: Any) -> Any:
+        return from_data(value)
+
+    @field_validator("budget", "fusion", "unit_value", "diversity", "template", mode="before")
+    @classmethod
+    def _read_fields(cls, value: Any, told: ValidationInfo) -> Any:
+        """What is a dataclass may be given as its fields."""
+        if told.field_name == "budget" and not isinstance(value, (Budget, Mapping)):
+            return Budget() if value is None else Budget(tokens=value)
+        return _made(_OF_FIELDS[str(told.field_name)], value)
+
+    @field_validator("templates", mode="before")
+    @classmethod
+    def _read_templates(cls, value: Any) -> Any:
+        return {n: _made(Template, one) for n, one in value.items()} if isinstance(value, Mapping) else value
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _read_thresholds(cls, value: Any) -> Any:
+        """A threshold may be given as the share of the best."""
+        if not isinstance(value, Mapping):
+            return value
+        shares = {n: {"of_best": t} if isinstance(t, (int, float)) else t for n, t in value.items()}
+        return {source: _made(Threshold, threshold) for source, threshold in shares.items()}
+
+    @field_validator("scope_keys", mode="before")
+    @classmethod
+    def _read_keys(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("titles", "empty_section", "notes", "closing")
+    @classmethod
+    def _clean(cls, value: Any) -> Any:
+        return copy_mapping({"": value}, "titles and notes")[""]
+
+    @field_validator("scope_keys")
+    @classmethod
+    def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if all(value):
+            return value
+        raise ValueError(f"scope_keys must be names of metadata keys, got {quoted(value)}")
+
+    @model_validator(mode="after")
+    def _resolve_names(self) -> EngineConfig:
+        """Names resolve while building, never while answering; a tokenizer once, since it may warn."""
+        for name in type(self).model_fields:
+            if is_function(getattr(self, name)):
+                raise _missing_part(name, getattr(self, name))
+        self._counter = resolve_tokenizer(self.tokenizer)
+        self.parts()
+        return self
+
+    def registry_of_signals(self) -> Registry[Signal]:
+        """Return the built-in signals and this engine's own."""
+        for name, signal in self.signals.items():
+            if not callable(signal):
+                raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
+        return with_own("signal", SIGNALS, self.signals)
+
+    def registry_of_templates(self) -> Registry[Template]:
+        """Return the built-in templates and this engine's own."""
+        for name, template in self.templates.items():
+            if not isinstance(template, Template):
+                raise ConfigError(f"templates: {name!r} must be a Template, got {template!r}")
+        return with_own("template", TEMPLATES, self.templates)
+
+    def template_of(self, template: Any = None) -> Template:
+        """Return the template that a request names, or the engine's.
+
+        Raises:
+            UnknownNameError: No template has that name.
+        """
+        chosen = self.template if template is None else template
+        return chosen if isinstance(chosen, Template) else self.registry_of_templates()[chosen]
+
+    def parts(self) -> Parts:
+        """Return the settings resolved into the parts that do the work.
+
+        Raises:
+            ConfigError: A name is unknown, or a part is not callable.
+        """
+        counter = self._counter or resolve_tokenizer(self.tokenizer)
+        signals = self.registry_of_signals()
+        truncator = part_named("truncator", TRUNCATORS, self.truncator)
+        compactor = None if self.compactor is None else resolve_compactor(self.compactor)
+        layout = Layout(
+            template=self.template_of(),
+            arrange=part_named("order", ORDERS, self.order),
+            markers=part_named("citation style", CITATION_STYLES, self.citations),
+            group_by=self.group_by,
+            titles=self.titles,
+            empty_section=self.empty_section,
+            shown_score=self.shown_score,
+            uncounted=self.uncounted,
+            counted_by=self.counted_by,
+            notes=self.notes,
+            closing=self.closing,
+        )
+        packing = Packing(
+            count=counter,
+            layout=layout,
+            budget=self.budget,
+            selection=self.selection,
+            splits=truncator is extractive and compactor is None,
+            shorten=None
+            if truncator is keep_whole and compactor is None
+            else Shorten(truncator=truncator, compactor=compactor),
+            unit_value=self.unit_value,
+            diversity=self.diversity,
+        )
+        return Parts(
+            signals=signals,
+            weights=None if self.weights is None else scale_weights(self.weights, signals.__getitem__),
+            fusion=self.fusion,
+            min_score=self.min_score,
+            thresholds=self.thresholds,
+            dedupe_threshold=_ONLY_EQUAL if self.dedupe_threshold is None else self.dedupe_threshold,
+            dedupe_rules=[part_named("dedupe rule", DEDUPE_RULES, rule) for rule in self.dedupe_rules],
+            dedupe_key=self.dedupe_key,
+            packing=packing,
+            doubtful_below=self.doubtful_below,
+            unsure_below=self.unsure_below,
+            is_empty_when_doubtful=self.when_doubtful == "empty",
+            template_of=self.template_of,
+            count_warning=counter.warning,
+        )
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings as JSON-ready data, but for this machine's folder; functions by their names."""
+        return {name: as_data(getattr(self, name)) for name in type(self).model_fields if name != "index_dir"}
+
+    @classmethod
+    def read(cls, described: Mapping[str, Any], own: EngineConfig | None = None) -> EngineConfig:
+        """Return the settings that `described` gave.
+
+        Args:
+            described: The data; a missing name is the default.
+            own: Where parts that were given as functions come from.
+
+        Raises:
+            ConfigError: A value is wrong, or a function is not at hand.
+        """
+        settings = dict(described)
+        for name, value in described.items() if own is not None else ():
+            given = getattr(own, name, None)
+            if is_function(value) and as_data(given) == value:
+                settings[name] = given
+            elif name == "signals" and isinstance(value, Mapping):
+                at_hand: Mapping[str, Any] = given or {}
+                settings[name] = {
+                    k: at_hand[k] if as_data(at_hand.get(k)) == v else v for k, v in value.items()
+                }
+        return cls(**settings)
+
+    def changed(self, **settings: Any) -> EngineConfig:
+        """Return a copy with some settings changed; `budget` as a number keeps the rest of the budget.
+
+        Raises:
+            ConfigError: A name or a value is wrong, or it is one that only acts while an engine is made.
+        """
+        for name in settings:
+            if name not in type(self).model_fields:
+                raise UnknownNameError("setting", name, type(self).model_fields)
+        own = {name: getattr(self, name) for name in type(self).model_fields}
+        if isinstance(settings.get("budget"), int):
+            settings["budget"] = replace(self.budget, tokens=settings["budget"])
+        return type(self)(**{**own, **settings})
+
+
+def _made(kind: type, value: Any) -> Any:
+    """Return a dataclass of its fields given as a mapping; what is none is returned for others to check."""
+    if not isinstance(value, Mapping):
+        return value
+    known: Registry[Any] = Registry(f"setting of {kind.__name__}", _hints(kind))
+    return kind(**{name: _shaped(known[name], item) for name, item in value.items()})
+
+
+def as_data(value: Any) -> Any:
+    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name.
+
+    Example:
+        >>> as_data(Stated(key="importance")), as_data(len)
+        ({'part': 'stated', 'key': 'importance', 'missing': 0.5}, 'function:builtins.len')
+    """
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_data(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((as_data(item) for item in value), key=repr)
+    if isinstance(value, TokenCounter) and isinstance(value.given, str):
+        return value.given
+    if name := next((name for name, part in FUNCTIONS.items() if part is value), None):
+        return {PART: name}
+    name = _NAME_OF.get(type(value))
+    is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    if name is None and (callable(value) or not is_data):
+        return FUNCTION + _part_name(value)
+    fields = {one.name: as_data(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if name is None:
+        return fields
+    return {PART: name, **{key: item for key, item in fields.items() if item is not None}}
+
+
+def _part_name(part: Any) -> str:
+    """Return the name of a function, or of an object's class with its settings; without addresses."""
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        shown = ((one.name, getattr(part, one.name)) for one in dataclasses.fields(part) if one.repr)
+        return (
+            f"{type(part).__qualname__}({', '.join(f'{name}={as_data(value)!r}' for name, value in shown)})"
+        )
+    owner = part if hasattr(part, "__qualname__") else type(part)
+    return f"{owner.__module__}.{owner.__qualname__}"
+
+
+def from_data(value: Any) -> Any:
+    """Return a setting with the parts that stand in it as data made again; other values are as they were.
+
+    Raises:
+        UnknownNameError: There is no part of that name, or it has no such setting.
+        ConfigError: A part holds a function, which data cannot.
+
+    Example:
+        >>> from_data({"part": "stated", "key": "importance"})
+        Stated(key='importance', missing=0.5)
+    """
+    if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
+        if isinstance(value, Mapping):
+            return {key: from_data(item) for key, item in value.items()}
+        return [from_data(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if is_function(value):
+        raise ConfigError(f"part {value[PART]!r} holds a function, which cannot be read from data")
+    given = {key: from_data(item) for key, item in value.items() if key != PART}
+    known: Registry[Any] = Registry("part", {**CLASSES, **FUNCTIONS})
+    part = known[value[PART]]
+    return part if value[PART] in FUNCTIONS and not given else _made(part, given)
+
+
+@functools.cache
+def _hints(kind: Any) -> Mapping[str, Any]:
+    return typing.get_type_hints(kind) if dataclasses.is_dataclass(kind) else {}
+
+
+def _shaped(hint: Any, value: Any) -> Any:
+    """Return a value of JSON in the shape that a field's type asks for: lists become tuples or sets."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in {tuple, frozenset} and isinstance(value, (list, tuple)):
+        return origin(value)
+    if isinstance(value, Mapping) and len(arguments) == 2:  # noqa: PLR2004 - key and value
+        return {key: _shaped(arguments[1], item) for key, item in value.items()}
+    return value
+
+
+def known_settings(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that this version knows, of those that another version described."""
+    known = {name: value for name, value in described.items() if name in EngineConfig.model_fields}
+    for name, kind in _OF_FIELDS.items():
+        if isinstance(value := known.get(name), Mapping):
+            known[name] = {part: item for part, item in value.items() if part in _hints(kind)}
+    return known
+
+
+def is_function(described: Any) -> bool:
+    """Return whether a described setting stands for a part that data cannot hold."""
+    if isinstance(described, Mapping):
+        return any(map(is_function, described.values()))
+    if isinstance(described, list):
+        return any(map(is_function, described))
+    return isinstance(described, str) and described.startswith(FUNCTION)
+
+
+def functions_in(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the settings that were given as functions: what a replay needs the engine for.
+
+    Example:
+        >>> functions_in({"budget": 10, "tokenizer": "function:mine.count"})
+        ('tokenizer',)
+    """
+    return tuple(name for name, value in described.items() if is_function(value))
+
+
+def _missing_part(name: str, described: Any) -> ConfigError:
+    return ConfigError(
+        f"this trace was made with {name}={described!r}, which was given as a function; "
+        "pass the engine that has it: replay(trace, engine=…)"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFile:
+    """What a file says.
+
+    Attributes:
+        settings: Settings of `EngineConfig`, read and checked.
+        request: Fields of a question: pass them to `build`.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
+    """Return the settings in a TOML or JSON file.
+
+    Every name of `EngineConfig` may stand in it; `budget` as tokens or a table. Fields of the question stand
+    in the table `request`. "null" is None.
+
+    Args:
+        path: A file whose name ends in `.toml` or `.json`.
+
+    Raises:
+        ConfigError: The file cannot be read, or a name or a value in it is wrong.
+    """
+    file = Path(path)
+    data = _without_none(_parsed(file))
+    request = data.pop("request", {})
+    if not isinstance(request, dict) or set(request) - _REQUEST_FIELDS:
+        known = ", ".join(sorted(_REQUEST_FIELDS))
+        raise ConfigError(f"{file}: the table 'request' may hold {known}; got {quoted(request)}")
+    try:
+        config = EngineConfig().changed(**data)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    return SettingsFile(settings={name: getattr(config, name) for name in data}, request=request)
+
+
+def _parsed(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"the settings {file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        kind = file.suffix.removeprefix(".").upper() or "TOML"
+        raise ConfigError(f"{file} is not {kind}: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file} holds no settings: one is NAME = VALUE")
+    return data
+
+
+def _without_none(value: Any) -> Any:
+    """Return data with None for "null", which TOML has no word for."""
+    if isinstance(value, dict):
+        return {name: _without_none(item) for name, item in value.items()}
+    return None if value == "null" else value

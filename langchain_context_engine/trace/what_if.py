@@ -1,0 +1,391 @@
+"""What would it take: changes of one setting that let a dropped candidate in, each proved by a replay.
+
+Whether a candidate gets in does not grow with the budget, `k` or a weight: with a little more of it another
+text may take the place. So values are tried one after the other, from the present one outwards, and where not
+every value in between was tried, a change does not call itself the smallest.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from langchain_context_engine.config import Parts
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
+from langchain_context_engine.pipeline.rank import rank, scale_weights
+from langchain_context_engine.pipeline.thresholds import Threshold
+from langchain_context_engine.ranking.signals import Signal
+from langchain_context_engine.trace.assemble import assemble, order
+from langchain_context_engine.trace.context import Context, reading
+from langchain_context_engine.trace.diff import diff
+from langchain_context_engine.trace.explain import name
+from langchain_context_engine.trace.replay import config_of, replay
+
+_UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.EXCLUDED, Reason.OVER_LIMIT})
+"""Dropped before ranking: no setting of rank to render brings these back."""
+
+_WEIGHTS_TRIED = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_LARGEST_BUDGET_FACTOR = 64
+_MOST_BUDGETS = 70
+_MOST_KS = 60
+_FINER = 10
+_NEAR, _NEARER = 100, 20
+"""Budgets that are tried one by one, for a table of changes and for one sentence."""
+
+_DIFFERS = 1e-9
+_ROUND = (1, 2, 5, 10, 20, 25, 50)
+_LATEST = "those that prefer the latest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One change of one setting that was seen to let the candidate in.
+
+    Attributes:
+        setting: `budget`, `k`, `dedupe_threshold`, `thresholds.<source>`, `min_score`, `diversity`,
+            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `weights.<signal>`,
+            or `weights` where the question was given those that prefer the latest.
+        before: What it is.
+        after: What it would be.
+        settings: The changed settings, for `replay` or `ContextEngine.with_settings`.
+        context: The context that the change gives.
+        leaves: The passages that leave in its place, in text order.
+        enters: The other passages that come in with it, in text order.
+        is_smallest: Every whole number in between was tried, and none lets the candidate in.
+        sentence: The same in words.
+    """
+
+    setting: str
+    before: Any
+    after: Any
+    settings: Mapping[str, Any]
+    context: Context
+    leaves: tuple[Key, ...]
+    enters: tuple[Key, ...]
+    is_smallest: bool
+    sentence: str
+
+
+def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[Change, ...]:
+    """Return single changes that admit a dropped candidate, the first found for each setting that can.
+
+    Nothing for a candidate that is in, and for one that was dropped before ranking: only another question or
+    another limit brings that back. Of a plan's trace the budget of the whole prompt is tried.
+
+    Args:
+        context: A context, or a trace read back.
+        key: The candidate.
+        engine: Where parts that were given as functions come from.
+
+    Raises:
+        ConfigError: The context has no such candidate, or is damaged.
+    """
+    with reading(context):
+        return tuple(change for attempt in _attempts(context, key, engine) for change in attempt())
+
+
+def budget_that_admits(context: Context, key: Key) -> Change | None:
+    """Return the change of the budget that admits a candidate; None where none is found or provable.
+
+    Quicker than `what_would_it_take`: fewer budgets are tried one by one.
+    """
+    try:
+        with reading(context):
+            return next(
+                (
+                    change
+                    for attempt in _attempts(context, key, None, near=_NEARER)[:1]
+                    for change in attempt()
+                ),
+                None,
+            )
+    except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
+        return None
+
+
+def _attempts(
+    context: Context, key: Key, engine: Any, *, near: int = _NEAR
+) -> Sequence[Callable[[], Iterator[Change]]]:
+    decision = context.final_decisions().get(key)
+    if decision is None:
+        raise ConfigError(f"no candidate {key!r} in this context")
+    if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
+        return ()
+    search = _Search(context, key, engine, near)
+    if context.parts:
+        return (search.budget,)
+    return (
+        search.budget, search.k, search.caps, search.diversity, search.threshold, search.similar,
+        search.min_score, search.weights,
+    )  # fmt: skip
+
+
+class _Search:
+    """Tries one setting after the other."""
+
+    def __init__(self, context: Context, key: Key, engine: Any, near: int) -> None:
+        self.context = context
+        self.key = key
+        self.engine = engine
+        self.near = near
+        self.decision = context.final_decisions()[key]
+        self.config = config_of(context, engine)
+        self.parts = _parts_to_try(self.config.parts())
+        self.of_budget: Budget = replace(self.config.budget, tokens=context.budget)
+        # The order is the same for every budget and every k.
+        self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
+
+    def _has(self, context: Context) -> bool:
+        return any(passage.key == self.key for passage in context.passages)
+
+    def _admits(self, **fields: Any) -> bool:
+        """Tell whether other fields of the request let the candidate in, in the order that is known."""
+        if self.ordered is None:
+            return self._has(replay(self.context, self.engine, **fields))
+        request: ContextRequest = replace(self.context.request, **fields)
+        return self._has(assemble(self.context.candidates, request, self.parts, ordered=self.ordered))
+
+    def _change(
+        self, setting: str, before: Any, after: Any, settings: Mapping[str, Any], *, is_smallest: bool = False
+    ) -> Iterator[Change]:
+        """Yield the change if a replay proves it."""
+        again = replay(self.context, self.engine, **settings)
+        if self._has(again):
+            changed = diff(self.context, again)
+            told = f"{setting} from {_told(before)} to {_told(after)}"
+            if setting.startswith("weights."):
+                # Weights replace the present ones: one alone would drop the others.
+                told += f" ({' '.join(f'--weight {n}={w:g}' for n, w in settings['weights'].items())})"
+            told += _leaving(changed.left, self.context)
+            yield Change(
+                setting=setting,
+                before=before,
+                after=after,
+                settings=settings,
+                context=again,
+                leaves=changed.left,
+                enters=tuple(key for key in changed.entered if key != self.key),
+                is_smallest=is_smallest,
+                sentence=told,
+            )
+
+    def budget(self) -> Iterator[Change]:
+        """Find a budget, and a smaller one below that as long as one is found."""
+        now = self.context.budget
+        most = max(64, now * _LARGEST_BUDGET_FACTOR)
+        if self.decision.is_duplicate or not self._admits(budget=most):
+            return
+        fails = now
+        for tokens in islice(budgets_tried(now, most), _MOST_BUDGETS):
+            if self._admits(budget=tokens):
+                break
+            fails = tokens
+        else:
+            return
+        while tokens - fails > 1:
+            middle = (fails + tokens) // 2
+            fails, tokens = (fails, middle) if self._admits(budget=middle) else (middle, tokens)
+        first = next(
+            (b for b in range(now + 1, min(tokens, now + self.near)) if self._admits(budget=b)), tokens
+        )
+        yield from self._change("budget", now, first, {"budget": first}, is_smallest=first <= now + self.near)
+
+    def k(self) -> Iterator[Change]:
+        """Count up."""
+        k = self.context.request.k
+        if k is not None:
+            tried = range(k + 1, min(len(self.context.candidates), k + _MOST_KS) + 1)
+            needed = next((n for n in tried if self._admits(k=n)), None)
+            if needed is not None:
+                yield from self._change("k", k, needed, {"k": needed}, is_smallest=True)
+
+    def caps(self) -> Iterator[Change]:
+        """Lift one cap, or the shares."""
+        for field, lifted in (
+            ("item_cap", replace(self.of_budget, item_cap=None)),
+            ("source_cap", replace(self.of_budget, source_cap=None)),
+            ("shares", replace(self.of_budget, shares={})),
+        ):
+            if before := getattr(self.of_budget, field):
+                yield from self._change(f"budget.{field}", before, None, {"budget": lifted})
+
+    def diversity(self) -> Iterator[Change]:
+        """Drop the rule."""
+        if self.config.diversity is not None:
+            yield from self._change("diversity", "a rule", None, {"diversity": None})
+
+    def threshold(self) -> Iterator[Change]:
+        """Ask more of texts that are to be one."""
+        now, alike = self.config.dedupe_threshold, self.decision.details.get("similarity")
+        if now is None or not isinstance(alike, (int, float)):
+            return
+        tenths = range(max(round(now * 10), math.floor(alike * 10)) + 1, 1001)
+        tried = dict.fromkeys((*tenths[:3], *(n for n in tenths if n % 10 == 0)))
+        for threshold in (*(n / 10 for n in tried), None):
+            found = list(self._change("dedupe_threshold", now, threshold, {"dedupe_threshold": threshold}))
+            if found:
+                yield from found
+                return
+
+    def similar(self) -> Iterator[Change]:
+        """Lower the threshold of the source whose best is too far above the candidate."""
+        found = self.decision.details
+        source = str(found.get("source"))
+        if source not in self.config.thresholds or not found.get("best"):
+            return
+        now = self.config.thresholds[source]
+        share = min(now.of_best, math.floor(100 * found["score"] / found["best"]) / 100)
+        after = Threshold(of_best=share, least=min(now.least, math.floor(100 * found["score"]) / 100))
+        settings = {"thresholds": {**self.config.thresholds, source: after}}
+        yield from self._change(f"thresholds.{source}", now.of_best, after.of_best, settings)
+
+    def min_score(self) -> Iterator[Change]:
+        """Lower it to the score, rounded down: the number that is printed admits it."""
+        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
+            found = math.floor(1000 * self.decision.details["score"]) / 1000
+            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
+
+    def weights(self) -> Iterator[Change]:
+        """Vary one weight at a time, beside the others as they are."""
+        now = dict(self.config.weights or {"relevance": 1.0})
+        latest = self.config.weights is None and any(
+            "latest" in passage.ranked.contributions for passage in self.context.passages
+        )
+        if latest:
+            # Any weights replace those that such a question is given: where this is enough, all are.
+            alone = tuple(self._change("weights", _LATEST, "relevance alone", {"weights": now}))
+            if alone:
+                yield from alone
+                return
+        for signal, values in signals_that_differ(self.context, self.parts).items():
+            before = float(now.get(signal, 0.0))
+            after = self._nearest_weight(now, signal, before, self._directions(values))
+            if after is not None:
+                weights = {**now, signal: after}
+                settings = {"weights": weights}
+                if latest:
+                    yield from self._change("weights", _LATEST, _told(weights), settings)
+                else:
+                    yield from self._change(f"weights.{signal}", before, after, settings)
+
+    def _directions(self, values: Mapping[Key, float]) -> tuple[bool, bool]:
+        """Return whether less and whether more of a signal could put the candidate before a passage."""
+        kept = [values[passage.key] for passage in self.context.passages if passage.key in values]
+        own = values.get(self.key, 0.0)
+        return not kept or own < max(kept), not kept or own > min(kept)
+
+    def _nearest_weight(
+        self, now: Mapping[str, float], signal: str, before: float, directions: tuple[bool, bool]
+    ) -> float | None:
+        """Return the weight nearest to the present one, of those tried, that admits."""
+        less, more = directions
+
+        def admits(weight: float) -> bool:
+            changed = {**now, signal: weight}
+            if not any(changed.values()):
+                return False
+            parts = replace(self.parts, weights=scale_weights(changed, self.parts.signals.__getitem__))
+            return self._has(assemble(self.context.candidates, self.context.request, parts))
+
+        helping = (w for w in _WEIGHTS_TRIED if (less and w < before) or (more and w > before))
+        found = next((w for w in sorted(helping, key=lambda w: abs(w - before)) if admits(w)), None)
+        if found is None:
+            return None
+        steps = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
+        nearer = (weight for weight in dict.fromkeys(steps) if weight not in {before, found})
+        return next((weight for weight in nearer if admits(weight)), found)
+
+
+def budgets_tried(budget: int, most: int) -> Iterator[int]:
+    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers.
+
+    Example:
+        >>> from itertools import islice
+        >>> list(islice(budgets_tried(2000, 9999), 4))
+        [2100, 2200, 2300, 2400]
+    """
+    tokens = budget
+    while tokens < most:
+        step = _round_down(tokens / 20)
+        tokens = (tokens // step + 1) * step
+        yield min(tokens, most)
+
+
+def _round_down(number: float) -> int:
+    """Return the largest round number that is not above a number; 1 at least."""
+    scale = 1 if number < _ROUND[-1] else 10 ** math.floor(math.log10(number / 10))
+    return max((one * scale for one in _ROUND if one * scale <= number), default=1)
+
+
+def _parts_to_try(parts: Parts) -> Parts:
+    """Return parts that answer alike, for one trace tried many times: each signal is worked out once."""
+    signals = {signal: _asked_once(one) for signal, one in parts.signals.items()}
+    # Whether the question is held in doubt changes no passage, unless a doubtful answer is emptied.
+    below = parts.doubtful_below if parts.is_empty_when_doubtful else 0.0
+    return replace(parts, signals=signals, doubtful_below=below, unsure_below=0.0)
+
+
+def _asked_once(signal: Signal) -> Signal:
+    given: dict[tuple[Key, ...], Sequence[float]] = {}
+
+    def values(candidates: Sequence[Candidate], request: ContextRequest) -> Sequence[float]:
+        keys = tuple(candidate.key for candidate in candidates)
+        if keys not in given:
+            given[keys] = signal(candidates, request)
+        return given[keys]
+
+    return values
+
+
+def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, float]]:
+    """Return the signals in which some candidates differ, with the value of each candidate.
+
+    A weight on another changes no order. Of several signals that put the candidates into one order
+    (recency by several curves), the one that is weighed stands for all, else the first.
+
+    Args:
+        context: The trace.
+        parts: Its settings, resolved.
+    """
+    weighed = parts.weights or {"relevance": 1.0}
+    names = list(dict.fromkeys((*weighed, *parts.signals)))
+    ranking = rank(
+        context.candidates,
+        context.request,
+        signals=parts.signals,
+        weights=dict.fromkeys(names, 1 / len(names)),
+        fusion=parts.fusion,
+    )
+    found: dict[str, dict[Key, float]] = {}
+    orders = set()
+    for signal in names:
+        values = {item.key: item.signals[signal] for item in ranking.items}
+        order_of = tuple(sorted(values, key=lambda key: (-values[key], key)))
+        if values and max(values.values()) - min(values.values()) > _DIFFERS and order_of not in orders:
+            orders.add(order_of)
+            found[signal] = values
+    return found
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {share:g}" for name, share in value.items())
+    if value is None:
+        return "none"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _leaving(leaves: Sequence[Key], context: Context) -> str:
+    """Return who would leave in the candidate's place, as the end of a sentence."""
+    if not leaves:
+        return ""
+    others = f" and {len(leaves) - 1} more" if len(leaves) > 1 else ""
+    return f"; {name(leaves[0], context)}{others} would leave"

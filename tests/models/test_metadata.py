@@ -1,0 +1,121 @@
+"""Places and lists of a store's flat metadata."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.models.metadata import LONGEST_PLACE, has_place, place_from, read_list
+
+CODE = {"path": "httpx/_client.py", "start_line": 430, "end_line": 471, "symbol": "Client.send"}
+DEEP = "notebooks_v1/" + "deeply/nested/folders/" * 4 + "03.05-Hierarchical-and-Selection.ipynb"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "place"),
+    [
+        (CODE, "httpx/_client.py:430-471 · Client.send"),
+        ({"path": "CHANGELOG.md", "headings": "0.13.0 › Removed"}, "CHANGELOG.md › 0.13.0 › Removed"),
+        (
+            {"path": "CHANGELOG.md", "headings": ["[23.1.0](https://a.b/c) - 2023", "Removed"]},
+            "CHANGELOG.md › 23.1.0 - 2023 › Removed",
+        ),
+        ({"path": "a.txt", "start_line": 7, "end_line": 7}, "a.txt:7"),
+        ({"path": "a.txt"}, "a.txt"),
+        ({"sha": "4fbb3a1e" * 5, "author": "A. Writer"}, "4fbb3a1e, 2026-08-04, A. Writer"),
+        ({"place": "  page 7\nof the diary "}, "page 7 of the diary"),
+        ({"place": " ", "path": "a.py"}, "a.py"),
+        ({"place": 7, "title": "A title", "start_line": "3"}, ""),
+    ],
+)
+def test_a_place_is_the_records_own_or_made_of_what_its_metadata_say(metadata, place):
+    assert place_from(metadata, datetime(2026, 8, 4, 9, tzinfo=UTC)) == place
+
+
+@settings(deadline=None)
+@given(st.dictionaries(
+    st.sampled_from(["place", "path", "sha", "headings", "symbol", "author", "start_line", "end_line"]),
+    st.text() | st.integers() | st.none() | st.lists(st.text(max_size=5), max_size=3) | st.floats(),
+))  # fmt: skip
+def test_a_place_is_one_printable_bounded_line_whatever_the_metadata(metadata):
+    place = place_from(metadata)
+    assert len(place) <= LONGEST_PLACE
+    assert place.isprintable()
+    assert place == place.strip()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "starts", "ends"),
+    [
+        (
+            {
+                "path": "notebooks/03.02-Selection.ipynb",
+                "headings": ["Data", *["Something between"] * 6, "Slices"],
+            },
+            "notebooks/03.02-Selection.ipynb › Data › … › Something between",
+            " › Slices",
+        ),
+        ({"path": DEEP, "headings": ["A", "B", "C"]}, "notebooks_v1/…/", "Selection.ipynb › A › … › C"),
+        (
+            {"path": DEEP, "start_line": 3, "end_line": 9, "symbol": "Tea.brew"},
+            "notebooks_v1/…/",
+            "/03.05-Hierarchical-and-Selection.ipynb:3-9 · Tea.brew",
+        ),
+        ({"path": "a/" + "b" * 300 + ".py", "start_line": 1, "end_line": 2}, "a/b", "b.py:1-2"),
+        ({"path": "a.py", "symbol": "first" + "x" * 300 + "last"}, "a.py · first", "last"),
+        ({"place": "first " + "x" * 300 + " last"}, "first x", "x last"),
+    ],
+)
+def test_a_long_place_keeps_its_first_folder_its_files_name_and_its_last_heading(metadata, starts, ends):
+    place = place_from(metadata)
+    assert place.startswith(starts)
+    assert place.endswith(ends)
+    assert "…" in place
+    assert len(place) <= LONGEST_PLACE
+
+
+def test_two_copies_in_two_folders_are_told_apart():
+    trail = [
+        "Data Manipulation with Pandas",
+        "Operating on Data in Pandas",
+        "Data Indexing and Selection",
+    ] * 2
+    copies = [
+        {"path": f"{folder}/03.02-Selection.ipynb", "headings": trail} for folder in ("notebooks", "v1")
+    ]
+    assert len(set(map(place_from, copies))) == 2
+
+
+def test_a_path_of_very_many_folders_is_cut_too():
+    place = place_from({"path": "folder/" * 200_000 + "file.py"})
+    assert len(place) <= LONGEST_PLACE
+    assert place.startswith("folder/…/")
+    assert place.endswith("/file.py")
+
+
+@pytest.mark.parametrize(
+    ("metadata", "place"),
+    [
+        ({"source": "docs/report.pdf", "page": 0}, "docs/report.pdf › page 1"),
+        ({"source": "docs/report.pdf", "page": 0, "page_label": "iv"}, "docs/report.pdf › page iv"),
+        ({"source": "people.csv", "row": 6}, "people.csv › row 7"),
+        ({"source": "https://a.example/b"}, "https://a.example/b"),
+        ({"source": "slack"}, ""),
+        ({"source": "slack", "page": None}, ""),
+        ({"page": 3}, ""),
+    ],
+)
+def test_what_langchains_loaders_say_is_a_place(metadata, place):
+    """B14: `source` with `page` or `row`, which loaders count from 0."""
+    assert place_from(metadata) == place
+    assert has_place(metadata) == bool(place)
+
+
+def test_lists_in_metadata_are_read_whatever_their_form():
+    assert read_list(["a", "", None, 0]) == ("a", 0)
+    assert read_list('[{"a": 1}, "b"]') == ({"a": 1}, "b")
+    assert read_list("a,b , ") == ("a", "b")
+    assert read_list(3) == ()

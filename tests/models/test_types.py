@@ -1,0 +1,107 @@
+"""What the values promise: nobody else can change them, and they can always be written down."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from langchain_context_engine import Candidate, ConfigError, Context, ContextEngine, ContextRequest
+from tests.builders import ListSource, a_candidate
+
+
+@pytest.mark.parametrize("make", [lambda m: Candidate(id="a", metadata=m), lambda m: ContextRequest(scope=m)])
+def test_what_a_caller_does_later_to_a_mapping_changes_no_value(make):
+    given = {"user": ["me"], "deep": {"list": [1]}}
+    value = make(given)
+    given["user"].append("other")
+    given["deep"]["list"].append(2)
+    given["more"] = 1
+    assert (value.metadata if isinstance(value, Candidate) else value.scope) == {
+        "user": ["me"],
+        "deep": {"list": [1]},
+    }
+
+
+@pytest.mark.parametrize("field", ["id", "text", "kind", "source", "title", "nested"])
+def test_a_context_is_written_whatever_field_holds_a_lone_surrogate(field):
+    """A2."""
+    broken = "a\ud83db"
+    fields = {"metadata": {field: [broken]}} if field in {"title", "nested"} else {field: broken}
+    engine = ContextEngine([ListSource([a_candidate(**{"text": "fine", **fields})])], template="detailed")
+    context = engine.build("fine")
+    assert len(context.passages) == 1
+    context.text.encode()
+    json.dumps(context.to_dict(), ensure_ascii=False).encode()
+    assert Context.from_dict(context.to_dict()) == context
+
+
+class MeddlingSource(ListSource):
+    """A source that widens the scope it is given."""
+
+    def fetch(self, request):
+        request.scope["user"] = "other"
+        request.where.clear()
+        return super().fetch(request)
+
+
+def test_a_source_that_changes_its_request_changes_nobody_elses():
+    """Promise 4."""
+    theirs, mine = (
+        a_candidate(text=text, metadata={"user": user})
+        for text, user in (("their words", "other"), ("my note", "me"))
+    )
+    engine = ContextEngine([MeddlingSource([theirs, mine], "a"), ListSource([theirs, mine], "b")])
+    assert engine.build("note", scope={"user": "me"}).text == "[1] my note"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"vector": ["x"]},
+        {"vector": 5},
+        {"history": 5},
+        {"history": [("user",)]},
+        {"kinds": 5},
+        {"sources": b"notes"},
+        {"excluded": {"a": 1}},
+    ],
+)
+def test_a_request_field_of_the_wrong_type_is_refused_naming_it(wrong):
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        ContextRequest(**wrong)
+
+
+def test_what_is_not_listed_is_left_out():
+    request = ContextRequest(depth=None, offset=None, history="hello", pinned="rule", kinds="memory")
+    assert (request.depth, request.offset) == (0, 0)
+    assert [message.text for message in request.history] == ["hello"]
+    assert (request.pinned, request.kinds, request.sources) == (("rule",), ("memory",), None)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_an_id_given_twice_takes_one_place_of_the_limit(n):
+    offered = [
+        a_candidate(id=id_, text=text)
+        for id_, text in (("a", "one"), ("a", "one more"), ("b", "b"), ("c", "c"))
+    ]
+    found = ContextEngine([ListSource(offered)]).search("q", limit=n)
+    assert [item.candidate.id for item in found] == ["a", "b", "c"][:n]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f"])
+def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
+    """D26."""
+    context = ContextEngine(
+        [ListSource([a_candidate(id="blank", text=text), a_candidate(text="real")])]
+    ).build("q")
+    assert context.text == "[1] real"
+    assert [d.reason for d in context.decisions if d.key[1] == "blank"] == ["empty"]
+
+
+def test_more_than_there_ever_are_is_all_and_no_library_is_asked_for_it():
+    """A limit of a billion ended the process: 53 GB were asked for before anything was looked at."""
+    request = ContextRequest(limit=10**9, offset=10**9, k=10**9, depth=10**9)
+    assert (request.limit, request.offset, request.k, request.depth) == (10**6, 10**6, 10**6, 1000)
+    with pytest.raises(ConfigError, match="limit"):
+        ContextRequest(limit=10**10)

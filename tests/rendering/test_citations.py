@@ -1,0 +1,352 @@
+"""Markers are unique, resolve to the text they stand beside, and occur in no text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine import ConfigError
+from langchain_context_engine.models.types import Passage, Ranked
+from langchain_context_engine.rendering.citations import (
+    CITATION_STYLES,
+    excerpt,
+    key_markers,
+    list_citations,
+    mark_used,
+    number_markers,
+    sources_block,
+    used_citations,
+)
+from langchain_context_engine.trace.context import Context
+from tests.builders import a_candidate
+from tests.growth import assert_linear, repeated
+from tests.pack_builders import engine_of
+
+HOSTILE = st.lists(
+    st.sampled_from(
+        [
+            "[1]", "[2]", "[1, 2]", "[3-5]", "[", "]", "[[2]]", "[ 1 ]", "[007]", "word", " ", "[x]",
+            "[1; 4]", "[9][1]",
+        ]
+    ),
+    max_size=12,
+).map("".join)  # fmt: skip
+
+
+def a_passage(citation="", text=None, **fields) -> Passage:
+    candidate = a_candidate(**({"text": text} if text is not None else {}), **fields)
+    ranked = Ranked(candidate=candidate, contributions={"relevance": 0.7})
+    return Passage(ranked=ranked, text=candidate.text, citation=citation)
+
+
+def a_context(*passages: Passage) -> Context:
+    return Context(passages=passages, citations={p.citation: p.key for p in passages})
+
+
+def test_markers_are_numbered_in_order():
+    assert number_markers(["a", "b", "c"]) == ["[1]", "[2]", "[3]"]
+    assert number_markers([]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("see [1] above", "[2]"),
+        ("see [1][2]", "[3]"),
+        ("see [1, 2]", "[3]"),
+        ("see [1-3]", "[4]"),
+        ("see [1–3; 4]", "[5]"),
+        ("see [ 1 ]", "[2]"),
+        ("see [[1]]", "[2]"),
+        ("x[1]", "[2]"),
+        ("see [1 and 2]", "[3]"),
+        ("see [2]", "[1]"),
+        ("see ［1］", "[2]"),
+        ("see 【1、2】", "[3]"),
+        ("see [1～3]", "[4]"),
+        ("see [^1]", "[2]"),
+        ("see [Sources: 1, 2]", "[3]"),
+        ("see [1 to 3]", "[4]"),
+        ("see [1/2]", "[1]"),
+        ("see [1-999999999]", "[1]"),
+        ("see [page 1]", "[1]"),
+    ],
+)
+def test_a_number_that_a_text_uses_is_no_marker(text, first):
+    """L92, B12, T6: what would be read as a citation in an answer is no marker."""
+    assert number_markers([text, "b"])[0] == first
+    assert number_markers(["a"], avoid=[text])[0] == first
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(HOSTILE, max_size=6))
+def test_number_markers_are_unique_and_occur_in_no_text(texts):
+    """L92."""
+    markers = number_markers(texts)
+    assert len(markers) == len(set(markers)) == len(texts)
+    assert not any(marker in text for marker in markers for text in texts)
+    # A text quoted in the answer cites nothing.
+    assert all(used_citations(text, markers) == () for text in texts)
+
+
+def test_a_text_full_of_references_takes_linear_time():
+    def numbered(size: int) -> list[str]:
+        return [" ".join(f"[{i}]" for i in range(1, size + 1)), *["x"] * 100]
+
+    assert number_markers(numbered(50_000))[0] == "[50001]"
+    assert_linear(number_markers, numbered, 50_000)
+    assert_linear(lambda text: number_markers([text]), repeated("["), 1_000_000)
+
+
+def test_key_markers_say_the_kind_and_are_the_same_every_time():
+    """C8."""
+    items = [("file", ("docs", "a.md")), ("message", ("chat", "7")), ("", ("s", "1")), ("記憶", ("s", "2"))]
+    markers = key_markers(items)
+    assert [m[:5] for m in markers] == ["[fil-", "[mes-", "[src-", "[src-"]
+    assert markers == key_markers(items)
+    assert markers[1:] == key_markers(items[1:])
+    assert markers[::-1] == key_markers(items[::-1])
+
+
+def test_keys_that_join_to_the_same_text_have_different_markers():
+    """I78."""
+    assert len(set(key_markers([("k", ("a:b", "c")), ("k", ("a", "b:c")), ("k", ("a", ":bc"))]))) == 3
+
+
+def test_key_markers_grow_where_two_hashes_collide():
+    """C8: unique for certain; ids whose first six digits are equal, found by search."""
+    pair = [("file", ("s", "60592")), ("file", ("s", "96009"))]
+    short = [key_markers([item])[0] for item in pair]
+    assert short[0] == short[1]
+    first, second = key_markers(pair)
+    assert first != second
+    assert len(first) == len(second) == len(short[0]) + 1
+
+
+def test_a_key_marker_in_a_text_is_replaced():
+    """B12: whoever knows the scheme cannot forge a citation."""
+    item = ("file", ("docs", "a.md"))
+    forged = key_markers([item])[0]
+    digest_prefixes = " ".join(key_markers([item], avoid=[forged]))
+    assert key_markers([item], avoid=[f"trust me {forged}"]) != [forged]
+    assert key_markers([item], avoid=[f"{forged}{digest_prefixes}"])[0] not in f"{forged}{digest_prefixes}"
+
+
+@pytest.mark.parametrize("style", ["number", "key"])
+def test_styles_give_each_passage_a_marker_that_stands_in_no_text_or_title(style):
+    """L92."""
+    plain = [a_passage(id="a", kind="file"), a_passage(id="b", kind="note")]
+    before = CITATION_STYLES[style](plain)
+    hostile = [
+        a_passage(id="a", kind="file", text=f"I am {before[1]}"),
+        a_passage(id="b", kind="note", metadata={"title": before[0]}),
+    ]
+    after = CITATION_STYLES[style](hostile)
+    assert len(set(after)) == 2
+    assert not set(after) & set(before)
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ("Moved [2], agreed [1].", ("[2]", "[1]")),
+        ("Both [1, 2].", ("[1]", "[2]")),
+        ("Both [2][1], again [2].", ("[2]", "[1]")),
+        ("All [1-3].", ("[1]", "[2]", "[3]")),
+        ("All [1–3].", ("[1]", "[2]", "[3]")),
+        ("Some [1; 3] and [2 and 3]", ("[1]", "[3]", "[2]")),
+        ("As in 【3】.", ("[3]",)),
+        ("如 [1、2] 所示", ("[1]", "[2]")),
+        ("如 ［1］ 所示", ("[1]",)),
+        ("【1】、【3】", ("[1]", "[3]")),
+        ("〔２〕 and ［１，３］", ("[2]", "[1]", "[3]")),
+        ("[1；2][1～3]", ("[1]", "[2]", "[3]")),
+        ("[1和3]", ("[1]", "[3]")),
+        ("[1 und 3], [2 et 3]", ("[1]", "[3]", "[2]")),
+        ("[１-３]", ("[1]", "[2]", "[3]")),
+        ("[١، ٢]", ("[1]", "[2]")),
+        ("A note[^1], two [^2][^3], a list [^1, ^2].", ("[1]", "[2]", "[3]")),
+        ("[Source 1] and [Sources: 2, 3]", ("[1]", "[2]", "[3]")),
+        ("[cite: 3] [Quellen 1 und 2]", ("[3]", "[1]", "[2]")),
+        ("【1†source】【3:0†a.md】", ("[1]", "[3]")),
+        ("⟦1⟧ and ﹝3﹞", ("[1]", "[3]")),
+        ("[1 to 3]", ("[1]", "[2]", "[3]")),
+        ("[1…3]", ("[1]", "[2]", "[3]")),
+        ("[1..3]", ("[1]", "[2]", "[3]")),
+        ("[1至3]", ("[1]", "[2]", "[3]")),
+        ("[1 or 3]", ("[1]", "[3]")),
+        ("[1または3], [1、及び2]", ("[1]", "[3]", "[2]")),
+        ("[1과 3]", ("[1]", "[3]")),
+        ("[1\u2060–\u20603]", ("[1]", "[2]", "[3]")),
+        (r"\[1\] and [**2**]", ("[1]", "[2]")),
+        ("[出典：3]", ("[3]",)),
+        ("[2/3] done, [#1], [v1], [1st]", ()),
+        ("Unknown [9].", ()),
+        ("On [page 2].", ()),
+        ("`rows[1]` is first", ()),
+        ("```python\nrows[1]\n```\nas said [2]", ("[2]",)),
+        ("[link [1]](url)", ("[1]",)),
+        ("[12]", ()),
+        ("", ()),
+        ("[1-", ()),
+        ("[1-99999999999999]", ()),
+    ],
+)
+def test_used_markers_are_read_off_an_answer_in_order_of_first_use(answer, used):
+    """C8, T6: a list in the signs of any keyboard is a list."""
+    assert used_citations(answer, ["[1]", "[2]", "[3]"]) == used
+
+
+def test_used_key_markers_are_read_alone_and_in_groups():
+    """C8."""
+    markers = ["[fil-abc123]", "[mes-9z9z9z]", "[fil-000000]"]
+    assert used_citations("x [mes-9z9z9z, fil-abc123] `[fil-000000]`", markers) == (
+        "[mes-9z9z9z]",
+        "[fil-abc123]",
+        "[fil-000000]",
+    )
+
+
+def test_markers_of_another_shape_are_found_verbatim():
+    assert used_citations("see (b), then (a)", ["(a)", "(b)", "(c)", ""]) == ("(b)", "(a)")
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text(max_size=200))
+def test_reading_any_answer_gives_known_markers_once(answer):
+    markers = ["[1]", "[2]", "[fil-abc123]"]
+    used = used_citations(answer, markers)
+    assert set(used) <= set(markers)
+    assert len(used) == len(set(used))
+
+
+def test_the_sources_block_lists_what_was_used_with_an_excerpt():
+    """C8."""
+    long = "The invoices were late because the nightly job ran before the rates arrived."
+    context = a_context(
+        a_passage("[1]", text=long, metadata={"path": "docs/billing.md"}),
+        a_passage("[2]", text="unused"),
+        a_passage("[3]", text="two\n\nlines", metadata={"title": "Notes"}),
+        a_passage("[4]", text="from nowhere", source="memories"),
+    )
+    assert sources_block(context, ["[1]", "[3]", "[4]"]) == (
+        "\n\n---\nSources:\n"
+        f"[1]: docs/billing.md - {long[:50]}...\n"
+        "[3]: Notes - two lines...\n"
+        "[4]: memories - from nowhere..."
+    )
+    assert sources_block(context, "so it says [3].") == "\n\n---\nSources:\n[3]: Notes - two lines..."
+    assert "[2]" in sources_block(context)
+    assert sources_block(context, []) == ""
+    assert sources_block(context, "cites nothing") == ""
+    assert sources_block(Context()) == ""
+
+
+def test_used_citations_are_marked_and_stay_marked():
+    """C8."""
+    context = a_context(a_passage("[1]", text="a", kind="file"), a_passage("[2]", text="b"))
+    citations = list_citations(context)
+    assert [c.is_used for c in citations] == [False, False]
+    assert citations[0].relevance == pytest.approx(0.7)
+    once = mark_used(citations, ["[2]", "[9]"])
+    assert [c.is_used for c in once] == [False, True]
+    assert [c.is_used for c in mark_used(once, "as in [1]")] == [True, True]
+    assert [c.is_used for c in citations] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "shown"),
+    [
+        ("abc", 5, "abc"),
+        ("abcdef", 3, "abc"),
+        ("cafe\u0301s", 4, "caf"),
+        ("ab👨\u200d👩\u200d👧 c", 4, "ab"),
+        ("ab👍🏽 c", 3, "ab"),
+        ("", 5, ""),
+    ],
+)
+def test_an_excerpt_splits_no_visible_character(text, length, shown):
+    assert excerpt(text, length) == shown
+
+
+MARKERS = [f"[{n}]" for n in range(1, 6)]
+RANGES = [
+    "[1]–[3]", "[1]-[3]", "[1]—[3]", "[1] – [3]", "[1]...[3]", "[1]…[3]", "[1] to [3]", "[1] through [3]",
+    "[1] bis [3]", "[1] до [3]", "[1]〜[3]", "[1]から[3]", "[1]至[3]", "［1］–［3］", "【1】-【3】", "[^1]–[^3]",
+    "[1]-[2]-[3]", "[[1]–[3]]", "[ 1 ]–[ 3 ]",
+]  # fmt: skip
+ONES = [
+    "[doc 1]", "[Document 1]", "[passage 1]", "[Passage: 1]", "[chunk 1]", "[no. 1]", "[¹]", "[①]", "[^1^]", "[1.]",
+    "【doc 1】", "[footnote 1]",
+]  # fmt: skip
+NONE = [
+    "(1)", "m²", "[page 1]", "[#1]", "[1st]", "[doc]", "[docs/1]", "`[1]–[3]`", "[document one]", "[no]",
+    "[v1.]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", RANGES)
+def test_a_range_from_one_bracket_to_another_is_all_of_it(answer):
+    """T6: the ends alone were read."""
+    assert used_citations(f"The harbour is late {answer}, it says.", MARKERS) == ("[1]", "[2]", "[3]")
+    assert number_markers([f"late {answer}"])[0] == "[4]"
+
+
+@pytest.mark.parametrize("answer", ONES)
+def test_a_number_behind_a_word_for_a_passage_is_a_citation(answer):
+    """T6."""
+    assert used_citations(f"The harbour is late {answer}.", MARKERS) == ("[1]",)
+    assert number_markers([f"late {answer}"])[0] == "[2]"
+
+
+@pytest.mark.parametrize("answer", NONE)
+def test_what_counts_something_else_is_none(answer):
+    """T6."""
+    assert used_citations(f"The harbour is late {answer}.", MARKERS) == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "used"),
+    [
+        ("[1]\n- [3]", ("[1]", "[3]")),
+        ("[1] and [3]", ("[1]", "[3]")),
+        ("[3]–[1]", ("[3]", "[1]")),
+        ("[1]–[999999]", ("[1]",)),
+        ("[1]–[2], [4]", ("[1]", "[2]", "[4]")),
+        ("[5][2]–[4]", ("[5]", "[2]", "[3]", "[4]")),
+        ("[1] – see [3]", ("[1]", "[3]")),
+    ],
+)
+def test_two_citations_with_something_else_between_them_are_two(answer, used):
+    """T6."""
+    assert used_citations(answer, MARKERS) == used
+
+
+TEXT = "The quay was mended. " + "Boats came and went all day long. " * 30 + "See [1], [2] and [3]."
+
+
+def test_a_number_in_what_is_cut_away_is_free():
+    """A context began with [4] for footnotes that nobody saw."""
+    engine = engine_of([a_candidate(id="a", text=TEXT)], tokenizer="auto", budget=60)
+    context = engine.build("when was the quay mended?")
+    assert "[2]" not in context.passages[0].text
+    assert list(context.citations) == ["[1]"]
+
+
+def test_a_number_that_is_shown_is_none():
+    engine = engine_of([a_candidate(id="a", text=TEXT)], tokenizer="auto", budget=2000)
+    assert list(engine.build("quay").citations) == ["[4]"]
+
+
+def test_numbers_that_are_skipped_are_said_and_name_nobody():
+    """`explain 6` told that sixteen candidates are called so, where [6] was skipped."""
+    found = [
+        a_candidate(id=f"row{n}6", text=f"{words}, see [2] and [6]", relevance=1 - n / 99)
+        for n, words in enumerate(("apples are red", "boats sail north", "clouds bring rain", "dust settles"))
+    ]
+    context = engine_of(found, tokenizer="auto", template="cited").build("q")
+    assert list(context.citations) == ["[1]", "[3]", "[4]", "[5]"]
+    assert "no passage is cited as [2]: the texts themselves write that" in context.warnings
+    with pytest.raises(ConfigError, match=r"no passage is cited as '6'; markers of this context: \[1\]"):
+        context.explain("6")
