@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.journal.opening import kept_in, open_journal
+from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.models.errors import AllSourcesFailedError
 from langchain_context_engine.models.request import ContextRequest

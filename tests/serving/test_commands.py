@@ -7,6 +7,7 @@ import io
 import json
 import os
 import platform
+import signal
 import socket
 import subprocess
 import sys
@@ -150,6 +151,32 @@ def test_mcp_ends_when_its_client_does(store, monkeypatch):
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
     assert main(["mcp", "--store", str(store), "--scope", "team=red"]) == 0
     assert sys.stdout.buffer.getvalue() == b""
+
+
+def said(process, message, encoding="utf-8"):
+    process.stdin.write((json.dumps({"jsonrpc": "2.0", **message}) + "\n").encode(encoding))
+    process.stdin.flush()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_mcp_answers_after_a_line_that_is_none_and_ends_when_it_is_told_to(store, number):
+    """A line in UTF-16 left the next ping without an answer, and Ctrl-C did nothing for 25 seconds."""
+    command = [*COMMAND, "mcp", "--store", str(store)]
+    process = subprocess.Popen(command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    told = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    said(process, {"id": 1, "method": "initialize", "params": told})
+    assert json.loads(process.stdout.readline())["id"] == 1
+    said(process, {"method": "notifications/initialized"})
+    said(process, {"id": 2, "method": "ping"}, "utf-16-le")
+    said(process, {"id": 3, "method": "ping"})
+    while json.loads(process.stdout.readline()).get("id") != 3:
+        pass
+    start = time.monotonic()
+    process.send_signal(number)
+    assert process.wait(20) == 0
+    assert time.monotonic() - start < 10
+    process.stdin.close()
+    process.stdout.close()
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,16 @@ def sent(caller, path, body):
     return caller.post(path, content=json.dumps(body), headers={"Content-Type": "application/json"})
 
 
-def require_described(operation, answer):
-    content = operation["responses"][str(answer.status_code)]["content"]["application/json"]
-    Draft202012Validator.check_schema(content["schema"])
-    Draft202012Validator(content["schema"]).validate(answer.json())
+def validator_of(caller, schema):
+    whole = {**schema, "components": caller.get("/openapi.json").json()["components"]}
+    Draft202012Validator.check_schema(whole)
+    return Draft202012Validator(whole)
+
+
+def require_described(caller, operation, answer):
+    known = operation["responses"]
+    content = known.get(str(answer.status_code), known["default"])["content"]["application/json"]
+    validator_of(caller, content["schema"]).validate(answer.json())
 
 
 @pytest.mark.parametrize(
@@ -62,45 +68,34 @@ def test_a_body_is_taken_where_its_schema_is_met_and_the_answer_is_as_described(
     """C7: whatever stands in a field, or in place of the body."""
     operation = described(caller, path)
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    assert set(schema["properties"]) == set(FIELDS[path])
+    validator = validator_of(caller, schema)
     for value in VALUES:
         body = {**GOOD[path], field: value} if field else value
         answer = sent(caller, path, body)
         is_taken = answer.status_code in {200, 404}  # an item that there is not is well asked
-        assert is_taken == Draft202012Validator(schema).is_valid(body), (str(body)[:90], answer.text)
-        require_described(operation, answer)
+        assert is_taken == validator.is_valid(body), (str(body)[:90], answer.text)
+        require_described(caller, operation, answer)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("max_tokens", "maxTokens is written so"),
-        ("MaxTokens", "maxTokens is written so"),
-        ("thread-id", "threadId is written so"),
-        ("Message", "message is written so"),
-        ("query", "known are message, threadId"),
-        ("scope", "known are message, threadId"),
-    ],
-)
-def test_a_field_in_another_spelling_is_refused_by_the_name_it_has(caller, name, told):
-    """C7."""
-    for body in ({**GOOD["/build"], name: "x"}, {name: "x"}):
-        answer = sent(caller, "/build", body)
-        assert answer.status_code == 400
-        assert told in answer.json()["error"]["message"]
+@pytest.mark.parametrize("name", ["max_tokens", "MaxTokens", "thread-id", "Message", "query", "scope"])
+def test_a_field_that_is_none_is_refused_by_its_name(caller, name):
+    """C7: one in another spelling was ignored."""
+    answer = sent(caller, "/build", {**GOOD["/build"], name: "x"})
+    assert answer.status_code == 400
+    assert f"unknown field {name!r}" in answer.json()["error"]["message"]
 
 
 def test_what_else_is_answered_is_as_described(caller):
     """C7: a trace, one there is not, no journal, no source, another name."""
     built = sent(caller, "/build", {**GOOD["/build"], "references": ["billing"], "history": [TURN]})
     assert len(built.json()["data"]["items"]) > 1
-    require_described(described(caller, "/build"), built)
+    require_described(caller, described(caller, "/build"), built)
     why = described(caller, "/traces/{traceId}", "get")
     for trace, code in ((built.json()["meta"]["traceId"], 200), ("none", 404)):
         answer = caller.get(f"/traces/{trace}")
         assert answer.status_code == code
-        require_described(why, answer)
-    require_described(described(caller, "/health", "get"), caller.get("/health"))
+        require_described(caller, why, answer)
+    require_described(caller, described(caller, "/health", "get"), caller.get("/health"))
     for source, path, body, code in (
         (ListSource([]), "/feedback", GOOD["/feedback"], 501),
         (ListSource([]), "/build", GOOD["/build"], 200),
@@ -109,6 +104,6 @@ def test_what_else_is_answered_is_as_described(caller):
         other = TestClient(create_app(PrimeContextService.over(ContextEngine([source]))))
         answer = sent(other, path, body)
         assert answer.status_code == code
-        require_described(described(other, path), answer)
+        require_described(other, described(other, path), answer)
     app = create_app(PrimeContextService.over(ContextEngine([ListSource([])])), allowed_hosts=["a"])
-    require_described(why, TestClient(app).get("/traces/x"))
+    require_described(caller, why, TestClient(app).get("/traces/x"))

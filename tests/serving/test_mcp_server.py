@@ -214,4 +214,4 @@ async def test_an_argument_that_no_tool_knows_is_refused(argument):
 
 def test_the_servers_version_is_the_packages():
     """C8."""
-    assert create_mcp_server(an_engine())._lowlevel_server.version == version("langchain-context-engine")
+    assert create_mcp_server(an_engine()).version == version("langchain-context-engine")
