@@ -10,7 +10,7 @@ import threading
 import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
-from openai import AsyncOpenAI, OpenAI
+from openai import OpenAI
 from pydantic import SecretStr
 
 from langchain_context_engine.embeddings import CachedEmbeddings, OpenAIEmbeddings
@@ -127,11 +127,6 @@ def test_shorter_vectors_can_be_asked_for(server):
 def test_ready_clients_are_used(server):
     ready = OpenAI(api_key=KEY, base_url=server.base_url)
     assert OpenAIEmbeddings(client=ready).embed_query("a") == vector_of("a")
-
-
-async def test_a_ready_async_client_is_used(server):
-    ready = AsyncOpenAI(api_key=KEY, base_url=server.base_url)
-    assert await OpenAIEmbeddings(async_client=ready).aembed_query("a") == vector_of("a")
 
 
 def test_one_event_loop_after_another_is_served(server, embeddings):
@@ -251,5 +246,3 @@ async def test_it_is_pickled_and_copied_unless_it_holds_a_ready_client(server, e
         assert twin.embed_query("a") == vector_of("a")
     with pytest.raises(ConfigError, match="client"):
         pickle.dumps(OpenAIEmbeddings(client=OpenAI(api_key=KEY)))
-    with pytest.raises(ConfigError, match="client"):
-        copy.deepcopy(OpenAIEmbeddings(async_client=AsyncOpenAI(api_key=KEY)))
