@@ -184,6 +184,12 @@ class ContextEngine:
 
         return ContextRunnable(engine=self, **fields)
 
+    def as_node(self, **fields: Any) -> Any:
+        """Return a node of a LangGraph graph, from the state's question to the context as plain data."""
+        from langchain_context_engine.langchain.runnable import as_node
+
+        return as_node(self, **fields)
+
     def as_tool(self, **fields: Any) -> Any:
         """Return a LangChain tool that gives the text, with the `Context` as artifact."""
         from langchain_context_engine.langchain.tool import as_tool

@@ -25,7 +25,7 @@ def scorer_of(reranker: Any) -> Scorer:
     """Return what asks a reranker for scores.
 
     A document compressor says them in `relevance_score`, or by the order of what it returns; what it leaves
-    out is scored least. A cross encoder's `score` takes pairs.
+    out is below all that it returns. A cross encoder's `score` takes pairs.
 
     Raises:
         ConfigError: It is neither of these, nor callable.
@@ -53,8 +53,10 @@ def _by_compressor(compressor: Any, query: str, texts: Sequence[str]) -> list[fl
         (int(doc.metadata[_PLACE]), float(doc.metadata[key]) if key else 1 - i / len(texts))
         for i, doc in enumerate(returned)
     ]
-    least = min((score for _, score in told), default=0.0)
-    scores = [least] * len(texts)
+    # What it leaves out is as far below the least as that is below the best.
+    kept = [score for _, score in told]
+    below = 2 * min(kept, default=0.0) - max(kept, default=0.0)
+    scores = [below if len(set(kept)) > 1 else below - 1] * len(texts)
     for place, score in told:
         scores[place] = max(score, scores[place])
     return scores

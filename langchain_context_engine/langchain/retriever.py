@@ -21,8 +21,7 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
-from langchain_context_engine.langchain.plain import storable
-from langchain_context_engine.models.freeze import copy_mapping
+from langchain_context_engine.langchain.plain import described, plain
 from langchain_context_engine.models.types import ContextRequest, Passage
 from langchain_context_engine.trace.context import Context
 
@@ -194,16 +193,11 @@ def documents(context: Context, *, is_annotated: bool = True) -> list[Document]:
 
 def _document(passage: Passage, is_annotated: bool) -> Document:
     candidate = passage.ranked.candidate
-    own = storable(copy_mapping(candidate.metadata, "metadata", cuts=True))
+    own = plain(candidate.metadata)
     if not is_annotated:
         return Document(id=candidate.id, page_content=passage.text, metadata=own)
-    about = {
-        "source": candidate.source,
-        "score": passage.ranked.score,
+    about = {name: value for name, value in described(passage).items() if name != "id"} | {
         "signals": dict(passage.ranked.signals),
-        "citation": passage.citation,
-        "tokens": passage.tokens,
-        "is_truncated": passage.is_truncated,
         "place": candidate.place,
     }
     return Document(id=candidate.id, page_content=passage.text, metadata={**own, "context": about})

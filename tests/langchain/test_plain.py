@@ -31,7 +31,7 @@ from langchain_context_engine.langchain.plain import NOT_ASKED, plain
 from langchain_context_engine.langchain.tool import as_tool
 from langchain_context_engine.trace.context import Context
 from tests.builders import FailingSource, ListSource, a_candidate
-from tests.test_middleware import ShowingModel
+from tests.langchain.test_middleware import ShowingModel
 
 
 class ScoringRetriever:
@@ -93,7 +93,7 @@ def test_an_agents_state_and_artifact_are_plain_json():
     assert json.loads(json.dumps(artifact)) == artifact
     (passage,) = json.loads(json.dumps(result["context_passages"]))
     assert passage["metadata"] == {
-        "relevance_score": 0.25, "vector": [1, 2], "colour": 1, "tier": "gold", "at": "2026-01-02T00:00:00+00:00",
+        "relevance_score": 0.25, "vector": [1, 2], "colour": 1, "tier": "gold", "at": "2026-01-02T00:00:00Z",
     }  # fmt: skip
 
 
@@ -144,9 +144,9 @@ class Mute:
     [
         (pd.NA, None), (pd.NaT, None), (np.longdouble(0.5), 0.5), (pd.Series([1, 2]), [1, 2]),
         (np.array(["2026-01-02"], "M8[ns]"), ["2026-01-02T00:00:00"]), (pd.DataFrame({"a": [1]}), {"a": [1]}),
-        (timedelta(1), "1 day, 0:00:00"), (time(1, 2), "01:02:00"), (b"ab", "ab"), (Decimal("sNaN"), "…"),
-        (Pair(np.float32(1), {2}), {"first": 1.0, "second": [2]}), (Model(), {"at": "2026-01-02T00:00:00+00:00"}),
-        (Mute(), "…"), ([Mute(), 1], ["…", 1]), ({"a": Mute()}, {"a": "…"}), (SecretStr("sk-1"), "<pydantic.types.SecretStr>"),
+        (timedelta(1), "P1D"), (time(1, 2), "01:02:00"), (b"ab", "ab"), (Decimal("sNaN"), "…"),
+        (Pair(np.float32(1), {2}), {"first": 1.0, "second": [2]}), (Model(), {"at": "2026-01-02T00:00:00Z"}),
+        (Mute(), "…"), ([Mute(), 1], ["…", 1]), ({"a": Mute()}, {"a": "…"}), (SecretStr("sk-1"), "**********"),
     ],
 )  # fmt: skip
 def test_what_a_record_holds_is_data_to_whoever_reads_it(odd, kept):
@@ -156,13 +156,11 @@ def test_what_a_record_holds_is_data_to_whoever_reads_it(odd, kept):
         .build("pay?")
         .passages
     )
-    assert plain(passage.ranked.candidate.metadata["odd"]) == kept
+    assert plain(passage.ranked.candidate.metadata)["odd"] == kept
 
 
 def test_what_holds_itself_ends():
-    told = json.dumps(plain(LOOP), ensure_ascii=False)
-    assert "…" in told
-    assert len(told) < 10_000
+    assert plain({"loop": LOOP, "other": 1}) == {"loop": "…", "other": 1}
 
 
 def test_an_artifact_reads_back_as_the_context_that_it_was():

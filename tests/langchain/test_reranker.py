@@ -30,14 +30,15 @@ class Picks(BaseDocumentCompressor):
     """A compressor that gives back the last two, the very last first."""
 
     says_scores: bool = False
+    keeps: int = 2
 
     def compress_documents(self, documents, query, callbacks=None):
-        best = list(reversed(documents))[:2]
+        best = list(reversed(documents))[: self.keeps]
         if not self.says_scores:
             return best
         return [
             Document(page_content=d.page_content, metadata={**d.metadata, "relevance_score": s})
-            for d, s in zip(best, (0.1, 0.9), strict=True)
+            for d, s in zip(best, (0.1, 0.9), strict=False)
         ]
 
 
@@ -128,3 +129,15 @@ def test_a_wrong_reranker_is_refused_while_building(settings):
 def test_what_a_source_claims_itself_stays_when_a_reranker_speaks():
     context = an_engine(rerank=likes_later).build("who lives here?")
     assert {p.key[1]: round(p.ranked.signals["relevance"], 1) for p in context.passages}["heron"] == 0.9
+
+
+@pytest.mark.parametrize("says_scores", [False, True])
+@pytest.mark.parametrize("keeps", [1, 2])
+def test_what_a_compressor_leaves_out_is_below_all_that_it_keeps(says_scores, keeps):
+    """B18: with one kept all tied, and the kept one was not the first."""
+    picks = Picks(says_scores=says_scores, keeps=keeps)
+    context = an_engine(rerank=picks, weights={"rerank": 1}).build("who lives here?")
+    said = {p.key[1]: p.ranked.candidate.claims["rerank"] for p in context.passages}
+    kept = {"tench", "perch"} if keeps > 1 else {"tench"}
+    assert min(said[word] for word in kept) > max(said[word] for word in said.keys() - kept)
+    assert set(ids(context)[:keeps]) == kept

@@ -207,3 +207,19 @@ def test_without_langchain_the_import_error_names_the_extra():
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "langchain-context-engine[agents]" in printed
+
+
+async def test_the_agents_answer_is_kept_beside_its_context(tmp_path):
+    """B23: sync and async."""
+    engine = ContextEngine([a_source()], journal=tmp_path / "journal.db")
+    for is_async in (False, True):
+        agent, _ = an_agent(None, middleware=ContextEngineMiddleware(engine, scope={"tenant": "acme"}))
+        result = await agent.ainvoke(ask()) if is_async else agent.invoke(ask())
+        assert "context_trace" not in result
+        (answer,) = engine.journal.answers(engine.journal.traces(1)[0].id)
+        assert (answer.query, answer.text, answer.cited) == (
+            "how do I pay?",
+            "By card [1].",
+            (("memories", "r1"),),
+        )
+    engine.journal.close()
