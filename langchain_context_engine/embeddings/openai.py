@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -106,6 +105,7 @@ class OpenAIEmbeddings(Embeddings):
         self.max_text_tokens = max_text_tokens
         self._asks_dimensions = dimensions is not None
         self._given_client = client
+        self._own_client: OpenAI | None = None
         self._tokenizer = tokenizer
 
     def embed_query(self, text: str) -> Vector:
@@ -127,19 +127,20 @@ class OpenAIEmbeddings(Embeddings):
         vectors: list[Vector] = []
         for batch in self._batches(texts):
             try:
-                answer = self._client.embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
+                answer = self._client().embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
                 raise EmbeddingError(f"{self.model}: {safe_message(error)}") from None
             vectors += self._read(answer, len(batch))
         return align(texts, vectors, self.dimensions)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        count = resolve_tokenizer(self._tokenizer)
         batch: list[str] = []
         total = 0
         for text in texts:
             if is_blank(text):
                 continue
-            kept, tokens = self._fitted(clean_text(text))
+            kept, tokens = self._fitted(clean_text(text), count)
             if batch and (len(batch) == _MAX_TEXTS or total + tokens > _MAX_REQUEST_TOKENS):
                 yield batch
                 batch, total = [], 0
@@ -148,16 +149,16 @@ class OpenAIEmbeddings(Embeddings):
         if batch:
             yield batch
 
-    def _fitted(self, text: str) -> tuple[str, int]:
-        tokens = self._count(text)
+    def _fitted(self, text: str, count: TokenCounter) -> tuple[str, int]:
+        tokens = count(text)
         if tokens <= self.max_text_tokens:
             return text, tokens
-        kept = keep_start(text, self.max_text_tokens, self._count)
+        kept = keep_start(text, self.max_text_tokens, count)
         warnings.warn(
             f"a text of {tokens} tokens was cut to {self.max_text_tokens}, the most that {self.model} reads",
             stacklevel=4,
         )
-        return kept, self._count(kept)
+        return kept, count(kept)
 
     def _read(self, answer: CreateEmbeddingResponse, count: int) -> list[Vector]:
         # Servers may answer in any order: `index` says which text a vector belongs to.
@@ -171,25 +172,22 @@ class OpenAIEmbeddings(Embeddings):
         self.dimensions = len(vectors[0])
         return vectors
 
-    @cached_property
-    def _count(self) -> TokenCounter:
-        return resolve_tokenizer(self._tokenizer)
-
-    @cached_property
     def _client(self) -> OpenAI:
-        from openai import OpenAI
+        if self._given_client is not None:
+            return self._given_client
+        if self._own_client is None:
+            from openai import OpenAI
 
-        if self._given_client is not None or self.api_key is None:
-            return self._given_client  # type: ignore[return-value]
-        return OpenAI(
-            api_key=self.api_key.get_secret_value(),
-            base_url=self.base_url,
-            max_retries=self.max_retries,
-            timeout=self.timeout_seconds,
-        )
+            self._own_client = OpenAI(
+                api_key=self.api_key.get_secret_value() if self.api_key else None,
+                base_url=self.base_url,
+                max_retries=self.max_retries,
+                timeout=self.timeout_seconds,
+            )
+        return self._own_client
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what a copy makes anew: its own client and counter.
+        """Leave out what a copy makes anew: its own client.
 
         Raises:
             ConfigError: A client was given: it holds live connections, which cannot be copied.
@@ -197,4 +195,4 @@ class OpenAIEmbeddings(Embeddings):
         if self._given_client is not None:
             msg = "an OpenAIEmbeddings with a given client cannot be copied or pickled; pass api_key instead"
             raise ConfigError(msg)
-        return {name: value for name, value in self.__dict__.items() if name not in {"_client", "_count"}}
+        return {**self.__dict__, "_own_client": None}

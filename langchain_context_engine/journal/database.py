@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_context_engine.models.disk import refusal
 from langchain_context_engine.models.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.locks import ForkSafeLock
 
 __all__ = ["Database", "trim"]
 
@@ -23,6 +23,14 @@ _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's da
 VERSION = 4
 _BUSY_SECONDS = 5.0
 TRIM_TO = 0.9
+
+_INSIDE = threading.Lock()
+"""Held by who is inside SQLite. A fork waits for it: a child would share what was open, and its locks."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release
+    )
 
 # Bodies stand apart, so that paging the list reads none of them. What is counted is counted for each journal
 # that it came from (`origin`): merging takes the larger of two counts of one origin, whichever way they come.
@@ -75,7 +83,6 @@ class Database:
         self.path = path
         self.is_read_only = read_only
         self.is_closed = False
-        self._lock = ForkSafeLock(is_awaited=True)
         if not read_only and not must_exist:
             self._make()
         with self.reading():
@@ -132,7 +139,7 @@ class Database:
 
     @contextlib.contextmanager
     def _opened(self, what: str) -> Iterator[sqlite3.Connection]:
-        with self._lock:
+        with _INSIDE:
             if self.is_closed:
                 msg = f"journal {self.path} is closed"
                 raise ConfigError(msg)
@@ -167,7 +174,7 @@ class Database:
             missing = f"cannot be made: there is no folder {self.path.parent}"
             what = "is a folder" if self.path.is_dir() else missing
             raise ConfigError(f"journal {self.path} {what}; give the path of a file in a folder that exists")
-        with self._lock:
+        with _INSIDE:
             try:
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 uri = f"{self.path.resolve().as_uri()}?mode=rw"
