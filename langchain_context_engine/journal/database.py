@@ -168,14 +168,14 @@ class Database:
         Raises:
             ConfigError: It cannot be made.
         """
-        if self.path.is_file() and self.path.stat().st_size:
-            return
-        if self.path.is_dir() or not self.path.parent.is_dir():
-            missing = f"cannot be made: there is no folder {self.path.parent}"
-            what = "is a folder" if self.path.is_dir() else missing
-            raise ConfigError(f"journal {self.path} {what}; give the path of a file in a folder that exists")
-        with _INSIDE:
-            try:
+        try:
+            if self.path.is_file() and self.path.stat().st_size:
+                return
+            if self.path.is_dir() or not self.path.parent.is_dir():
+                missing = f"cannot be made: there is no folder {self.path.parent}"
+                told = "is a folder" if self.path.is_dir() else missing
+                raise ConfigError(f"journal {self.path} {told}; give the path of a file in a folder there is")
+            with _INSIDE:
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
                 uri = f"{self.path.resolve().as_uri()}?mode=rw"
                 connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
@@ -185,11 +185,11 @@ class Database:
                     if not _number(connection, "user_version"):  # another process may have come first
                         _fill(connection)
                     connection.execute("COMMIT")
-            except (sqlite3.Error, OSError) as error:
-                told = refusal(error, self.path.parent)
-                raise ConfigError(
-                    f"journal {self.path} cannot be written: {told}; give a path that can"
-                ) from error
+        except (sqlite3.Error, OSError) as error:
+            told = refusal(error, self.path.parent)
+            raise ConfigError(
+                f"journal {str(self.path)[:200]} cannot be written: {told}; give a path that can"
+            ) from error
 
 
 def _fill(connection: sqlite3.Connection) -> None:
