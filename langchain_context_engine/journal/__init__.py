@@ -25,9 +25,9 @@ from langchain_context_engine.journal.merging import MergedJournal, merge_journa
 from langchain_context_engine.journal.values import (
     Activity,
     Answer,
-    Feedback,
     Judgment,
     TraceRow,
+    Usage,
     check_grade,
 )
 from langchain_context_engine.journal.writer import BackgroundWriter
@@ -38,11 +38,11 @@ from langchain_context_engine.models.types import Key
 from langchain_context_engine.rendering.citations import used_citations
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Activity", "Answer", "Feedback", "Journal", "Judgment", "MergedJournal", "TraceRow",
-           "kept_in", "merge_journals", "open_journal"]  # fmt: skip
+__all__ = ["Activity", "Answer", "Journal", "Judgment", "MergedJournal", "TraceRow",
+           "Usage", "kept_in", "merge_journals", "open_journal"]  # fmt: skip
 
 _SMALLEST_BYTES = 1_000_000
-_USE, _USEFUL, _USELESS, _ACTIVITIES = "use", "useful", "useless", ("view", "edit")
+_ACTIVITIES = ("view", "edit")
 _LONGEST_NAME = 80
 ANSWER_RATER = "answers"
 """Who judges where a model's answer does."""
@@ -242,35 +242,33 @@ class Journal:
 
     def touch(self, keys: Iterable[Key]) -> None:
         """Count one more use of each key."""
-        self._add((_USE, "", key, 1) for key in keys)
-
-    def usage(self, keys: Iterable[Key]) -> Mapping[Key, int]:
-        """Return how often each key was used; 0 for one that never was."""
-        return {key: found.get(_USE, 0) for key, found in self._counts(keys).items()}
+        self._add(("uses", "", key, 1) for key in keys)
 
     def feedback(self, key: Key, useful: bool) -> None:
         """Count one more opinion on a candidate."""
-        self._add([(_USEFUL if useful else _USELESS, "", key, 1)])
+        self._add([("useful" if useful else "useless", "", key, 1)])
 
-    def opinions(self, keys: Iterable[Key]) -> Mapping[Key, Feedback]:
-        """Return what `feedback` counted for each key."""
-        return {key: _opinion(found) for key, found in self._counts(keys).items()}
+    def usage(self, keys: Iterable[Key]) -> Mapping[Key, Usage]:
+        """Return what `touch` and `feedback` counted for each key."""
+        asked = "SELECT what, sum(times) FROM counts WHERE source = ? AND id = ? AND user = '' GROUP BY what"
+        with self._database.reading() as connection:
+            found = {key: dict(connection.execute(asked, _clean(key)).fetchall()) for key in keys}
+        return {key: Usage(**counted) for key, counted in found.items()}
 
     def usage_metadata(self, keys: Iterable[Key]) -> Mapping[Key, Mapping[str, float]]:
         """Return what the signal `usage` reads, for the keys that were used or judged useful or not.
 
-        `usage_count` is the number of uses, `usage_feedback` the mean of 1 for each useful and −1
-        for each useless. Part of an answer, so it never raises: what cannot be read is missing.
+        Part of an answer, so it never raises: what cannot be read is missing.
         """
         try:
-            counted = self._counts(keys)
+            found = self.usage(keys)
         except ContextEngineError as error:
             self._writer.fail(error, 0)
             return {}
         return {
-            key: {"usage_count": float(found.get(_USE, 0)), "usage_feedback": _opinion(found).mean}
-            for key, found in counted.items()
-            if found
+            key: {"usage_count": float(usage.uses), "usage_feedback": usage.opinion}
+            for key, usage in found.items()
+            if usage != Usage()
         }
 
     def judge(self, query: str, key: Key, grade: int | None, *, rater: str = "") -> None:
@@ -411,18 +409,11 @@ class Journal:
         seconds = time.time() if at is None else at
         with self._database.writing() as connection:
             connection.executemany(
-                "INSERT INTO counts SELECT ?, ?, ?, ?, origin.id, ?, ? FROM origin WHERE true "
+                "INSERT INTO counts (what, user, source, id, times, at, origin) "
+                "SELECT ?, ?, ?, ?, ?, ?, origin.id FROM origin WHERE true "
                 "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
                 [(*row, seconds) for row in rows],
             )
-
-    def _counts(self, keys: Iterable[Key]) -> dict[Key, dict[str, int]]:
-        asked = (
-            "SELECT what, sum(times) FROM counts WHERE what IN ('use', 'useful', 'useless') AND user = '' "
-            "AND source = ? AND id = ? GROUP BY what"
-        )
-        with self._database.reading() as connection:
-            return {key: dict(connection.execute(asked, _clean(key)).fetchall()) for key in keys}
 
     @contextmanager
     def _after_flush(self) -> Iterator[sqlite3.Connection]:
@@ -456,10 +447,6 @@ def kept_in(journal: Any, context: Context) -> Context:
         context = replace(context, warnings=(*context.warnings, news))
     trace_id = journal.record(context)
     return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context
-
-
-def _opinion(found: Mapping[str, int]) -> Feedback:
-    return Feedback(useful=found.get(_USEFUL, 0), useless=found.get(_USELESS, 0))
 
 
 def _characters(context: object) -> int:

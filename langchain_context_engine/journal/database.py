@@ -54,8 +54,8 @@ CREATE TABLE answers (
     text TEXT NOT NULL, cited TEXT NOT NULL, unused TEXT NOT NULL
 );
 CREATE TABLE counts (
-    what TEXT NOT NULL, user TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, origin TEXT NOT NULL,
-    times INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (what, user, source, id, origin)
+    user TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, what TEXT NOT NULL, origin TEXT NOT NULL,
+    times INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (user, source, id, what, origin)
 ) WITHOUT ROWID;
 CREATE TABLE judgments (
     query TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, rater TEXT NOT NULL, grade INTEGER,

@@ -1,4 +1,4 @@
-"""What the journal tells: rows of traces, answers, judgments, feedback and activity."""
+"""What the journal tells: rows of traces, answers, judgments and activity."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Key
 
-__all__ = ["Activity", "Answer", "Feedback", "Judgment", "TraceRow", "check_grade"]
+__all__ = ["Activity", "Answer", "Judgment", "TraceRow", "Usage", "check_grade"]
 
 HIGHEST_GRADE = 3
 CITED_GRADE, UNUSED_GRADE = 2, 0
@@ -20,24 +20,10 @@ CITED_GRADE, UNUSED_GRADE = 2, 0
 class TraceRow:
     """A trace in a list: its figures, without its texts.
 
-    Attributes:
-        number: Grows with every trace; a live tail asks for those above the last one seen.
-        id: What `Journal.trace` takes.
-        time: When it was recorded, UTC.
-        query: The question.
-        candidates: How many candidates rank was given.
-        kept: How many passages the context has.
-        cut: How many of them stand in the text in part.
-        tokens: Tokens of the text.
-        budget: Tokens allowed.
-        duplicates: How many candidates repeat another, also one that fell itself.
-        milliseconds: How long the answer took.
-        warnings: How many warnings it has.
-        status: ok, doubtful, partial, empty or failed.
-        scope: A digest of the request's scope, equal for equal scopes; "" without a scope.
-        offered: Source → candidates.
-        timings: Stage → milliseconds.
-        source_timings: Source → the milliseconds until its answer was there.
+    `number` grows with every trace, `id` is what `Journal.trace` takes; `kept` counts the passages, `cut`
+    those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none, equal
+    for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
+    milliseconds. The status is ok, doubtful, partial, empty or failed.
     """
 
     number: int
@@ -66,16 +52,7 @@ class TraceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a model made of a context.
-
-    Attributes:
-        trace_id: The context's trace.
-        query: The question.
-        text: The answer.
-        cited: Keys of the passages that it cites, in the order of the context.
-        unused: Keys of those that it was given and does not cite.
-        time: When it was recorded, UTC.
-    """
+    """What a model made of a context: the keys that it cites, in text order, and those it never used."""
 
     trace_id: str
     query: str
@@ -105,17 +82,17 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
-    """How often users said that a candidate was useful, and that it was not."""
+class Usage:
+    """How often a candidate was used, and users said that it was useful, and that it was not."""
 
+    uses: int = 0
     useful: int = 0
     useless: int = 0
 
     @property
-    def mean(self) -> float:
-        """The mean of 1 for each useful and −1 for each useless; 0 without any."""
-        total = self.useful + self.useless
-        return (self.useful - self.useless) / total if total else 0.0
+    def opinion(self) -> float:
+        """The useful less the useless, of all and one more: ten opinions say more than one. −1 to 1."""
+        return (self.useful - self.useless) / (self.useful + self.useless + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,6 @@ Id = Annotated[str, Field(max_length=MOST_ID, pattern=_SAYS), _CLEAN]
 Item = Annotated[str, Field(max_length=2 * MOST_ID, pattern=_SAYS), _CLEAN]
 Message = Annotated[str, Field(max_length=MOST_MESSAGE, pattern=_SAYS), _CLEAN]
 LongText = Annotated[str, Field(max_length=MOST_ANSWER, pattern=_SAYS), _CLEAN]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Body(BaseModel):
@@ -83,59 +82,19 @@ class Answer(Body):
     answer: LongText = Field(description="What the model made of it, with its markers.")
 
 
-class Metadata(Body):
-    """What is known of an item's record."""
-
-    path: str = ""
-    created_at: str = ""
-    matched_keywords: list[str] = []
-    search_rank: float = 0.0
-
-
-class BuiltItem(Body):
-    """One passage of the context."""
-
-    id: str
-    type: str
-    content: str
-    excerpt: str = ""
-    source: str
-    relevance: Share
-    tokens: int
-    metadata: Metadata
-
-
-class BuiltCitation(Body):
-    """What a marker stands for."""
-
-    id: str
-    source: str
-    type: str
-    path: str = ""
-    place: str = ""
-    excerpt: str
-    relevance: Share
-    used_in_response: bool
-
-
-class Stats(Body):
-    """How many records were found, by how, and how many of them are not in the context."""
-
-    explicit_count: int
-    search_count: int
-    history_count: int
-    excluded_count: int
-
-
 class BuiltContext(Body):
     """The context."""
 
     text: str = Field(description="What to give to the model.")
     total_tokens: int
     status: Status
-    items: list[BuiltItem]
-    citations: list[BuiltCitation]
-    stats: Stats
+    items: list[dict[str, Any]] = Field(
+        description="In text order: id, type, content, excerpt, source, relevance, tokens, metadata."
+    )
+    citations: list[dict[str, Any]] = Field(
+        description="In text order: id (the marker), source, type, path, place, excerpt, relevance."
+    )
+    stats: dict[str, int] = Field(description="How many records were found, by how, and left out.")
 
 
 class Meta(Body):
@@ -154,23 +113,11 @@ class Built(Body):
     meta: Meta
 
 
-class Done(Body):
-    """What `POST /feedback` answers."""
-
-    success: Literal[True] = True
-
-
 class Use(Body):
     """Items that an answer cites, and those that it was given and does not."""
 
     cited: list[str]
     unused: list[str]
-
-
-class Recorded(Body):
-    """What `POST /answers` answers."""
-
-    data: Use
 
 
 class Explanation(Body):
@@ -185,26 +132,7 @@ class Explanation(Body):
     warnings: list[str]
 
 
-class Explained(Body):
-    """What `GET /traces/{traceId}` answers."""
-
-    data: Explanation
-
-
-class Health(Body):
-    """What `GET /health` answers."""
-
-    status: Literal["ok"] = "ok"
-
-
-class Problem(Body):
-    """What was wrong."""
-
-    code: str
-    message: str
-
-
 class Refusal(Body):
     """What every other status answers."""
 
-    error: Problem
+    error: dict[Literal["code", "message"], str]

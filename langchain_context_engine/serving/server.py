@@ -25,14 +25,12 @@ from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.serving.bodies import (
     Answer,
     Built,
-    Done,
-    Explained,
-    Health,
+    Explanation,
     Item,
     Opinion,
     Question,
-    Recorded,
     Refusal,
+    Use,
 )
 from langchain_context_engine.serving.connections import (
     ENDING_SECONDS,
@@ -143,7 +141,7 @@ async def _build(asked: Question, scope: Scope, service: Service) -> Any:
     return {"data": context.to_dict(), "meta": meta}
 
 
-@_ROUTES.post("/feedback", response_model=Done)
+@_ROUTES.post("/feedback", response_model=dict[str, bool])
 def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
     """Remember whether an item was useful; the next ranking may feel it."""
     if service.engine.journal is None:
@@ -155,21 +153,17 @@ def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
     return {"success": True}
 
 
-@_ROUTES.post("/answers", response_model=Recorded)
+@_ROUTES.post("/answers", response_model=dict[str, Use])
 def _answers(told: Answer, scope: Scope, service: Service) -> Any:
     """Keep what a model answered beside its context; say which items it cites, and which it never used."""
     context = _trace(service, told.trace_id, scope)
     answer = service.engine.journal.record_answer(told.trace_id, told.answer)
     given = {passage.key: passage.key[1] for passage in context.passages}
-    return {
-        "data": {
-            "cited": [given[key] for key in answer.cited],
-            "unused": [given[key] for key in answer.unused],
-        }
-    }
+    cited, unused = ([given[key] for key in keys] for keys in (answer.cited, answer.unused))
+    return {"data": {"cited": cited, "unused": unused}}
 
 
-@_ROUTES.get("/traces/{traceId}", response_model=Explained)
+@_ROUTES.get("/traces/{traceId}", response_model=dict[str, Explanation])
 def _why(
     traceId: str,  # noqa: N803 - as the document names it
     scope: Scope,
@@ -195,7 +189,7 @@ def _why(
     }
 
 
-@_ROUTES.get("/health", response_model=Health)
+@_ROUTES.get("/health", response_model=dict[str, str])
 async def _health() -> Any:
     """Say that the server is there; nothing about what it serves."""
     return {"status": "ok"}

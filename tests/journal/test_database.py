@@ -16,7 +16,7 @@ import threading
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.journal import Journal
+from langchain_context_engine.journal import Journal, Usage
 from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from tests.builders import ListSource, a_candidate
 from tests.journal_builders import KEY, a_context
@@ -146,8 +146,7 @@ def test_several_processes_write_one_new_journal_at_once(path):
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     with Journal(path, read_only=True) as journal:
         assert journal.count() == len({row.query for row in journal.traces(limit=200)}) == 120
-        assert journal.opinions([("s", "i")])[("s", "i")].useful == 120
-        assert journal.usage([("s", "i")]) == {("s", "i"): 120}
+        assert journal.usage([("s", "i")]) == {("s", "i"): Usage(uses=120, useful=120)}
 
 
 def test_many_threads_record_and_read_without_loss(journal):
@@ -261,7 +260,7 @@ def ask_in_child(engine, answers):
     context = engine.build("invoices")
     engine.journal.touch([KEY])
     engine.journal.feedback(KEY, useful=True)
-    answers.put((context.text, engine.journal.usage([KEY])[KEY]))
+    answers.put((context.text, engine.journal.usage([KEY])[KEY].uses))
     engine.journal.close()
 
 
@@ -281,8 +280,8 @@ def test_an_engine_with_a_journal_works_after_a_fork(tmp_path):
         child.join(60)
         assert child.exitcode == 0
     assert all(text == "[1] Invoices go out." and uses >= 2 for text, uses in told)
-    assert (engine.journal.count(), engine.journal.usage([KEY])[KEY]) == (3, 3)
-    assert engine.journal.opinions([KEY])[KEY].useful == 2
+    assert engine.journal.count() == 3
+    assert engine.journal.usage([KEY]) == {KEY: Usage(uses=3, useful=2)}
     engine.journal.close()
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.journal import Feedback, Journal
+from langchain_context_engine.journal import Journal, Usage
 from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.models.types import Status
 from tests.builders import FailingSource, ListSource, a_candidate, a_request
@@ -117,21 +117,21 @@ def test_usage_counts_each_use_and_0_for_the_unknown(journal):
     journal.touch([KEY, KEY, ("chat", "c1")])
     journal.touch([KEY])
     assert journal.usage([KEY, ("chat", "c1"), ("chat", "c2")]) == {
-        KEY: 3,
-        ("chat", "c1"): 1,
-        ("chat", "c2"): 0,
+        KEY: Usage(uses=3),
+        ("chat", "c1"): Usage(uses=1),
+        ("chat", "c2"): Usage(),
     }
 
 
 def test_keys_are_not_joined_to_one_string(journal):
     journal.touch([("a:b", "c")])
-    assert journal.usage([("a:b", "c"), ("a", "b:c")]) == {("a:b", "c"): 1, ("a", "b:c"): 0}
+    assert journal.usage([("a:b", "c"), ("a", "b:c")]) == {("a:b", "c"): Usage(uses=1), ("a", "b:c"): Usage()}
 
 
 def test_feedback_adds_up_for_and_against(journal):
     for useful in (True, True, False):
         journal.feedback(KEY, useful)
-    assert journal.opinions([KEY, ("x", "y")]) == {KEY: Feedback(useful=2, useless=1), ("x", "y"): Feedback()}
+    assert journal.usage([KEY, ("x", "y")]) == {KEY: Usage(useful=2, useless=1), ("x", "y"): Usage()}
 
 
 def test_what_the_usage_signal_reads_is_told_for_used_and_judged_keys_only(journal):
@@ -140,7 +140,7 @@ def test_what_the_usage_signal_reads_is_told_for_used_and_judged_keys_only(journ
         journal.feedback(("chat", "c1"), useful)
     assert journal.usage_metadata([KEY, ("chat", "c1"), ("chat", "c2")]) == {
         KEY: {"usage_count": 3.0, "usage_feedback": 0.0},
-        ("chat", "c1"): {"usage_count": 0.0, "usage_feedback": 0.5},
+        ("chat", "c1"): {"usage_count": 0.0, "usage_feedback": 0.4},
     }
 
 
@@ -193,7 +193,7 @@ def test_hostile_text_is_kept_as_text(journal):
     journal.record(a_context(query))
     journal.touch([("s\ud83d", "i\ud83d")])
     assert journal.traces()[0].query == query.replace("\ud83d", "�")
-    assert journal.usage([("s\ud83d", "i\ud83d")]) == {("s\ud83d", "i\ud83d"): 1}
+    assert journal.usage([("s\ud83d", "i\ud83d")]) == {("s\ud83d", "i\ud83d"): Usage(uses=1)}
 
 
 def test_a_page_of_a_hundred_thousand_traces_comes_at_once(journal, path):

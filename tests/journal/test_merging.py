@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.journal import Feedback, Journal, merge_journals
+from langchain_context_engine.journal import Journal, Usage, merge_journals
 from langchain_context_engine.models.errors import ConfigError
 from tests.builders import a_request
 from tests.journal_builders import KEY, a_context
@@ -36,7 +36,6 @@ def told(path):
         return (
             sorted((row.id, row.time, row.query) for row in journal.traces(limit=1000)),
             dict(journal.usage([KEY, OTHER])),
-            dict(journal.opinions([KEY, OTHER])),
             journal.judgments(),
             journal.recent("ann"),
             journal.sets(),
@@ -70,10 +69,9 @@ def test_a_merged_journal_has_the_traces_and_the_sums_of_all(machines, tmp_path)
     first, second = merge_journals(machines, into)
     assert (first.traces, second.traces) == (2, 1)
     assert first.error == second.error == ""
-    traces, usage, opinions, judgments, recent, sets = told(into)
+    traces, usage, judgments, recent, sets = told(into)
     assert sorted(query for _, _, query in traces) == ["one", "three", "two"]
-    assert usage == {KEY: 7, OTHER: 0}
-    assert opinions == {KEY: Feedback(useful=1, useless=1), OTHER: Feedback(useful=2)}
+    assert usage == {KEY: Usage(uses=7, useful=1, useless=1), OTHER: Usage(useful=2)}
     assert [(each.key, each.grade, each.rater) for each in judgments] == [(KEY, 3, "ann")]
     assert [(view.key, view.times, view.time.day) for view in recent] == [(KEY, 4, 3)]
     assert set(sets) == {"set of A", "set of B"}
@@ -99,7 +97,7 @@ def test_what_was_written_since_is_added_once(machines, tmp_path):
     merge_journals(machines, into)
     traces, usage, *_ = told(into)
     assert len(traces) == 4
-    assert usage[KEY] == 10
+    assert usage[KEY].uses == 10
 
 
 def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
@@ -113,11 +111,11 @@ def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
     merge_journals([a], e)
     merge_journals([d], e)
     assert told(d) == told(e)
-    assert told(d)[1][KEY] == 8
+    assert told(d)[1][KEY].uses == 8
     merge_journals([d, e], c)
     assert told(c) == told(d)
     merge_journals([c], a)
-    assert told(a)[1][KEY] == 8
+    assert told(a)[1][KEY].uses == 8
 
 
 def test_an_older_copy_of_a_journal_takes_nothing_back(machines, tmp_path):
@@ -127,7 +125,7 @@ def test_an_older_copy_of_a_journal_takes_nothing_back(machines, tmp_path):
     a_journal(a, uses=4)
     into = tmp_path / "C.db"
     merge_journals([a, copy], into)
-    assert told(into)[1][KEY] == 6
+    assert told(into)[1][KEY].uses == 6
 
 
 def test_traces_are_listed_by_time_whichever_way_they_came(tmp_path):
@@ -226,7 +224,7 @@ def test_a_journal_that_is_in_use_is_merged_into(machines, tmp_path):
         journal.touch([KEY])
         assert [row.query for row in journal.traces(limit=3)] == ["mine again", "mine", "two"]
         assert journal.count() == 5
-        assert journal.usage([KEY])[KEY] == 9
+        assert journal.usage([KEY])[KEY].uses == 9
 
 
 def test_the_command_merges_and_says_what_came(machines, tmp_path, capsys):
