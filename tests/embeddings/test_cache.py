@@ -8,7 +8,6 @@ import math
 import pickle
 import re
 import struct
-import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ from langchain_openai import AzureOpenAIEmbeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
-from langchain_context_engine.embeddings import CachedEmbeddings, LocalEmbeddings
+from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from tests.builders import WordEmbeddings
 from tests.embedding_builders import (
@@ -66,16 +65,6 @@ async def test_sync_and_async_share_what_is_kept():
     assert await cached.aembed_query("a") == cached.embed_query("a")
     assert await cached.aembed_documents(["b", "c"]) == cached.embed_documents(["b", "c"])
     assert asked(inner) == {"a": 1, "b": 1, "c": 1}
-
-
-def test_a_partly_known_batch_sends_only_what_is_new_once_and_keeps_the_order():
-    inner = WordEmbeddings()
-    cached = CachedEmbeddings(inner)
-    cached.embed_documents(["b"])
-    assert cached.embed_documents(["a", "b", "c", "a"]) == WordEmbeddings().embed_documents(
-        ["a", "b", "c", "a"]
-    )
-    assert inner.calls == [("b",), ("a", "c")]
 
 
 def test_queries_and_documents_are_kept_apart():
@@ -170,23 +159,6 @@ def test_no_two_pairs_of_model_and_text_share_an_entry(one, other):
     assert vectors == [inner._vector(one[1]), inner._vector(other[1])]
 
 
-def test_entries_of_another_model_are_not_served():
-    store = InMemoryByteStore()
-    CachedEmbeddings(WordEmbeddings(8), store, model="small").embed_query("a")
-    assert len(CachedEmbeddings(WordEmbeddings(64), store, model="large").embed_query("a")) == 64
-
-
-def test_the_model_names_itself_and_its_dimensions_where_it_can():
-    class Named(WordEmbeddings):
-        model = "named"
-
-    store = InMemoryByteStore()
-    assert CachedEmbeddings(Named(), store).model == "named"
-    assert CachedEmbeddings(LocalEmbeddings()).model == "wordllama-l2-supercat-256"
-    CachedEmbeddings(Named(8), store).embed_query("a")
-    assert len(CachedEmbeddings(Named(16), store).embed_query("a")) == 16
-
-
 @pytest.mark.parametrize(
     "vector", [[math.nan, math.nan], [1.0, math.inf], [0.0, 0.0], [], [-0.0, 0.0], None, ["x", "y"]]
 )
@@ -209,27 +181,6 @@ def test_a_vector_shorter_than_the_others_is_refused():
     with pytest.raises(EmbeddingError, match="text 2 of 2"):
         cached.embed_documents(["c", "d"])
     assert cached.get("c", role="document") is None
-
-
-@pytest.mark.parametrize("answer", [[[1.0]], [], [[1.0]] * 3, None])
-def test_too_few_or_too_many_vectors_are_refused(answer):
-    """I79."""
-    cached = CachedEmbeddings(AnsweringEmbeddings(answer))
-    with pytest.raises(EmbeddingError):
-        cached.embed_documents(["a", "b"])
-    assert len(cached) == 0
-
-
-def test_an_unusable_vector_cannot_be_set():
-    with pytest.raises(EmbeddingError):
-        CachedEmbeddings(WordEmbeddings()).set("a", [math.nan])
-
-
-def test_numpy_vectors_are_taken_as_they_are():
-    import numpy as np
-
-    cached = CachedEmbeddings(AnsweringEmbeddings(np.ones((2, 3), dtype=np.float32)))
-    assert cached.embed_documents(["a", "b"]) == [[1.0] * 3] * 2
 
 
 @pytest.mark.parametrize("wrong", [None, "text-embedding-3-small", 5])
@@ -280,14 +231,6 @@ def test_the_cache_never_holds_more_than_its_maximum(make_store):
     assert store is None or len(list(store.yield_keys())) == 1000
 
 
-def test_a_batch_larger_than_the_maximum_is_answered_whole():
-    """I81."""
-    cached = CachedEmbeddings(WordEmbeddings(), max_size=2)
-    texts = ["a", "b", "c", "d", "a"]
-    assert cached.embed_documents(texts) == WordEmbeddings().embed_documents(texts)
-    assert len(cached) == 2
-
-
 def test_the_least_recently_used_entry_goes_first():
     """I81 and M7."""
     cached = CachedEmbeddings(WordEmbeddings(), max_size=2)
@@ -309,15 +252,6 @@ def test_an_entry_is_forgotten_after_its_time():
     assert cached.get("a") is None
     cached.embed_query("a")
     assert asked(inner) == {"a": 2}
-
-
-def test_without_a_maximum_everything_is_kept():
-    for store in (None, InMemoryByteStore()):
-        cached = CachedEmbeddings(WordEmbeddings(), store, "m", max_size=None)
-        cached.embed_documents(list("abc"))
-        assert len(cached) == 3
-        cached.clear()
-        assert len(cached) == 0
 
 
 @pytest.mark.parametrize(
@@ -368,12 +302,6 @@ def test_an_entry_that_cannot_be_read_is_embedded_anew(raw):
         assert cached.embed_query("a") == expected
 
 
-def test_an_entry_of_another_length_is_embedded_anew():
-    store = InMemoryByteStore()
-    CachedEmbeddings(WordEmbeddings(8), store, "m").embed_query("a")
-    assert len(CachedEmbeddings(WordEmbeddings(16), store, "m").embed_query("a")) == 16
-
-
 def test_it_is_pickled_and_copied_with_its_entries():
     """H73."""
     cached = CachedEmbeddings(WordEmbeddings())
@@ -385,16 +313,6 @@ def test_it_is_pickled_and_copied_with_its_entries():
     assert cached.get("b") is None
 
 
-def test_fifty_threads_with_one_query_cost_one_call():
-    """I80."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    with ThreadPoolExecutor(50) as pool:
-        vectors = list(pool.map(cached.embed_query, ["a"] * 50))
-    assert asked(inner) == {"a": 1}
-    assert vectors == [inner._vector("a")] * 50
-
-
 async def test_fifty_coroutines_with_one_query_cost_one_call():
     """I80."""
     inner = SlowEmbeddings()
@@ -402,23 +320,6 @@ async def test_fifty_coroutines_with_one_query_cost_one_call():
     vectors = await asyncio.gather(*(cached.aembed_query("a") for _ in range(50)))
     assert asked(inner) == {"a": 1}
     assert vectors == [inner._vector("a")] * 50
-
-
-def test_a_failure_reaches_all_who_wait_and_the_next_call_tries_again():
-    """I80: threads."""
-    inner = FailingOnceEmbeddings()
-    cached = CachedEmbeddings(inner)
-    barrier = threading.Barrier(50)
-
-    def ask(_):
-        barrier.wait()
-        with pytest.raises(RuntimeError, match="quota"):
-            cached.embed_query("a")
-
-    with ThreadPoolExecutor(50) as pool:
-        list(pool.map(ask, range(50)))
-    assert asked(inner) == {"a": 1}
-    assert cached.embed_query("a") == inner._vector("a")
 
 
 async def test_a_failure_reaches_all_coroutines_and_the_next_call_tries_again():
@@ -462,16 +363,6 @@ def test_overlapping_batches_wait_for_each_other_without_a_deadlock():
         results = list(pool.map(cached.embed_documents, batches))
     assert max(asked(inner).values()) == 1
     assert results == [[inner._vector(t) for t in batch] for batch in batches]
-
-
-def test_event_loops_in_several_threads_share_one_call():
-    """I80 and H72."""
-    inner = SlowEmbeddings()
-    cached = CachedEmbeddings(inner)
-    with ThreadPoolExecutor(8) as pool:
-        vectors = list(pool.map(lambda _: asyncio.run(cached.aembed_query("a")), range(8)))
-    assert asked(inner) == {"a": 1}
-    assert vectors == [inner._vector("a")] * 8
 
 
 def an_azure(deployment, endpoint="https://one.openai.azure.com", **fields):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import pickle
 import threading
@@ -11,9 +10,8 @@ import pytest
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 from openai import OpenAI
-from pydantic import SecretStr
 
-from langchain_context_engine.embeddings import CachedEmbeddings, OpenAIEmbeddings
+from langchain_context_engine.embeddings import OpenAIEmbeddings
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.embedding_server import KEY, EmbeddingServer, vector_of
@@ -109,30 +107,9 @@ def test_a_server_that_is_not_there_is_an_embedding_error():
         embeddings.embed_query("a")
 
 
-def test_the_key_and_the_model_reach_the_server(server, embeddings):
-    embeddings.embed_query("a")
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert server.requests[0]["model"] == "text-embedding-3-small"
-    assert "dimensions" not in server.requests[0]
-
-
-def test_shorter_vectors_can_be_asked_for(server):
-    embeddings = OpenAIEmbeddings(
-        "text-embedding-3-large", dimensions=256, api_key=SecretStr(KEY), base_url=server.base_url
-    )
-    assert len(embeddings.embed_query("a")) == embeddings.dimensions == 256
-    assert server.requests[0]["dimensions"] == 256
-
-
 def test_ready_clients_are_used(server):
     ready = OpenAI(api_key=KEY, base_url=server.base_url)
     assert OpenAIEmbeddings(client=ready).embed_query("a") == vector_of("a")
-
-
-def test_one_event_loop_after_another_is_served(server, embeddings):
-    """H72: a connection pool of a loop that is closed is not used again."""
-    for text in ("a", "bb", "ccc"):
-        assert asyncio.run(embeddings.aembed_query(text)) == vector_of(text)
 
 
 async def test_empty_texts_are_never_sent_and_keep_their_place(server, embeddings):
@@ -187,21 +164,6 @@ async def test_an_unusable_answer_is_an_embedding_error(server, embeddings, spoi
         embeddings.embed_documents(["a", "bb"])
     with pytest.raises(EmbeddingError):
         await embeddings.aembed_documents(["a", "bb"])
-
-
-def test_an_unknown_model_tells_its_dimensions_by_answering(server):
-    embeddings = OpenAIEmbeddings("my-model", api_key=KEY, base_url=server.base_url)
-    assert embeddings.dimensions is None
-    embeddings.embed_query("a")
-    assert embeddings.dimensions == 1536
-
-
-def test_the_cache_asks_the_server_once(server, embeddings):
-    """M6 and M7 together."""
-    cached = CachedEmbeddings(embeddings)
-    assert cached.embed_query("a") == cached.embed_query("a") == vector_of("a")
-    assert cached.model == "text-embedding-3-small"
-    assert len(server.requests) == 1
 
 
 def test_a_missing_key_is_a_config_error(monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import sqlite3
 
 import pytest
@@ -118,16 +117,6 @@ def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
     assert told(a)[1][KEY].uses == 8
 
 
-def test_an_older_copy_of_a_journal_takes_nothing_back(machines, tmp_path):
-    a, _ = machines
-    copy = tmp_path / "backup.db"
-    shutil.copy(a, copy)
-    a_journal(a, uses=4)
-    into = tmp_path / "C.db"
-    merge_journals([a, copy], into)
-    assert told(into)[1][KEY].uses == 6
-
-
 def test_traces_are_listed_by_time_whichever_way_they_came(tmp_path):
     into = tmp_path / "C.db"
     late = a_journal(tmp_path / "late.db", "late", at="2026-01-03")
@@ -138,17 +127,6 @@ def test_traces_are_listed_by_time_whichever_way_they_came(tmp_path):
     assert queries(into) == ["late", "between", "early"]
     a_journal(into, "latest", at="2026-01-04")
     assert queries(into) == ["latest", "late", "between", "early"]
-
-
-def test_equal_scopes_have_one_digest_in_the_merged_journal(tmp_path):
-    a = a_journal(tmp_path / "A.db", "of a", scope={"user": "u1"})
-    b = a_journal(tmp_path / "B.db", "of b", scope={"user": "u1"})
-    into = a_journal(tmp_path / "C.db", "of c", scope={"user": "u1"})
-    a_journal(into, "of another", scope={"user": "u2"})
-    merge_journals([a, b], into)
-    with Journal(into) as journal:
-        found = journal.traces(scope=journal.scope_digest({"user": "u1"}))
-    assert sorted(row.query for row in found) == ["of a", "of b", "of c"]
 
 
 def test_the_cap_holds_and_the_oldest_traces_go_first(tmp_path):
@@ -190,28 +168,9 @@ def test_a_damaged_or_foreign_file_costs_itself(machines, tmp_path):
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
 
 
-def test_a_journal_is_merged_while_it_is_written(machines, tmp_path):
-    with Journal(machines[0]) as journal:
-        journal.record(a_context("while open"))
-        journal.flush()
-        merge_journals(machines, tmp_path / "C.db")
-        journal.record(a_context("afterwards"))
-    assert "while open" in queries(tmp_path / "C.db")
-
-
 def test_a_journal_is_not_merged_into_itself(machines):
     with pytest.raises(ConfigError, match="itself"):
         merge_journals(machines, machines[0])
-
-
-def test_nothing_is_written_into_what_is_no_journal(machines, tmp_path):
-    foreign = tmp_path / "foreign.db"
-    with sqlite3.connect(foreign) as other:
-        other.execute("CREATE TABLE mine (x)")
-    with pytest.raises(ConfigError, match="another program's"):
-        merge_journals(machines, foreign)
-    with pytest.raises(ConfigError, match="no folder"):
-        merge_journals(machines, tmp_path / "nowhere" / "C.db")
 
 
 def test_a_journal_that_is_in_use_is_merged_into(machines, tmp_path):

@@ -59,19 +59,6 @@ def test_when_too_many_wait_the_new_ones_are_dropped_counted_and_told(path, capl
     assert 1 <= len(messages) < 10
 
 
-def test_a_disk_error_is_logged_as_it_grows_and_never_reaches_the_answer(journal, path, caplog):
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TABLE bodies")
-    with caplog.at_level(logging.WARNING):
-        for _ in range(20):
-            journal.record(a_context())
-            journal.flush()
-    assert journal.failed >= 20
-    told = [r.message for r in caplog.records if str(path) in r.message]
-    # The 1st, 2nd, 4th, 8th, …: an operator sees it go on, and no log is flooded.
-    assert 2 <= len([message for message in told if "does not work" in message]) <= 6
-
-
 def test_an_odd_context_costs_itself_alone_and_its_text_is_not_logged(journal, caplog):
     class Odd:
         def __getattr__(self, name):
@@ -85,14 +72,6 @@ def test_an_odd_context_costs_itself_alone_and_its_text_is_not_logged(journal, c
     assert journal.count() == 2
     assert journal.failed == 1
     assert "sk-test" not in caplog.text
-
-
-def test_closing_writes_what_waits(path):
-    with Journal(path) as journal:
-        for _ in range(50):
-            journal.record(a_context())
-    with Journal(path, read_only=True) as reader:
-        assert reader.count() == 50
 
 
 EXIT_AT_ONCE = """
@@ -140,16 +119,6 @@ def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
         pytest.fail("the idle thread goes on")
     journal.record(a_context())
     assert journal.count() == 2
-
-
-@pytest.mark.unmeasured
-def test_a_burst_of_answers_is_kept(tmp_path):
-    """Point 7: at 70 answers a second a tenth was dropped."""
-    with Journal(tmp_path / "journal.db") as journal:
-        for _ in range(700):
-            journal.record(a_context(text_length=20_000))
-        journal.flush(60)
-        assert (journal.count(), journal.dropped) == (700, 0)
 
 
 def an_engine(journal):

@@ -82,12 +82,6 @@ async def test_the_context_is_added_to_the_system_message():
         assert [m.type for m in result["messages"]] == ["human", "ai"]
 
 
-def test_without_a_system_prompt_the_context_is_the_system_message():
-    agent, model = an_agent(a_source())
-    agent.invoke(ask())
-    assert "Pay by card." in model.calls[0][0].text
-
-
 def test_blocks_of_the_system_message_stay_as_they_are():
     prompt = SystemMessage(
         [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}], id="s1"
@@ -148,14 +142,6 @@ def test_nothing_is_assembled_without_a_user_s_message():
     agent_blank.invoke(ask("  "))
     assert source.requests == []
     assert model.calls[0][0].type == "ai"
-
-
-def test_a_message_of_blocks_is_asked_by_its_text():
-    source = a_source()
-    agent, _ = an_agent(source)
-    image = {"type": "image", "url": "https://example.com/a.png"}
-    agent.invoke({"messages": [HumanMessage([{"type": "text", "text": "how do I pay?"}, image])]})
-    assert source.requests[0].query == "how do I pay?"
 
 
 def test_scope_and_other_fields_are_bound():

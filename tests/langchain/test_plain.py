@@ -11,7 +11,6 @@ from enum import Enum, StrEnum
 import numpy as np
 import pandas as pd
 import pytest
-from chromadb import Collection
 from langchain.agents import create_agent
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
@@ -21,10 +20,8 @@ from pydantic import BaseModel, SecretStr
 
 from langchain_context_engine import (
     AllSourcesFailedError,
-    ChromaSource,
     ConfigError,
     ContextEngine,
-    RetrieverSource,
 )
 from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
 from langchain_context_engine.langchain.plain import NOT_ASKED, plain
@@ -172,13 +169,6 @@ def test_an_artifact_reads_back_as_the_context_that_it_was():
     assert read.text == message.content
 
 
-def test_a_rerankers_numpy_score_is_a_score():
-    """L1."""
-
-    (found,) = ContextEngine([RetrieverSource(ScoringRetriever(), name="r")]).search("pay")
-    assert found.candidate.relevance == 0.25
-
-
 def test_two_contexts_in_one_agent_have_names_and_do_not_mix():
     """L8."""
     first = ContextEngine([ListSource([a_candidate(text="Pay by card.")])])
@@ -244,37 +234,3 @@ def test_an_unknown_field_under_the_requests_own_key_is_refused(value):
 def test_a_foreign_key_need_not_differ_much_from_a_short_field(name):
     """L6: `pk` was taken for `k`, `know` for `now`."""
     assert ContextEngine([]).as_runnable().invoke({"question": "pay?", name: 1}).text == ""
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ([Document("x")], "PinnedSource"), ([ListSource], "class ListSource"), ([ScoringRetriever()], "RetrieverSource"), ([[]], "got list"),
-        ("notes", "list of sources"), (None, "list of sources"), ([None], "fetch"), ([lambda request: []], "fetch"), ((i for i in ()), "list of sources"),
-    ],
-)  # fmt: skip
-def test_what_is_no_source_is_told_what_would_be_one(given, told):
-    """L7."""
-    with pytest.raises(ConfigError, match=told):
-        ContextEngine(given)
-
-
-@pytest.mark.parametrize(
-    "make", [lambda: RetrieverSource(ScoringRetriever, name="r"), lambda: ChromaSource(Collection)]
-)
-def test_a_source_over_a_class_is_refused(make):
-    """L7: it failed at each question."""
-    with pytest.raises(ConfigError, match="a class"):
-        make()
-
-
-def test_documents_in_place_of_sources_are_told_what_a_source_is():
-    """L7."""
-    documents = [Document("Pay by card.")]
-    for attempt in (
-        lambda: ContextEngine(documents),
-        lambda: ContextEngine([]).build("pay?", sources=documents),
-        lambda: ContextEngine([]).build("pay?", kinds=[{"a": 1}]),
-    ):
-        with pytest.raises(ConfigError, match=r"source|kinds"):
-            attempt()

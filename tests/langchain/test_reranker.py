@@ -126,11 +126,6 @@ def test_a_wrong_reranker_is_refused_while_building(settings):
         an_engine(**settings)
 
 
-def test_what_a_source_claims_itself_stays_when_a_reranker_speaks():
-    context = an_engine(rerank=likes_later).build("who lives here?")
-    assert {p.key[1]: round(p.ranked.signals["relevance"], 1) for p in context.passages}["heron"] == 0.9
-
-
 @pytest.mark.parametrize("says_scores", [False, True])
 @pytest.mark.parametrize("keeps", [1, 2])
 def test_what_a_compressor_leaves_out_is_below_all_that_it_keeps(says_scores, keeps):

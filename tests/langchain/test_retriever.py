@@ -6,14 +6,11 @@ import asyncio
 import copy
 import json
 import pickle
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 from langchain_classic.retrievers import MultiQueryRetriever
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.load import dumps, loads
 from langchain_core.runnables import ConfigurableField, RunnableLambda
@@ -22,10 +19,10 @@ from pydantic import ValidationError
 
 from langchain_context_engine import CachedEmbeddings, ChromaSource, ContextEngine, ContextRetriever
 from langchain_context_engine.langchain.calls import narrowed
-from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.models.errors import ScopeError
 from langchain_context_engine.models.types import ContextRequest
-from tests.builders import ListSource, MeetingSource, SlowSource, WordEmbeddings, a_candidate, a_collection
-from tests.retriever_builders import TEXTS, AsyncRecorder, Recorder, a_retriever, a_source
+from tests.builders import ListSource, MeetingSource, WordEmbeddings, a_candidate, a_collection
+from tests.retriever_builders import TEXTS, Recorder, a_retriever, a_source
 
 
 def test_a_document_has_the_record_s_id():
@@ -53,14 +50,6 @@ def test_a_document_carries_its_own_metadata_and_what_the_context_says_of_it():
     assert json.dumps(document.metadata)
 
 
-def test_documents_are_the_passages_in_the_order_of_the_text():
-    engine = ContextEngine(sources=[a_source()])
-    context = engine.build("billing")
-    found = engine.as_retriever().invoke("billing")
-    assert [d.page_content for d in found] == [p.text for p in context.passages]
-    assert [d.metadata["context"]["citation"] for d in found] == list(context.citations)
-
-
 def test_a_cut_passage_is_a_cut_document():
     long = ListSource([a_candidate(text="A sentence about billing. " * 200, relevance=1.0)])
     (document,) = a_retriever(long, budget=60).invoke("billing")
@@ -79,20 +68,6 @@ def test_changing_a_document_changes_nothing_else():
     assert again.metadata["tags"] == ["a", "b"]
     assert again.metadata["context"]["signals"]["relevance"] != 99
     assert source.candidates[0].metadata["tags"] == ["a", "b"]
-
-
-async def test_invoke_works_inside_a_running_loop():
-    """H72."""
-    assert len(a_retriever(k=1).invoke("billing")) == 1
-
-
-def test_invoke_works_in_a_thread_without_a_loop():
-    """H72: as in Streamlit."""
-    found = []
-    thread = threading.Thread(target=lambda: found.extend(a_retriever(k=1).invoke("billing")))
-    thread.start()
-    thread.join(5)
-    assert isinstance(found[0], Document)
 
 
 async def test_ten_calls_wait_for_a_slow_source_together():
@@ -131,14 +106,6 @@ def test_a_deep_copy_shares_the_engine():
     assert (twin.k, twin.scope) == (3, {"tenant": ["acme"]})
     assert twin.scope is not retriever.scope
     assert copy.deepcopy([retriever, retriever.engine])[1] is not None
-
-
-def test_pickling_a_live_client_is_a_clear_error():
-    """H73."""
-    embeddings = WordEmbeddings()
-    source = ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings)
-    with pytest.raises(ConfigError, match="live"):
-        pickle.dumps(a_retriever(source))
 
 
 def test_a_document_added_between_equal_queries_is_seen_though_the_embeddings_are_cached():
@@ -188,11 +155,6 @@ def test_an_unknown_or_wrong_field_is_refused_when_built(fields):
         a_retriever(**fields)
 
 
-def test_something_that_builds_no_context_is_no_engine():
-    with pytest.raises(ValidationError, match="engine"):
-        ContextRetriever(engine=object())
-
-
 def test_a_wrong_assignment_is_refused():
     """H69."""
     retriever = a_retriever(k=2)
@@ -226,12 +188,6 @@ async def test_an_unknown_option_is_a_type_error(option):
         await retriever.ainvoke("billing", **option)
 
 
-def test_an_option_given_twice_is_a_type_error():
-    """H69."""
-    with pytest.raises(TypeError, match="twice"):
-        a_retriever().invoke("billing", budget=50, token_budget=60)
-
-
 def test_every_field_of_a_request_reaches_the_sources():
     """H69."""
     source = a_source()
@@ -256,16 +212,6 @@ def test_every_field_of_a_request_reaches_the_sources():
     a_retriever(source).invoke("billing", **options)
     expected = ContextRequest(query="billing", **options)
     assert all(getattr(source.requests[0], name) == getattr(expected, name) for name in ("query", *options))
-
-
-def test_concurrent_calls_with_different_options_do_not_mix():
-    """H69."""
-    retriever = a_retriever(SlowSource(a_source().candidates, seconds=0.02))
-    counts = [1, 2, 3, 4, 5] * 8
-    with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(lambda k: len(retriever.invoke("billing", k=k)), counts))
-    assert found == counts
-    assert retriever.k is None
 
 
 async def test_k_and_budget_are_configurable():
@@ -331,31 +277,6 @@ def test_without_annotation_a_record_is_the_same_document_whatever_was_asked():
     assert not any("context" in document.metadata for document in documents)
 
 
-@pytest.mark.parametrize("recorder", [Recorder, AsyncRecorder])
-async def test_each_call_is_one_run_under_its_parent_with_one_custom_event(recorder):
-    """H71: invoke, ainvoke, batch and abatch."""
-    retriever = a_retriever(k=2)
-
-    async def all_ways(_, config):
-        await asyncio.to_thread(retriever.invoke, "a", config)
-        await retriever.ainvoke("b", config)
-        await asyncio.to_thread(retriever.batch, ["c", "d"], config)
-        await retriever.abatch(["e", "f"], config)
-
-    seen = recorder()
-    roots = []
-
-    class Roots(BaseCallbackHandler):
-        def on_chain_start(self, *args, run_id, **kwargs):
-            roots.append(run_id)
-
-    await RunnableLambda(all_ways).ainvoke("x", {"callbacks": [seen, Roots()]})
-    starts, ends, events = seen.named("start"), seen.named("end"), seen.named("context_assembled")
-    assert len(starts) == len(ends) == len(events) == 6
-    assert {e[1] for e in starts} == {e[1] for e in ends} == {e[1] for e in events}
-    assert {e[2] for e in starts} == {roots[0]}
-
-
 async def test_the_custom_event_is_json_ready_and_reaches_astream_events():
     retriever = a_retriever(k=2)
     found = [
@@ -369,14 +290,6 @@ async def test_the_custom_event_is_json_ready_and_reaches_astream_events():
     assert 0 < data["tokens"] <= data["budget"]
     assert data["candidates"] == 5
     assert sum(data["dropped"].values()) == 3
-
-
-async def test_an_error_ends_the_run():
-    """H71."""
-    seen = Recorder()
-    with pytest.raises(TypeError):
-        a_retriever().invoke("a", {"callbacks": [seen]}, typo=1)
-    assert [e[0] for e in seen.events] == ["start", "error"]
 
 
 async def test_runs_that_a_source_starts_are_children_of_the_retriever_s():

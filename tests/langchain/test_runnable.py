@@ -21,7 +21,7 @@ from langgraph.graph import START, StateGraph
 from langchain_context_engine import ChromaSource, Context, ContextEngine
 from langchain_context_engine.models.errors import ConfigError, ScopeError
 from langchain_context_engine.models.types import ContextRequest
-from tests.builders import FailingSource, ListSource, MeetingSource, WordEmbeddings, a_candidate, a_collection
+from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 from tests.runnable_builders import Recorder, a_runnable, a_source, same
 
 
@@ -50,22 +50,6 @@ def test_the_first_of_query_question_and_input_is_the_question():
     a_runnable(source).invoke({"input": "c", "question": "b", "query": "a"})
     a_runnable(source).invoke({"input": "c", "question": "b"})
     assert [r.query for r in source.requests] == ["a", "b"]
-
-
-def test_request_fields_beside_the_question_are_honoured():
-    source = a_source()
-    question = {"question": "billing", "scope": {"user": "u1"}, "k": 2, "token_budget": 500, "limit": None}
-    context = a_runnable(source).invoke(question)
-    assert len(context.passages) == 2
-    assert context.budget == 500
-    assert source.requests[0].scope == {"user": "u1"}
-    assert question == {
-        "question": "billing",
-        "scope": {"user": "u1"},
-        "k": 2,
-        "token_budget": 500,
-        "limit": None,
-    }
 
 
 def test_foreign_keys_that_a_chain_carries_are_left_alone():
@@ -120,11 +104,6 @@ def test_no_question_leaves_the_bound_scope(question):
     assert source.requests[0].scope == {"tenant": "acme", "user": "u1"}
 
 
-def test_no_option_leaves_the_scope_of_the_question():
-    with pytest.raises(ScopeError):
-        a_runnable().invoke({"query": "a", "scope": {"tenant": "acme"}}, scope={"tenant": "globex"})
-
-
 async def test_a_context_stands_in_a_prompt_as_its_text():
     """DESIGN 6: {"context": engine.as_runnable(), "question": …} | prompt | model."""
     engine = ContextEngine(sources=[a_source()])
@@ -140,13 +119,6 @@ async def test_a_context_stands_in_a_prompt_as_its_text():
     assert chain.invoke("what about billing?") == await chain.ainvoke("what about billing?") == "done"
     text = engine.build("what about billing?").text
     assert seen == [f"Human: Known:\n{text}\n\nAsked: what about billing?"] * 2
-
-
-def test_it_assigns_a_context_to_a_dictionary():
-    chain = RunnablePassthrough.assign(context=a_runnable()) | PromptTemplate.from_template(
-        "{question}: {context}"
-    )
-    assert chain.invoke({"question": "why?"}).text.startswith("why?: [1] Fact 0")
 
 
 def test_braces_in_a_passage_stay_as_they_are_in_a_prompt():
@@ -187,40 +159,6 @@ async def test_each_call_is_one_run_under_its_parent_with_one_custom_event():
     assert all(sum(run_id == ended for ended, _ in seen.ends) == 1 for _, run_id, _ in starts)
 
 
-async def test_the_custom_event_is_json_ready():
-    events = [
-        e async for e in a_runnable().astream_events("a", version="v2") if e["event"] == "on_custom_event"
-    ]
-    assert [e["name"] for e in events] == ["context_assembled"]
-    assert json.loads(json.dumps(events[0]["data"]))["passages"][0]["citation"] == "[1]"
-
-
-def test_config_reaches_the_run_and_an_error_ends_it():
-    """H71."""
-    seen = Recorder()
-    runnable = a_runnable(FailingSource(RuntimeError("down")))
-    with pytest.raises(Exception, match="down"):
-        runnable.invoke("a", {"callbacks": [seen], "run_name": "facts"})
-    assert [name for name, _, _ in seen.starts] == ["facts"]
-    assert len(seen.errors) == 1
-
-
-async def test_runs_that_a_source_starts_are_children():
-    """H71."""
-
-    class Nested(ListSource):
-        def fetch(self, request):
-            RunnableLambda(lambda x: x).invoke("inner")
-            return super().fetch(request)
-
-    seen = Recorder()
-    runnable = a_runnable(Nested(a_source().candidates))
-    runnable.invoke("a", {"callbacks": [seen]})
-    await runnable.ainvoke("a", {"callbacks": [seen]})
-    outer, inner, outer_async, inner_async = seen.starts
-    assert (inner[2], inner_async[2]) == (outer[1], outer_async[1])
-
-
 async def test_invoke_works_inside_a_running_loop_and_in_a_thread_without_one():
     """H72."""
     assert a_runnable().invoke("a").passages
@@ -229,13 +167,6 @@ async def test_invoke_works_inside_a_running_loop_and_in_a_thread_without_one():
     thread.start()
     thread.join(5)
     assert found[0].passages
-
-
-async def test_ten_calls_wait_for_a_slow_source_together():
-    """H72."""
-    runnable = a_runnable(MeetingSource(a_source().candidates, many=10))
-    contexts = await asyncio.gather(*(runnable.ainvoke("a") for _ in range(10)))
-    assert all(c.passages for c in contexts)
 
 
 def test_it_is_copied_sharing_the_engine_and_pickled_unless_a_client_is_live():

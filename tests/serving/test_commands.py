@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import platform
 import signal
 import socket
 import subprocess
@@ -213,24 +212,3 @@ def test_who_answers_others_takes_no_question_from_a_file_of_settings(
     told = [str(questions) if argument == "QUESTIONS" else argument for argument in command]
     assert main([*told, "--store", str(store), "--settings", str(settings_file)]) == 2
     assert "the table 'request' is the caller's to send" in capsys.readouterr().err
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pools are glibc's")
-@pytest.mark.parametrize(("chosen", "pools"), [("", 2), ("", 1), ("1", 2)])
-def test_threads_of_a_command_share_so_few_pools_of_memory_unless_somebody_chose(chosen, pools):
-    """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
-    program = (
-        "import ctypes, sys, threading\n"
-        "from langchain_context_engine.cli.memory import share_memory\n"
-        f"print(share_memory({pools}))\n"
-        "gate = threading.Barrier(8)\n"
-        "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"
-        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
-        "sys.stdout.flush(); libc = ctypes.CDLL(None); libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))\n"
-    )
-    environment = {**os.environ, "MALLOC_ARENA_MAX": chosen}
-    told = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    assert told.stdout.startswith(str(not chosen))
-    assert told.stdout.count("<heap nr=") == (1 if chosen else pools)

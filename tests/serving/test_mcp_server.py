@@ -93,14 +93,6 @@ async def test_all_that_a_model_sees_is_within_the_budget(max_tokens, failing):
     assert ("down" in text_of(result) or "Note" in text_of(result)) == (failing and not 0 < max_tokens < 40)
 
 
-async def test_an_empty_list_of_kinds_is_as_if_none_was_given():
-    """L4."""
-    async with a_client() as client:
-        all_of_them = await call(client, "get_context", query="invoices")
-        empty = await call(client, "get_context", query="invoices", kinds=[])
-    assert about(empty)["citations"] == about(all_of_them)["citations"] != []
-
-
 @pytest.mark.parametrize(
     "filled",
     [
@@ -170,11 +162,6 @@ async def test_what_is_out_of_scope_looks_like_what_there_is_not(arguments):
     assert result.is_error
     assert "no such" in text_of(result)
     assert "Bob" not in text_of(result)
-
-
-async def test_before_any_context_there_is_nothing_to_explain():
-    async with a_client() as client:
-        assert (await call(client, "explain_candidate", candidate="a")).is_error
 
 
 @pytest.mark.parametrize(

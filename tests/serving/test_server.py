@@ -91,47 +91,6 @@ def test_health_says_nothing_about_what_is_served(caller):
 
 
 @pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        [],
-        "message",
-        {"message": ""},
-        {"message": "  "},
-        {"message": 7},
-        {"message": "x" * 20_001},
-        {**MESSAGE, "threadId": 7},
-        {**MESSAGE, "threadId": "x" * 513},
-        {**MESSAGE, "references": "a"},
-        {**MESSAGE, "references": ["a"] * 51},
-        {**MESSAGE, "references": [None]},
-        {**MESSAGE, "history": [{"role": "user"}]},
-        {**MESSAGE, "history": [{"role": "root", "content": "x"}]},
-        {**MESSAGE, "history": [{"role": [], "content": "x"}]},
-        {**MESSAGE, "maxTokens": -1},
-        {**MESSAGE, "maxTokens": True},
-        {**MESSAGE, "maxTokens": 1e9},
-        {**MESSAGE, "maxTokens": 10**9},
-        {**MESSAGE, "userId": "bob"},
-        {**MESSAGE, "scope": {"user_id": "bob"}},
-        {**MESSAGE, "where": {}},
-    ],
-)
-def test_a_body_that_is_wrong_is_refused_with_what_is_wrong(caller, body):
-    """C12."""
-    answer = caller.post("/build", json=body)
-    assert answer.status_code == 400
-    assert answer.json()["error"]["code"] == "invalid_request"
-    assert answer.json()["error"]["message"]
-
-
-@pytest.mark.parametrize("useful", [None, 1, 0, "true", []])
-def test_useful_is_true_or_false(caller, useful):
-    """C12."""
-    assert caller.post("/feedback", json={"contextItemId": "billing", "useful": useful}).status_code == 400
-
-
-@pytest.mark.parametrize(
     "raw", [b"", b"null", b"{", b"\xff\xfe", b"[" * 100_000, b'{"message": ' + b"9" * 9000 + b"}"]
 )
 def test_what_is_no_json_is_refused(caller, raw):
@@ -209,12 +168,6 @@ def test_without_a_known_token_nothing_is_answered(service, header):
     assert caller.get("/health").status_code == 200
 
 
-def test_the_servers_scope_holds_over_that_of_a_token(service):
-    app = create_app(service, scope={"user_id": "bob"}, tokens={"t": {"user_id": "ann"}})
-    answer = TestClient(app).post("/build", json=MESSAGE, headers={"authorization": "Bearer t"})
-    assert answer.json()["meta"]["sourceCount"] == 0
-
-
 @pytest.mark.parametrize("wrong", [{}, {"tokens": {"t": {}}}, {"tokens": {" ": {"user_id": "ann"}}}])
 def test_a_server_that_could_not_answer_anybody_is_refused_while_building(service, wrong):
     with pytest.raises(ConfigError):
@@ -265,12 +218,6 @@ def test_a_crash_is_a_json_error_without_its_message(service, monkeypatch):
     assert "secret" not in answer.text
 
 
-def test_without_a_journal_feedback_is_told_not_to_be_kept():
-    caller = TestClient(create_app(a_service(), scope={"user_id": "ann"}))
-    answer = caller.post("/feedback", json={"contextItemId": "billing", "useful": True})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (501, "not_kept")
-
-
 TENANTS = {"for-acme": {"tenant": "acme"}, "for-umbra": {"tenant": "umbra"}}
 
 
@@ -319,13 +266,6 @@ def test_a_trace_of_another_scope_one_there_is_not_and_an_item_it_has_not_are_to
     assert [answer.status_code for answer in told] == [404] * 4
     assert len({answer.text for answer in told}) == 1
     assert tenants.get(f"/traces/{trace}", headers=by("nobody")).status_code == 401
-
-
-def test_without_a_journal_no_trace_is_named_or_told():
-    caller = TestClient(create_app(a_shared_service(), tokens=TENANTS))
-    answer = caller.post("/build", json={"message": "who pays monthly?"}, headers=by("for-acme"))
-    assert "traceId" not in answer.json()["meta"]
-    assert caller.get("/traces/x", headers=by("for-acme")).status_code == 501
 
 
 def test_a_context_bears_the_id_of_its_trace_and_the_trace_does_not(tmp_path):
