@@ -38,16 +38,13 @@ _MARK = b"e1"
 class CachedEmbeddings(Embeddings):
     """Embeds each text once: later, and at the same time, equal texts get the same vector, to the bit.
 
-    Texts wanted by several threads or coroutines at once cost one call; if it fails, all of them get its
-    error, nothing is kept, and the next one tries again. An answer with a NaN, infinite, zero or short
-    vector is refused whole. Queries and documents are kept apart, since some models embed them differently.
-    A store that fails costs one warning; texts are then embedded as if they were new. A text that is
-    empty or only spaces is never sent: see `langchain_context_engine.embeddings`.
+    Texts wanted at once cost one call; if it fails, all who wait get its error and nothing is kept. An answer
+    with a NaN, infinite, zero or short vector is refused whole. Queries and documents are kept apart, since
+    some models embed them differently. A store that fails costs one warning. Asked from an event loop it
+    works in a thread. Blank texts: see `langchain_context_engine.embeddings`.
 
-    Several machines share what they embed where they share a store: each text is embedded once in all.
-    There leave the bound to the store (`max_size=None`, Redis' own `maxmemory`), since each process counts
-    only what it found there and wrote itself; and give its client a short timeout without retries, since a
-    question waits for it.
+    Machines that share a store embed each text once in all. There leave the bound to the store
+    (`max_size=None`, Redis' own `maxmemory`), and give its client a short timeout without retries.
 
     Args:
         embeddings: What embeds.
@@ -109,12 +106,7 @@ class CachedEmbeddings(Embeddings):
         self._has_warned = False
 
     def key(self, text: str, *, is_query: bool = True) -> str:
-        """Return the key that a text's vector is kept under: of the model, what it is, and the text.
-
-        Args:
-            text: The text.
-            is_query: A query, rather than a document: some models embed them differently.
-        """
+        """Return the key that a text's vector is kept under: of the model, what it is, and the text."""
         return self._key(text, _QUERY if is_query else _DOCUMENT)
 
     def embed_query(self, text: str) -> Vector:
@@ -148,9 +140,7 @@ class CachedEmbeddings(Embeddings):
     def get(self, text: str, *, role: str = _QUERY) -> Vector | None:
         """Return the vector kept for a text, or None; nothing is embedded.
 
-        Args:
-            text: The text.
-            role: `"query"` or `"document"`.
+        `role` is `"query"` or `"document"`.
         """
         key = self._key(text, role)
         return self._read([key]).get(key)

@@ -81,13 +81,11 @@ class OpenAIEmbeddings(Embeddings):
         if find_spec("openai") is None:
             msg = 'OpenAIEmbeddings needs the openai SDK: pip install "langchain-context-engine[openai]"'
             raise ConfigError(msg)
-        for name, value, least in (
-            ("dimensions", dimensions, 1),
-            ("max_retries", max_retries, 0),
-            ("max_text_tokens", max_text_tokens, 1),
-        ):
-            if value is not None and (not isinstance(value, int) or value < least):
-                msg = f"{name} must be a whole number of {least} or more, got {value!r}"
+        least = {"dimensions": 1, "max_retries": 0, "max_text_tokens": 1}
+        given = {"dimensions": dimensions, "max_retries": max_retries, "max_text_tokens": max_text_tokens}
+        for name, value in given.items():
+            if value is not None and (not isinstance(value, int) or value < least[name]):
+                msg = f"{name} must be a whole number of {least[name]} or more, got {value!r}"
                 raise ConfigError(msg)
         if not timeout_seconds > 0:
             msg = f"timeout_seconds must be above 0, got {timeout_seconds!r}"

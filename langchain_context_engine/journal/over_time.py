@@ -34,18 +34,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What one day's questions were like.
+    """What one day's questions were like, where the viewer is.
 
-    Attributes:
-        day: The day, where the viewer is.
-        questions: How many.
-        doubtful: With the status doubtful.
-        partial: A source failed.
-        failed: Every source failed.
-        bare: Nothing was kept.
-        milliseconds: What the answers took, or what was asked of them took.
-        unused: Mean share of the budget that was left over, 0–1; NaN without a budget.
-        duplicates: Candidates that repeat another, a question.
+    `bare` counts those for which nothing was kept, `unused` is the mean share of the budget left over (NaN
+    without one), `duplicates` the repeating candidates a question.
     """
 
     day: date

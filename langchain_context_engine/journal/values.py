@@ -21,8 +21,8 @@ class TraceRow:
     """A trace in a list: its figures, without its texts.
 
     `number` grows with every trace, `id` is what `Journal.trace` takes; `kept` counts the passages, `cut`
-    those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none, equal
-    for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
+    those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none,
+    equal for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
     milliseconds. The status is ok, doubtful, partial, empty or failed.
     """
 

@@ -44,21 +44,11 @@ class ContextRetriever(BaseRetriever):
     Attributes:
         engine: What builds the context.
         k: Documents to return; None is as many as fit the budget.
-        budget: Tokens that the whole text may have; None is the engine's default.
-        scope: Metadata that must match: the isolation rule.
-        where: A further filter in Chroma's syntax.
-        kinds: Only these kinds; None is all.
-        sources: Only these sources; None is all.
-        since: Only records created then or later.
-        until: Only records created then or earlier.
-        min_confidence: Only records of at least this confidence, 0–1.
-        conversation_id: Only records of this conversation.
-        depth: How many links to follow.
-        limit: Candidates a source may offer; None is the engine's default.
-        template: A template's name or a `Template`; None is the engine's default.
         is_annotated: Whether Documents carry `metadata["context"]`. Without it an uncut record's Document is
             the same whatever was asked, as LangChain's `MultiQueryRetriever` and others want that drop what
             they have already by comparing whole Documents.
+
+    The others are fields of `ContextRequest`; None leaves them to the engine.
 
     Raises:
         pydantic.ValidationError: A field is unknown, or its value is wrong.
