@@ -191,7 +191,7 @@ class ContextEngine:
         return as_node(self, **fields)
 
     def as_tool(self, **fields: Any) -> Any:
-        """Return a LangChain tool that gives the text, with the `Context` as artifact."""
+        """Return a LangChain tool that gives the text, and as its artifact the whole trace as data."""
         from langchain_context_engine.langchain.tool import as_tool
 
         return as_tool(self, **fields)

@@ -101,17 +101,6 @@ async def test_an_error_that_stays_is_an_embedding_error_without_the_key(server,
         assert caught.value.__suppress_context__
 
 
-def test_a_server_that_is_not_there_is_an_embedding_error():
-    embeddings = OpenAIEmbeddings(api_key=KEY, base_url="http://127.0.0.1:9/v1", max_retries=0)
-    with pytest.raises(EmbeddingError, match="Connection"):
-        embeddings.embed_query("a")
-
-
-def test_ready_clients_are_used(server):
-    ready = OpenAI(api_key=KEY, base_url=server.base_url)
-    assert OpenAIEmbeddings(client=ready).embed_query("a") == vector_of("a")
-
-
 async def test_empty_texts_are_never_sent_and_keep_their_place(server, embeddings):
     """I74."""
     for blank in ("", "   ", "\n"):
@@ -136,12 +125,6 @@ def test_a_text_too_long_for_the_model_is_cut_with_a_warning(server, embeddings,
     (sent,) = server.requests[0]["input"]
     assert 7000 < count(sent) <= 8191
     assert text.startswith(sent)
-
-
-def test_a_lone_surrogate_is_replaced(server, embeddings):
-    """A2."""
-    embeddings.embed_query("a\ud83d")
-    assert server.requests[0]["input"] == ["a\ufffd"]
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,6 @@ def test_the_first_of_query_question_and_input_is_the_question():
     assert [r.query for r in source.requests] == ["a", "b"]
 
 
-def test_foreign_keys_that_a_chain_carries_are_left_alone():
-    assert (
-        a_runnable().invoke({"question": "a", "language": "de", "chat_history": [], "answer": "x"}).passages
-    )
-
-
 @pytest.mark.parametrize("slip", ["scopes", "scpoe", "bugdet", "min_confidense", "tokn_budget", "querry"])
 def test_a_key_that_nearly_is_a_request_field_is_refused(slip):
     """H69: a filter that is silently not applied shows too much."""
@@ -127,15 +121,6 @@ def test_braces_in_a_passage_stay_as_they_are_in_a_prompt():
     source = ListSource([a_candidate(text=content, relevance=1.0)])
     chain = {"context": a_runnable(source)} | PromptTemplate.from_template("{context}")
     assert content in chain.invoke("a").text
-
-
-def test_a_chain_with_it_can_be_drawn_and_described():
-    chain = {"context": a_runnable()} | PromptTemplate.from_template("{context}")
-    assert "ContextRunnable" in chain.get_graph().draw_mermaid()
-    assert a_runnable().get_name() == "ContextRunnable"
-    assert a_runnable(name="facts").get_name() == "facts"
-    assert a_runnable().get_input_jsonschema()
-    assert a_runnable().get_output_jsonschema()
 
 
 async def test_each_call_is_one_run_under_its_parent_with_one_custom_event():

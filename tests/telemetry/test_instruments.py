@@ -104,18 +104,6 @@ def test_an_answer_is_recorded_as_durations_in_seconds_items_and_tokens(reader):
     )
 
 
-def test_the_assembly_time_carries_the_status(reader):
-    telemetry.record_context(a_context())
-    (point,) = points(reader)["context_engine.assembly.duration"]
-    assert dict(point.attributes) == {"status": "partial"}
-
-
-def test_without_a_total_the_stages_are_added_up(reader):
-    telemetry.record_context(Context(timings={"collect": 10.0, "pack": 10.0}))
-    (point,) = points(reader)["context_engine.assembly.duration"]
-    assert point.sum == pytest.approx(0.02)
-
-
 def test_cache_lookups_are_counted_by_cache_and_by_hit(reader):
     """FEATURES C13: cache hits."""
     telemetry.record_cache("embeddings", is_hit=True)
