@@ -14,6 +14,7 @@ from typing import Any
 
 from inspector.within import JournalWithin
 from langchain_context_engine import ConfigError, Context, Journal
+from langchain_context_engine.journal import Answer
 
 __all__ = [
     "FILE",
@@ -136,6 +137,13 @@ def open_trace(name: str, settings: Settings) -> Context:
         if journal is None:
             raise ConfigError(f"no journal is open, so there is no trace {name!r}; start with --journal FILE")
         return journal.trace(name)
+
+
+def answer_to(name: str, settings: Settings) -> Answer | None:
+    """Return what a model answered to a journal's trace; None where nothing is kept."""
+    with journal_of(settings) as journal:
+        found = [] if journal is None else journal.answers(name)
+    return found[0] if found else None
 
 
 def _read_file(path: Path) -> Context:

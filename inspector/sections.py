@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from inspector import cards, controls, explaining, exports, grid, marking, state
+from inspector import cards, controls, explaining, exports, grid, marking, opening, state
 from inspector.choosing import one_of
 from inspector.figures.budget_usage import shared_tokens
 from inspector.figures.fates import funnel
@@ -105,6 +105,20 @@ def text(opened: Opened) -> None:
     else:
         st.code(context.text or "(empty)", language=None, wrap_lines=True)
         st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+    with cards.guard():
+        answered(opened)
+
+
+def answered(opened: Opened) -> None:
+    """Draw what a model made of the text, where the journal has it: what it cites, and what it never used."""
+    answer = opening.answer_to(opened.name, state.settings())
+    if answer is None:
+        return
+    markers = {key: marker for marker, key in opened.context.citations.items()}
+    told = [", ".join(markers.get(key, key[1]) for key in keys) for keys in (answer.cited, answer.unused)]
+    st.subheader("What the model answered")
+    st.code(answer.text, language=None, wrap_lines=True)
+    st.text(f"It cites {told[0] or 'nothing'}; it was given and never used {told[1] or 'nothing else'}.")
 
 
 def passage(number: int, piece: Piece, terms: list[str]) -> None:

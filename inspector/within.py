@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_context_engine import ConfigError, Context, Journal
-from langchain_context_engine.journal import Judgment, TraceRow
+from langchain_context_engine.journal import Answer, Judgment, TraceRow
 
 __all__ = ["JournalWithin"]
 
@@ -42,6 +42,11 @@ class JournalWithin(Journal):
         if self.scope_digest(context.request.scope) != self._digest:
             raise ConfigError(f"journal {self.path} has no trace {trace_id!r} in the scope that is shown")
         return context
+
+    def answers(self, trace_id: str | None = None) -> list[Answer]:
+        """Return the models' answers to traces of the scope."""
+        mine = {row.id for row in self.traces(1_000_000)}
+        return [answer for answer in super().answers(trace_id) if answer.trace_id in mine]
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
         """Return the judgments of questions that were asked within the scope."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_settings
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
-from langchain_context_engine.journal.opening import kept_in, open_journal
+from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import reranking_of
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
@@ -184,8 +184,14 @@ class ContextEngine:
 
         return ContextRunnable(engine=self, **fields)
 
+    def as_node(self, **fields: Any) -> Any:
+        """Return a node of a LangGraph graph, from the state's question to the context as plain data."""
+        from langchain_context_engine.langchain.runnable import as_node
+
+        return as_node(self, **fields)
+
     def as_tool(self, **fields: Any) -> Any:
-        """Return a LangChain tool that gives the text, with the `Context` as artifact."""
+        """Return a LangChain tool that gives the text, and as its artifact the whole trace as data."""
         from langchain_context_engine.langchain.tool import as_tool
 
         return as_tool(self, **fields)

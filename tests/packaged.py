@@ -45,7 +45,7 @@ IMPORTS = {
     "agents": "from langchain_context_engine.langchain.middleware import ContextEngineMiddleware",
     "inspector": "from langchain_context_engine.cli.inspect_command import app_path; import streamlit\n"
     "assert app_path().is_file()",
-    "server": "from langchain_context_engine.serving.server import create_app; import starlette, uvicorn",
+    "server": "from langchain_context_engine.serving.server import create_app; import fastapi, uvicorn",
     "mcp": "import langchain_context_engine.serving.mcp_server",
     "code": "import tree_sitter, tree_sitter_rust",
     "documents": "from langchain_context_engine.ingest.readers import pdf, word; import pypdfium2, docx",

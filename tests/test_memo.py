@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,16 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine import ContextEngine
-from langchain_context_engine.journal.losses import characters_of
-from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.pipeline import dedupe, twins
 from langchain_context_engine.ranking import aims, asked, links
 from langchain_context_engine.rendering import bracketed
 from langchain_context_engine.text import analysis, tables, worth
 from langchain_context_engine.text.memo import Memo, remember
 from langchain_context_engine.text.similarity import Wording
-from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
@@ -88,23 +83,6 @@ def _bytes_of(found):
             seen[id(each)] = each
             waiting.extend(gc.get_referents(each))
     return sum(map(sys.getsizeof, seen.values()))
-
-
-def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters():
-    """S5: a thousand answers of any length might wait."""
-    goes_on = threading.Event()
-    writer = BackgroundWriter(lambda _: goes_on.wait(30), name="slow", weigh=len, most_weight=1000)
-    assert [writer.put("a" * 300) for _ in range(6)] == [True] * 4 + [False] * 2
-    goes_on.set()
-    assert writer.flush(30)
-    assert writer.put("a" * 5000)  # of one nothing is known before it is there
-    assert writer.close(30)
-    assert writer.dropped == 2
-
-
-def test_a_recorded_context_weighs_what_its_texts_do():
-    context = ContextEngine([ListSource([a_candidate(text="Pay by card.")])]).build("pay?")
-    assert characters_of(("id", 0.0, context)) == len(context.text) + len("Pay by card.")
 
 
 def test_an_argument_given_as_it_is_by_default_is_the_same_question():

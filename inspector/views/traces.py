@@ -36,9 +36,9 @@ def show() -> None:
     settings = state.settings()
     with opening.journal_of(settings) as journal:
         total = journal.count() if journal is not None else 0
-        lost = journal.losses() if journal is not None else None
+        lost = journal.lost() if journal is not None else 0
     if lost:
-        st.warning(f"Not every question is here: {lost}.")
+        st.warning(f"Not every question is here: {lost:,} could not be kept.")
     if total:
         recorded(total)
     elif settings.journal is not None:

@@ -92,7 +92,9 @@ def _journal(path: Path) -> Finding:
 
     try:
         with Journal(path, read_only=True) as journal:
-            return "journal", f"{path}, {journal.count():,} answers; {journal.losses()}", True
+            lost = journal.lost()
+            missing = f"; {lost:,} could not be kept" if lost else ""
+            return "journal", f"{path}, {journal.count():,} answers{missing}", True
     except ContextEngineError as error:
         return "journal", str(error), False
 

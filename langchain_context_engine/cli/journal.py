@@ -46,8 +46,7 @@ def merge(
             output.note(f"error: {each.error}")
             continue
         came = f"{each.traces:,} traces, {each.counts:,} counts, {each.judgments:,} judgments are new"
-        left_out = f", {each.damaged} traces left out: damaged or too large" if each.damaged else ""
-        output.write_text(f"{each.path}: {came}{left_out}")
+        output.write_text(f"{each.path}: {came}")
     refused = sum(bool(each.error) for each in told)
     if refused:
         raise CommandFailedError(f"{refused} of {len(told)} journals could not be merged into {into}")

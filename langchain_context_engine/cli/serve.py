@@ -52,8 +52,8 @@ def serve(
     With --design prime the collections are files, found by words and without vectors; threads, references
     and feedback count. Two collections by the names of --messages and --references are no files.
     """
-    _require("starlette", "uvicorn")
-    from langchain_context_engine.serving.hosts import require_token_beyond_this_machine
+    _require("fastapi", "uvicorn")
+    from langchain_context_engine.serving.server import require_token_beyond_this_machine
     from langchain_context_engine.serving.server import serve as run
 
     share_memory()

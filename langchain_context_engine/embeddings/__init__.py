@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from langchain_context_engine.embeddings.local import LocalEmbeddings
     from langchain_context_engine.embeddings.openai import OpenAIEmbeddings
 
-__all__ = ["CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings", "local", "static", "vectors"]
+__all__ = ["CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"]
 
 _HOME_OF = {"CachedEmbeddings": "cache", "LocalEmbeddings": "local", "OpenAIEmbeddings": "openai"}
 
 
 def __getattr__(name: str) -> Any:
     """Load a name when it is first asked for: what they inherit of LangChain's takes long to import."""
-    if name in {"local", "static", "vectors"}:
-        return import_module(f"{__name__}.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

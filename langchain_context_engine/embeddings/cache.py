@@ -5,41 +5,52 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import struct
+import threading
+import time
+import warnings
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
-from langchain_core.stores import ByteStore
+from langchain_core.stores import ByteStore, InMemoryByteStore
 
-from langchain_context_engine.embeddings.entries import Entries
-from langchain_context_engine.embeddings.flights import Flights, aawaited, awaited
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.telemetry.instruments import record_cache
 
 _QUERY = "query"
 _DOCUMENT = "document"
+_NAMES = ("model", "model_name", "model_id", "deployment", "deployment_name", "azure_deployment")
+_PLACES = ("azure_endpoint", "openai_api_base", "base_url", "endpoint_url", "revision", "dimensions")
+"""Attributes by which embeddings differ that have one model's name: where they are asked, and for what."""
+
+# An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
+_HEADER = struct.Struct("<2scd")
+_MARK = b"e1"
 
 
 class CachedEmbeddings(Embeddings):
     """Embeds each text once: later, and at the same time, equal texts get the same vector, to the bit.
 
-    Texts wanted by several threads or coroutines at once cost one call; if it fails, all of them get its
-    error, nothing is kept, and the next one tries again. An answer with a NaN, infinite, zero or short
-    vector is refused whole. Queries and documents are kept apart, since some models embed them differently.
-    A store that fails costs one warning; texts are then embedded as if they were new. A text that is
-    empty or only spaces is never sent: see `langchain_context_engine.embeddings`.
+    Texts wanted at once cost one call; if it fails, all who wait get its error and nothing is kept. An answer
+    with a NaN, infinite, zero or short vector is refused whole. Queries and documents are kept apart, since
+    some models embed them differently. A store that fails costs one warning. Asked from an event loop it
+    works in a thread. Blank texts: see `langchain_context_engine.embeddings`.
 
-    Several machines share what they embed where they share a store: each text is embedded once in all.
-    There leave the bound to the store (`max_size=None`, Redis' own `maxmemory`), since each process counts
-    only what it found there and wrote itself; and give its client a short timeout without retries, since a
-    question waits for it.
+    Machines that share a store embed each text once in all. There leave the bound to the store
+    (`max_size=None`, Redis' own `maxmemory`), and give its client a short timeout without retries.
 
     Args:
         embeddings: What embeds.
         store: Any LangChain `ByteStore`, for example one over Redis or files; None is memory.
         model: What names the vectors; entries of another model are never served. None takes it from the
-            embeddings' `model` and `dimensions`.
+            embeddings: their class, model, deployment, address and dimensions.
         max_size: Entries kept, the least recently used evicted first; None is no bound.
         ttl_seconds: How long an entry serves; None is for ever.
 
@@ -76,22 +87,26 @@ class CachedEmbeddings(Embeddings):
         if not callable(getattr(embeddings, "embed_query", None)):
             msg = f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}"
             raise ConfigError(msg)
+        kind = type(embeddings).__name__
+        named = _told_by(embeddings, _NAMES)
+        if store is not None and not (model or named):
+            msg = f"a store can serve several models, and {kind} does not name its own: pass model='…'"
+            raise ConfigError(msg)
         self.embeddings = embeddings
-        self.model = model or _model_name(embeddings, is_shared=store is not None)
+        self.model = model or next(iter(named.values()), kind)
         self.dimensions: int | None = getattr(embeddings, "dimensions", None)
-        # The same model asked for shorter vectors is another one, unless the caller named it.
-        identity = self.model if model else f"{self.model} {self.dimensions}"
-        prefix = f"embedding-{_digest(identity)[:32]}-"
-        self._entries = Entries(store, prefix=prefix, max_size=max_size, ttl_seconds=ttl_seconds)
-        self._flights = Flights()
+        identity = model or repr((kind, named, _told_by(embeddings, _PLACES)))
+        self._prefix = f"embedding-{_digest(identity)[:32]}-"
+        self._store: ByteStore = InMemoryByteStore() if store is None else store
+        self._max_size, self._ttl_seconds = max_size, ttl_seconds
+        # Keys by use, the latest last; None until the store was listed, which without a bound is never.
+        self._order: OrderedDict[str, None] | None = None
+        self._flights: dict[str, Future[Vector]] = {}
+        self._lock = ForkSafeLock(self._flights.clear)
+        self._has_warned = False
 
     def key(self, text: str, *, is_query: bool = True) -> str:
-        """Return the key that a text's vector is kept under: of the model, what it is, and the text.
-
-        Args:
-            text: The text.
-            is_query: A query, rather than a document: some models embed them differently.
-        """
+        """Return the key that a text's vector is kept under: of the model, what it is, and the text."""
         return self._key(text, _QUERY if is_query else _DOCUMENT)
 
     def embed_query(self, text: str) -> Vector:
@@ -101,16 +116,12 @@ class CachedEmbeddings(Embeddings):
             EmbeddingError: The query is empty or only spaces, or its vector is unusable.
         """
         refuse_blank(text)
-        return self._embed([text], _QUERY, lambda texts: [self.embeddings.embed_query(t) for t in texts])[0]
+        return self._embed([text], _QUERY, self._queries)[0]
 
     async def aembed_query(self, text: str) -> Vector:
-        """Return the vector of a query; as `embed_query`."""
+        """Return the vector of a query; as `embed_query`, in a thread."""
         refuse_blank(text)
-
-        async def call(texts: list[str]) -> list[Vector]:
-            return [await self.embeddings.aembed_query(t) for t in texts]
-
-        return (await self._aembed([text], _QUERY, call))[0]
+        return (await self._aembed([text], _QUERY, self._queries))[0]
 
     def embed_documents(self, texts: list[str]) -> list[Vector]:
         """Return one vector for each text, in order; zeros for a text that is empty or only spaces.
@@ -123,73 +134,103 @@ class CachedEmbeddings(Embeddings):
         return self._embed(texts, _DOCUMENT, self.embeddings.embed_documents)
 
     async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        """Return one vector for each text; as `embed_documents`."""
-        return await self._aembed(texts, _DOCUMENT, self.embeddings.aembed_documents)
+        """Return one vector for each text; as `embed_documents`, in a thread."""
+        return await self._aembed(texts, _DOCUMENT, self.embeddings.embed_documents)
 
     def get(self, text: str, *, role: str = _QUERY) -> Vector | None:
         """Return the vector kept for a text, or None; nothing is embedded.
 
-        Args:
-            text: The text.
-            role: `"query"` or `"document"`.
+        `role` is `"query"` or `"document"`.
         """
         key = self._key(text, role)
-        return self._entries.read([key]).get(key)
+        return self._read([key]).get(key)
 
     def set(self, text: str, vector: Sequence[float], *, role: str = _QUERY) -> None:
         """Keep a vector for a text.
+
+        Args:
+            text: The text.
+            vector: Its vector.
+            role: `"query"` or `"document"`.
 
         Raises:
             EmbeddingError: The vector is unusable.
         """
         (checked,) = self._checked([vector], 1)
-        self._entries.write({self._key(text, role): checked})
+        self._write({self._key(text, role): checked})
 
     def clear(self) -> None:
         """Forget every vector of this model, in the store too; entries of other models stay."""
-        self._entries.clear()
+        if keys := self._keys():
+            self._store.mdelete(keys)
+        self._order = None
 
     def __len__(self) -> int:
         """Count the entries of this model."""
-        return len(self._entries)
+        return len(self._keys())
 
-    def _embed(self, texts: list[str], role: str, call: Callable[[list[str]], list[Vector]]) -> list[Vector]:
+    def _queries(self, texts: list[str]) -> list[Vector]:
+        return [self.embeddings.embed_query(text) for text in texts]
+
+    def _keys(self) -> list[str]:
+        # All of a store's: what stores take for a prefix differs (a beginning, a pattern, a folder).
+        return [key for key in self._store.yield_keys() if key.startswith(self._prefix)]
+
+    def _embed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
         wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
-        found: dict[str, Vector] = {}
-        while missing := [key for key in wanted if key not in found]:
-            mine, theirs = self._flights.claim(missing, is_async=False)
-            with self._flights.landing(mine) as landed:
-                landed.update(self._known(mine))
-                if new := [key for key in mine if key not in landed]:
-                    landed.update(self._kept(new, call([wanted[key] for key in new])))
-            found |= landed | awaited(theirs)
+        flights, mine = self._claimed(wanted)
+        self._fly(mine, wanted, call)
+        return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
+
+    async def _aembed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
+        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
+        flights, mine = self._claimed(wanted)
+        # A thread of its own, since those of a pool may all be waiting for just this.
+        threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
+        found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 
-    async def _aembed(
-        self, texts: list[str], role: str, call: Callable[[list[str]], Awaitable[list[Vector]]]
-    ) -> list[Vector]:
-        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
-        found: dict[str, Vector] = {}
-        while missing := [key for key in wanted if key not in found]:
-            mine, theirs = self._flights.claim(missing, is_async=True)
-            with self._flights.landing(mine) as landed:
-                landed.update(await self._off_loop(self._known, mine))
-                if new := [key for key in mine if key not in landed]:
-                    answer = await call([wanted[key] for key in new])
-                    landed.update(await self._off_loop(self._kept, new, answer))
-            found |= landed | await aawaited(theirs)
-        return self._in_order(texts, role, found)
+    def _claimed(self, keys: Iterable[str]) -> tuple[dict[str, Future[Vector]], list[str]]:
+        """Return the flights that bring each vector, and the keys of those that the caller must land."""
+        flights: dict[str, Future[Vector]] = {}
+        mine: list[str] = []
+        with self._lock:
+            for key in keys:
+                if key not in self._flights:
+                    mine.append(key)
+                    self._flights[key] = Future()
+                    # From here on the cancellation of one who waits does not reach the others.
+                    self._flights[key].set_running_or_notify_cancel()
+                flights[key] = self._flights[key]
+        return flights, mine
 
-    async def _off_loop(self, step: Callable[..., dict[str, Vector]], *arguments: Any) -> dict[str, Vector]:
-        if self._entries.is_in_memory:
-            return step(*arguments)
-        return await asyncio.to_thread(step, *arguments)
+    def _fly(self, mine: list[str], wanted: Mapping[str, str], call: Callable[[list[str]], object]) -> None:
+        """Land flights with what is known or is now embedded, or with what that raises."""
+        landed: dict[str, Vector] = {}
+        told: Exception = EmbeddingError("the embedding was interrupted")
+        try:
+            landed |= self._known(mine)
+            if new := [key for key in mine if key not in landed]:
+                landed |= self._kept(new, call([wanted[key] for key in new]))
+        except Exception as error:  # noqa: BLE001 - raised by whoever waits
+            told, landed = error, {}
+        finally:
+            with self._lock:
+                flights = {key: self._flights.pop(key) for key in mine if key in self._flights}
+            for key, flight in flights.items():
+                if key in landed:
+                    flight.set_result(landed[key])
+                else:
+                    flight.set_exception(told)
+
+    def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
+        # Copies, so that whoever changes a vector changes it for no one else.
+        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
+        return align(texts, spoken, self.dimensions)
 
     def _known(self, keys: Iterable[str]) -> dict[str, Vector]:
         asked = list(keys)
-        if not asked:
-            return {}
-        known = self._entries.read(asked)
+        known = self._read(asked) if asked else {}
         usable = {k: v for k, v in known.items() if self.dimensions in (None, len(v))}
         for key in asked:
             record_cache("embeddings", is_hit=key in usable)
@@ -197,7 +238,7 @@ class CachedEmbeddings(Embeddings):
 
     def _kept(self, keys: list[str], answer: object) -> dict[str, Vector]:
         vectors = dict(zip(keys, self._checked(answer, len(keys)), strict=True))
-        self._entries.write(vectors)
+        self._write(vectors)
         return vectors
 
     def _checked(self, answer: object, count: int) -> list[Vector]:
@@ -205,37 +246,86 @@ class CachedEmbeddings(Embeddings):
         self.dimensions = len(vectors[0])
         return vectors
 
-    def _in_order(self, texts: list[str], role: str, found: dict[str, Vector]) -> list[Vector]:
-        # Copies, so that whoever changes a vector changes it for no one else.
-        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
-        return align(texts, spoken, self.dimensions)
+    def _read(self, keys: Sequence[str]) -> dict[str, Vector]:
+        try:
+            raw = zip(keys, self._store.mget(list(keys)), strict=True)
+            vectors = {key: vector for key, value in raw if (vector := self._decoded(value)) is not None}
+            self._touch(vectors)
+        except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
+            self._warn(error)
+            return {}
+        return vectors
+
+    def _write(self, vectors: Mapping[str, Vector]) -> None:
+        try:
+            now = time.time()
+            self._store.mset([(key, _encoded(vector, now)) for key, vector in vectors.items()])
+            self._touch(vectors)
+        except Exception as error:  # noqa: BLE001 - stores are anyone's and raise anything
+            self._warn(error)
+
+    def _touch(self, keys: Iterable[str]) -> None:
+        """Note that keys were used, and delete those that are now beyond `max_size`."""
+        if self._max_size is None:
+            return
+        with self._lock:
+            if self._order is None:
+                self._order = OrderedDict.fromkeys(self._keys())
+            for key in keys:
+                self._order[key] = None
+                self._order.move_to_end(key)
+            surplus = [self._order.popitem(last=False)[0] for _ in range(len(self._order) - self._max_size)]
+        if surplus:
+            self._store.mdelete(surplus)
+
+    def _decoded(self, raw: bytes | None) -> Vector | None:
+        if raw is None or len(raw) <= _HEADER.size:
+            return None
+        mark, code, written = _HEADER.unpack_from(raw)
+        if mark != _MARK or (self._ttl_seconds is not None and time.time() - written >= self._ttl_seconds):
+            return None
+        try:
+            numbers = array(code.decode("ascii"))
+            numbers.frombytes(raw[_HEADER.size :])
+        except ValueError:
+            # Cut short or not ours: embedded anew, and then written over.
+            return None
+        return numbers.tolist()
+
+    def _warn(self, error: Exception) -> None:
+        if not self._has_warned:
+            self._has_warned = True
+            told = f"the embedding cache's store fails, texts are embedded anew: {safe_message(error)}"
+            warnings.warn(told, stacklevel=2)
 
     def _key(self, text: str, role: str) -> str:
         # Digests have a fixed length, so no two (model, role, text) can join to one key; and they hold
         # only characters that every store takes in a key.
-        return f"{self._entries.prefix}{role[0]}-{_digest(text)}"
+        return f"{self._prefix}{role[0]}-{_digest(text)}"
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is under way."""
-        return {name: value for name, value in self.__dict__.items() if name != "_flights"}
+        return {name: value for name, value in self.__dict__.items() if name not in {"_flights", "_lock"}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start with nothing under way."""
         self.__dict__.update(state)
-        self._flights = Flights()
+        self._flights = {}
+        self._lock = ForkSafeLock(self._flights.clear)
+
+
+def _encoded(vector: Vector, now: float) -> bytes:
+    # Half the size where no digit is lost, as with every embedder that computes in single precision.
+    numbers = array("f", vector)
+    if numbers.tolist() != vector:
+        numbers = array("d", vector)
+    return _HEADER.pack(_MARK, numbers.typecode.encode(), now) + numbers.tobytes()
 
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).hexdigest()
 
 
-def _model_name(embeddings: Embeddings, *, is_shared: bool) -> str:
-    for attribute in ("model", "model_name", "model_id", "deployment"):
-        name = getattr(embeddings, attribute, None)
-        if isinstance(name, str) and name:
-            return name
-    kind = type(embeddings).__name__
-    if is_shared:
-        msg = f"a store can serve several models, and {kind} does not name its own: pass model='…'"
-        raise ConfigError(msg)
-    return kind
+def _told_by(embeddings: Embeddings, names: Iterable[str]) -> dict[str, str]:
+    found = {name: getattr(embeddings, name, None) for name in names}
+    return {name: str(value) for name, value in found.items() if value and isinstance(value, (str, int))}

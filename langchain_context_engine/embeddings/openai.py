@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
@@ -16,13 +14,12 @@ from pydantic import SecretStr
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
 from langchain_context_engine.text.truncate import keep_start
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
+    from openai import OpenAI
     from openai.types import CreateEmbeddingResponse
 
 _DIMENSIONS = {
@@ -42,15 +39,14 @@ class OpenAIEmbeddings(Embeddings):
     Texts go out in calls of at most 2048 texts and 300,000 tokens. A text beyond `max_text_tokens` is
     cut at its end, with a warning. The SDK retries rate limits, timeouts and server errors `max_retries`
     times, as the server's `Retry-After` says. A text that is empty or only spaces is never sent: see
-    `langchain_context_engine.embeddings`.
+    `langchain_context_engine.embeddings`. Asked from an event loop it works in a thread.
 
     Args:
         model: The model's name.
         dimensions: Ask for shorter vectors (the `text-embedding-3` models can); None is the model's own.
         api_key: The key; None reads `OPENAI_API_KEY`.
         base_url: Another server that speaks the API; None reads `OPENAI_BASE_URL`, else OpenAI's.
-        client: A ready `openai.OpenAI`, used instead of the four settings around it.
-        async_client: A ready `openai.AsyncOpenAI`; it serves only the event loop it is first used in.
+        client: A ready `openai.OpenAI`, or `AzureOpenAI`, used instead of the settings around it.
         max_retries: Retries of one call, 0 or more.
         timeout_seconds: How long one try may take.
         max_text_tokens: Where a text is cut; lower it for a server whose model reads less.
@@ -77,7 +73,6 @@ class OpenAIEmbeddings(Embeddings):
         api_key: str | SecretStr | None = None,
         base_url: str | None = None,
         client: OpenAI | None = None,
-        async_client: AsyncOpenAI | None = None,
         max_retries: int = 5,
         timeout_seconds: float = 60.0,
         max_text_tokens: int = _MAX_TEXT_TOKENS,
@@ -86,30 +81,29 @@ class OpenAIEmbeddings(Embeddings):
         if find_spec("openai") is None:
             msg = 'OpenAIEmbeddings needs the openai SDK: pip install "langchain-context-engine[openai]"'
             raise ConfigError(msg)
-        for name, value, least in (
-            ("dimensions", dimensions, 1),
-            ("max_retries", max_retries, 0),
-            ("max_text_tokens", max_text_tokens, 1),
-        ):
-            if value is not None and (not isinstance(value, int) or value < least):
-                msg = f"{name} must be a whole number of {least} or more, got {value!r}"
+        least = {"dimensions": 1, "max_retries": 0, "max_text_tokens": 1}
+        given = {"dimensions": dimensions, "max_retries": max_retries, "max_text_tokens": max_text_tokens}
+        for name, value in given.items():
+            if value is not None and (not isinstance(value, int) or value < least[name]):
+                msg = f"{name} must be a whole number of {least[name]} or more, got {value!r}"
                 raise ConfigError(msg)
         if not timeout_seconds > 0:
             msg = f"timeout_seconds must be above 0, got {timeout_seconds!r}"
             raise ConfigError(msg)
         key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
-        if not key and client is None and async_client is None:
+        if not key and client is None:
             msg = "OpenAIEmbeddings needs a key: pass api_key, or set OPENAI_API_KEY, or pass a client"
             raise ConfigError(msg)
         self.model = model
         self.dimensions = dimensions or _DIMENSIONS.get(model)
         self.api_key = key if key is None or isinstance(key, SecretStr) else SecretStr(key)
-        self.base_url = base_url
+        self.base_url = base_url if client is None else str(client.base_url)
         self.max_retries = max_retries
         self.timeout_seconds = timeout_seconds
         self.max_text_tokens = max_text_tokens
         self._asks_dimensions = dimensions is not None
-        self._given_client, self._given_async_client = client, async_client
+        self._given_client = client
+        self._own_client: OpenAI | None = None
         self._tokenizer = tokenizer
 
     def embed_query(self, text: str) -> Vector:
@@ -121,44 +115,30 @@ class OpenAIEmbeddings(Embeddings):
         refuse_blank(text)
         return self.embed_documents([text])[0]
 
-    async def aembed_query(self, text: str) -> Vector:
-        """Return the vector of a query; as `embed_query`."""
-        refuse_blank(text)
-        return (await self.aembed_documents([text]))[0]
-
     def embed_documents(self, texts: list[str]) -> list[Vector]:
         """Return one vector for each text, in order; zeros for a text that is empty or only spaces.
 
         Raises:
             EmbeddingError: The server failed, or its answer is unusable.
         """
+        asked = {"dimensions": self.dimensions} if self._asks_dimensions else {}
         vectors: list[Vector] = []
         for batch in self._batches(texts):
             try:
-                answer = self._sync_client().embeddings.create(**self._arguments(batch))
+                answer = self._client().embeddings.create(model=self.model, input=batch, **asked)  # type: ignore[arg-type]
             except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
-                raise self._failure(error) from None
-            vectors += self._read(answer, len(batch))
-        return align(texts, vectors, self.dimensions)
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        """Return one vector for each text; as `embed_documents`."""
-        vectors: list[Vector] = []
-        for batch in await asyncio.to_thread(lambda: list(self._batches(texts))):
-            try:
-                answer = await self._loop_client().embeddings.create(**self._arguments(batch))
-            except Exception as error:  # noqa: BLE001 - the SDK and its transport raise many kinds
-                raise self._failure(error) from None
+                raise EmbeddingError(f"{self.model}: {safe_message(error)}") from None
             vectors += self._read(answer, len(batch))
         return align(texts, vectors, self.dimensions)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+        count = resolve_tokenizer(self._tokenizer)
         batch: list[str] = []
         total = 0
         for text in texts:
             if is_blank(text):
                 continue
-            kept, tokens = self._fitted(clean_text(text))
+            kept, tokens = self._fitted(clean_text(text), count)
             if batch and (len(batch) == _MAX_TEXTS or total + tokens > _MAX_REQUEST_TOKENS):
                 yield batch
                 batch, total = [], 0
@@ -167,26 +147,16 @@ class OpenAIEmbeddings(Embeddings):
         if batch:
             yield batch
 
-    def _fitted(self, text: str) -> tuple[str, int]:
-        tokens = self._count(text)
+    def _fitted(self, text: str, count: TokenCounter) -> tuple[str, int]:
+        tokens = count(text)
         if tokens <= self.max_text_tokens:
             return text, tokens
-        kept = keep_start(text, self.max_text_tokens, self._count)
+        kept = keep_start(text, self.max_text_tokens, count)
         warnings.warn(
             f"a text of {tokens} tokens was cut to {self.max_text_tokens}, the most that {self.model} reads",
             stacklevel=4,
         )
-        return kept, self._count(kept)
-
-    @kept_property
-    def _count(self) -> TokenCounter:
-        return resolve_tokenizer(self._tokenizer)
-
-    def _arguments(self, batch: list[str]) -> dict[str, Any]:
-        arguments: dict[str, Any] = {"model": self.model, "input": batch}
-        if self._asks_dimensions:
-            arguments["dimensions"] = self.dimensions
-        return arguments
+        return kept, count(kept)
 
     def _read(self, answer: CreateEmbeddingResponse, count: int) -> list[Vector]:
         # Servers may answer in any order: `index` says which text a vector belongs to.
@@ -200,52 +170,27 @@ class OpenAIEmbeddings(Embeddings):
         self.dimensions = len(vectors[0])
         return vectors
 
-    def _failure(self, error: Exception) -> EmbeddingError:
-        return EmbeddingError(f"{self.model}: {safe_message(error)}")
+    def _client(self) -> OpenAI:
+        if self._given_client is not None:
+            return self._given_client
+        if self._own_client is None:
+            from openai import OpenAI
 
-    def _sync_client(self) -> OpenAI:
-        return self._given_client or self._own_client
-
-    @kept_property
-    def _own_client(self) -> OpenAI:
-        from openai import OpenAI
-
-        return OpenAI(**self._client_settings())
-
-    def _loop_client(self) -> AsyncOpenAI:
-        if self._given_async_client is not None:
-            return self._given_async_client
-        # A connection pool belongs to the loop that opened it, and programs may run one loop after another.
-        loop = asyncio.get_running_loop()
-        if loop not in self._own_async_clients:
-            from openai import AsyncOpenAI
-
-            self._own_async_clients[loop] = AsyncOpenAI(**self._client_settings())
-        return self._own_async_clients[loop]
-
-    @kept_property
-    def _own_async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncOpenAI]:
-        return WeakKeyDictionary()
-
-    def _client_settings(self) -> dict[str, Any]:
-        if self.api_key is None:
-            msg = "only one of client and async_client was given; pass the other, or an api_key"
-            raise ConfigError(msg)
-        return {
-            "api_key": self.api_key.get_secret_value(),
-            "base_url": self.base_url,
-            "max_retries": self.max_retries,
-            "timeout": self.timeout_seconds,
-        }
+            self._own_client = OpenAI(
+                api_key=self.api_key.get_secret_value() if self.api_key else None,
+                base_url=self.base_url,
+                max_retries=self.max_retries,
+                timeout=self.timeout_seconds,
+            )
+        return self._own_client
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what a copy makes anew: its own clients and counter.
+        """Leave out what a copy makes anew: its own client.
 
         Raises:
             ConfigError: A client was given: it holds live connections, which cannot be copied.
         """
-        if self._given_client is not None or self._given_async_client is not None:
+        if self._given_client is not None:
             msg = "an OpenAIEmbeddings with a given client cannot be copied or pickled; pass api_key instead"
             raise ConfigError(msg)
-        made = {"_own_client", "_own_async_clients", "_count"}
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        return {**self.__dict__, "_own_client": None}

@@ -6,7 +6,6 @@ a store without it.
 
 from __future__ import annotations
 
-import asyncio
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,14 +53,6 @@ class StaticEmbeddings:
         spoken = [clean_text(text) for text in texts if not is_blank(text)]
         return align(texts, _embed(spoken) if spoken else (), self.dimensions)
 
-    async def aembed_query(self, text: str) -> Vector:
-        """Return the same as `embed_query`, from a running event loop."""
-        return await asyncio.to_thread(self.embed_query, text)
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        """Return the same as `embed_documents`, from a running event loop."""
-        return await asyncio.to_thread(self.embed_documents, texts)
-
 
 def _embed(texts: list[str]) -> list[Vector]:
     import numpy as np
@@ -89,15 +80,16 @@ def _loaded() -> tuple[Any, np.ndarray[Any, Any]]:
     """Read the files that wordllama's wheel brings; its own loader imports what it downloads others with."""
     import numpy as np
     from safetensors import safe_open
-    from tokenizers import Tokenizer
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.pre_tokenizers import Split
 
     spec = find_spec("wordllama")
     folder = Path(str(spec and spec.origin)).parent
     tokenizer = Tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # Its cache keeps whole texts, 5 kB each, and hardly one comes again.
-    tokenizer.model._resize_cache(0)  # noqa: SLF001
+    # Words one by one give the same tokens, and its cache keeps words in place of whole texts, 5 kB each.
+    tokenizer.pre_tokenizer = Split(Regex("▁*[^▁]+|▁+"), "isolated")
     with safe_open(folder / "weights" / "l2_supercat_256.safetensors", framework="np") as weights:
         table = weights.get_tensor("embedding.weight")
     return tokenizer, np.ascontiguousarray(table.astype(np.float32))

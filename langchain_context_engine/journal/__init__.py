@@ -1,4 +1,4 @@
-"""One SQLite file that remembers answers: traces, usage counts, feedback, judgments and activity.
+"""One SQLite file that remembers answers: traces, what models made of them, use, feedback and judgments.
 
 The running application writes it; the inspector reads it. Traces are written by a background
 thread, so recording one costs an answer some microseconds and cannot fail it. Several processes
@@ -7,51 +7,62 @@ may write one file at once.
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import sqlite3
 import time
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from langchain_context_engine.journal import sets, tables, traces, trimming
-from langchain_context_engine.journal.file import JournalFile
-from langchain_context_engine.journal.losses import Ledger, Losses, characters_of, read_losses
+from langchain_context_engine.journal import traces
+from langchain_context_engine.journal.database import Database, trim
 from langchain_context_engine.journal.merging import MergedJournal, merge_journals
-from langchain_context_engine.journal.traces import TraceFilter
-from langchain_context_engine.journal.uses import count_uses, usage_metadata
-from langchain_context_engine.journal.values import Activity, Feedback, Judgment, TraceRow, check_grade
+from langchain_context_engine.journal.values import (
+    Activity,
+    Answer,
+    Judgment,
+    TraceRow,
+    Usage,
+    check_grade,
+)
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Key
+from langchain_context_engine.rendering.citations import used_citations
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Activity", "Feedback", "Journal", "Judgment", "Losses", "MergedJournal", "TraceRow",
-           "merge_journals", "opening", "over_time", "values"]  # fmt: skip
+__all__ = ["Activity", "Answer", "Journal", "Judgment", "MergedJournal", "TraceRow",
+           "Usage", "kept_in", "merge_journals", "open_journal"]  # fmt: skip
 
-_SMALLEST_BYTES, _KINDS = 1_000_000, ("view", "edit")
+_SMALLEST_BYTES = 1_000_000
+_ACTIVITIES = ("view", "edit")
+_LONGEST_NAME = 80
+ANSWER_RATER = "answers"
+"""Who judges where a model's answer does."""
 
 
 class Journal:
     """A journal in a file.
 
-    `record` and `touch` return at once and never raise. The other writing methods write before
-    they return, and raise `ContextEngineError` where the disk does not let them.
+    `record` returns at once and never raises. The other writing methods write before they return,
+    and raise `ContextEngineError` where the disk does not let them.
 
     Args:
         path: The file; it is made, readable by its owner alone, in a folder that exists.
-        max_bytes: Size of the file, side files apart; the oldest traces go first.
+        max_bytes: Size of the file; the oldest traces go first.
         read_only: Make nothing and write nothing.
         must_exist: Make nothing.
         capacity: Traces that may wait to be written; when more come, they are dropped and counted.
 
     Raises:
-        ConfigError: The file cannot be opened that way, is no journal, or of a newer version.
+        ConfigError: The file cannot be opened that way, is no journal, or of another version.
 
     Example:
         >>> import tempfile
@@ -75,12 +86,9 @@ class Journal:
             raise ConfigError(msg)
         self.path = Path(path).absolute()
         self.max_bytes = max_bytes
-        self._file = JournalFile(self.path, read_only=read_only, must_exist=must_exist)
-        self._writer = BackgroundWriter(
-            self._write, name=str(self.path), capacity=capacity, weigh=characters_of, on_idle=self._file.tidy
-        )
-        self.ledger = Ledger(self._writer)
-        self._scope_key = tables.read_secret(self._file)
+        self._database = Database(self.path, read_only=read_only, must_exist=must_exist)
+        self._writer = BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
+        self._losses_told, self._losses_written = 0, 0
 
     def __repr__(self) -> str:
         return f"Journal({str(self.path)!r})"
@@ -109,22 +117,17 @@ class Journal:
             at: When it was made, as `read_instant` reads it; by default, and where it is no date, now.
         """
         trace_id = uuid.uuid4().hex
-        instant = read_instant(at)
-        self._writer.put((trace_id, time.time() if instant is None else instant.timestamp(), context))
+        self._writer.put((trace_id, _seconds(at), context), _characters(context))
         return trace_id
-
-    def touch(self, keys: Iterable[Key]) -> None:
-        """Count one more use of each key, soon, and at once for `usage`. Never waits, never raises."""
-        self._writer.put(Counter(keys))
 
     def flush(self, timeout_seconds: float = 5.0) -> bool:
         """Wait until everything recorded so far is written; return whether it was in time."""
         return self._writer.flush(timeout_seconds)
 
     def close(self) -> None:
-        """Write what waits, for at most five seconds, and close the file; twice does nothing."""
+        """Write what waits, for at most five seconds, and let nobody in any more; twice does nothing."""
         self._writer.close()
-        self._file.close()
+        self._database.is_closed = True
 
     def traces(self, limit: int = 50, offset: int = 0, search: str = "", **conditions: Any) -> list[TraceRow]:
         """Return a page of traces, newest first unless sorted otherwise, without their texts.
@@ -133,20 +136,28 @@ class Journal:
             limit: Rows at most.
             offset: Rows to skip.
             search: Words that the question or a source's name contains, in any order, whatever their case.
-            **conditions: Fields of `TraceFilter`: `status`, `query` (exactly), `since`, `until`, `scope` (a
-                digest), `after` (a row's number), `is_bare`, `is_cut`, `is_slow`, `sort`, `ascending`.
+            **conditions: `sort` (time, question, used, or a figure of `TraceRow`), `ascending`; `status`,
+                `scope` (a digest), `query` (exactly), `since`, `until`, `after` (a row's number), `is_bare`
+                (nothing kept), `is_cut` (a passage in part), `is_slow` (among the slowest twentieth, of the
+                scope where one is given).
+
+        Raises:
+            ConfigError: A condition is unknown, or traces are not sorted by that.
         """
+        condition, order = traces.where(search, conditions), traces.order_by(**conditions)
         with self._after_flush() as connection:
-            return traces.rows(connection, TraceFilter.of(search, conditions), limit, offset)
+            return traces.rows(connection, condition, (limit, offset), order)
 
     def count(self, search: str = "", **conditions: Any) -> int:
         """Return how many traces there are, or of them fulfil the conditions of `traces`."""
+        term, values = traces.where(search, conditions)
         with self._after_flush() as connection:
-            return traces.count(connection, TraceFilter.of(search, conditions))
+            counted = connection.execute(f"SELECT count(*) FROM traces{term}", values)  # noqa: S608
+            return int(counted.fetchone()[0])
 
     def scope_digest(self, scope: Mapping[str, Any]) -> str:
         """Return the digest by which `traces` knows a scope; "" of none."""
-        return traces.scope_digest(scope, self._scope_key)
+        return traces.scope_digest(scope)
 
     def trace(self, trace_id: str) -> Context:
         """Return the whole context of a trace.
@@ -161,137 +172,304 @@ class Journal:
             raise ConfigError(msg)
         return context
 
-    def usage(self, keys: Iterable[Key]) -> Mapping[Key, int]:
-        """Return how often each key was used; 0 for one that never was."""
-        return count_uses(tuple(keys), self._stored_uses, self._writer)
+    def record_answer(self, trace_id: str, answer: str) -> Answer:
+        """Keep what a model answered beside the context that it was given, over an earlier answer.
 
-    def _stored_uses(self, keys: Sequence[Key]) -> Mapping[Key, int]:
-        with self._reading() as connection:
-            return tables.usage_of(connection, keys)
+        Args:
+            trace_id: `Context.trace_id` of the context.
+            answer: The whole answer, with its citation markers.
+
+        Raises:
+            ConfigError: There is no such trace.
+
+        Example:
+            >>> import tempfile
+            >>> from langchain_context_engine import ContextEngine, PinnedSource
+            >>> facts = PinnedSource(["Pay by card.", "Rain is wet."])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     engine = ContextEngine([facts], journal=f"{folder}/journal.db")
+            ...     answer = engine.journal.record_answer(engine.build("How?").trace_id, "By card [1].")
+            >>> len(answer.cited), len(answer.unused)
+            (1, 1)
+        """
+        context = self.trace(trace_id)
+        used = set(used_citations(answer, context.citations))
+        kept = Answer(
+            trace_id=trace_id,
+            query=clean_text(context.request.query),
+            text=clean_text(answer),
+            cited=tuple(p.key for p in context.passages if p.citation in used),
+            unused=tuple(p.key for p in context.passages if p.citation not in used),
+            time=datetime.now(UTC),
+        )
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
+                (trace_id, kept.time.timestamp(), kept.query, kept.text, json.dumps(kept.cited),
+                 json.dumps(kept.unused)),
+            )  # fmt: skip
+        return kept
+
+    def answers(self, trace_id: str | None = None) -> list[Answer]:
+        """Return the models' answers, latest first, or that to one trace."""
+        asked = "SELECT trace, query, text, cited, unused, at FROM answers WHERE :id IS NULL OR trace = :id"
+        with self._database.reading() as connection:
+            found = connection.execute(f"{asked} ORDER BY at DESC, trace", {"id": trace_id}).fetchall()
+        return [
+            Answer(
+                trace_id=id_, query=query, text=text, cited=_keys(cited), unused=_keys(unused), time=_time(at)
+            )
+            for id_, query, text, cited, unused, at in found
+        ]
+
+    def judge_by_answers(self, rater: str = ANSWER_RATER) -> int:
+        """Judge by every kept answer: what it cites 2, what it was given and never used 0; return how many.
+
+        A passage that one answer to a question cites and another does not is cited.
+
+        Args:
+            rater: Under whose name, so that people's grades stay beside them.
+        """
+        grades: dict[tuple[str, Key], int] = {}
+        for answer in self.answers():
+            for key, grade in answer.grades.items():
+                grades[answer.query, key] = max(grade, grades.get((answer.query, key), grade))
+        with self._database.writing() as connection:
+            connection.executemany(
+                _JUDGE, [(q, *key, rater, grade, time.time()) for (q, key), grade in grades.items()]
+            )
+        return len(grades)
+
+    def touch(self, keys: Iterable[Key]) -> None:
+        """Count one more use of each key."""
+        self._add(("uses", "", key, 1) for key in keys)
 
     def feedback(self, key: Key, useful: bool) -> None:
         """Count one more opinion on a candidate."""
-        with self._writing() as connection:
-            tables.add_feedback(connection, key, useful, time.time())
+        self._add([("useful" if useful else "useless", "", key, 1)])
 
-    def opinions(self, keys: Iterable[Key]) -> Mapping[Key, Feedback]:
-        """Return what `feedback` counted for each key."""
-        with self._reading() as connection:
-            return tables.feedback_of(connection, keys)
+    def usage(self, keys: Iterable[Key]) -> Mapping[Key, Usage]:
+        """Return what `touch` and `feedback` counted for each key."""
+        asked = "SELECT what, sum(times) FROM counts WHERE source = ? AND id = ? AND user = '' GROUP BY what"
+        with self._database.reading() as connection:
+            found = {key: dict(connection.execute(asked, _clean(key)).fetchall()) for key in keys}
+        return {key: Usage(**counted) for key, counted in found.items()}
 
     def usage_metadata(self, keys: Iterable[Key]) -> Mapping[Key, Mapping[str, float]]:
         """Return what the signal `usage` reads, for the keys that were used or judged useful or not.
 
-        `usage_count` is the number of uses, `usage_feedback` the mean of 1 for each useful and −1
-        for each useless. Part of an answer, so it never raises: what cannot be read is missing.
+        Part of an answer, so it never raises: what cannot be read is missing.
         """
-        asked = list(keys)
         try:
-            return usage_metadata(self.usage(asked), self.opinions(asked))
+            found = self.usage(keys)
         except ContextEngineError as error:
             self._writer.fail(error, 0)
             return {}
-
-    def losses(self) -> Losses:
-        """Return what could not be kept: of every process as the file says, of this one what it lacks too."""
-        with self._after_flush() as connection:
-            return self.ledger.added_to(read_losses(connection))
+        return {
+            key: {"usage_count": float(usage.uses), "usage_feedback": usage.opinion}
+            for key, usage in found.items()
+            if usage != Usage()
+        }
 
     def judge(self, query: str, key: Key, grade: int | None, *, rater: str = "") -> None:
         """Say how well a candidate answers a question, over the rater's earlier grade; None takes it back.
 
+        Args:
+            query: The question.
+            key: The candidate's.
+            grade: A whole number from 0 to 3, or None.
+            rater: Who says so.
+
         Raises:
-            ConfigError: The grade is no whole number from 0 to 3.
+            ConfigError: The grade is none.
         """
         checked = None if grade is None else check_grade(grade)
-        with self._writing() as connection:
-            if checked is None:
-                tables.remove_judgment(connection, query, key, rater)
-            else:
-                tables.add_judgment(connection, query, key, checked, at=time.time(), rater=rater)
+        values = (clean_text(query), *_clean(key), clean_text(rater), checked, time.time())
+        with self._database.writing() as connection:
+            connection.execute(_JUDGE, values)
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
         """Return all judgments, or those of one question, by question, source, id and rater."""
-        with self._reading() as connection:
-            return tables.judgments_of(connection, query)
+        asked = (
+            "SELECT query, source, id, grade, at, rater FROM judgments WHERE grade IS NOT NULL "
+            "AND (:query IS NULL OR query = :query) ORDER BY query, source, id, rater"
+        )
+        wanted = {"query": None if query is None else clean_text(query)}
+        with self._database.reading() as connection:
+            found = connection.execute(asked, wanted).fetchall()
+        return [
+            Judgment(query=asked, key=(source, item), grade=grade, time=_time(at), rater=rater)
+            for asked, source, item, grade, at, rater in found
+        ]
 
     def keep_set(self, name: str, questions: Mapping[str, str]) -> None:
-        """Keep a named set (question → trace id) over an earlier one; an empty one is removed."""
-        with self._writing() as connection:
-            sets.keep(connection, name, questions, time.time())
+        """Keep a named set (question → trace id) over an earlier one; an empty one is removed.
+
+        Raises:
+            ConfigError: The name is blank or too long.
+        """
+        cleaned = clean_text(name).strip()
+        if not 0 < len(cleaned) <= _LONGEST_NAME:
+            raise ConfigError(f"the name of a set has 1 to {_LONGEST_NAME} characters, got {name!r:.100}")
+        at = time.time()
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM sets WHERE name = ?", (cleaned,))
+            connection.executemany(
+                "INSERT INTO sets VALUES (?, ?, ?, ?)",
+                [(cleaned, clean_text(query), trace, at) for query, trace in questions.items()],
+            )
 
     def sets(self) -> Mapping[str, Mapping[str, str]]:
         """Return every named set of questions: name → question → trace id."""
-        with self._reading() as connection:
-            return sets.every(connection)
+        found: dict[str, dict[str, str]] = {}
+        with self._database.reading() as connection:
+            for name, query, trace in connection.execute(
+                "SELECT name, query, trace FROM sets ORDER BY name, query"
+            ):
+                found.setdefault(name, {})[query] = trace
+        return found
 
     def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
         """Remember that a user viewed a record, or with `kind="edit"` edited it.
 
+        Args:
+            user: Who.
+            key: The record's.
+            at: When; by default now.
+            kind: view or edit.
+
         Raises:
             ConfigError: `kind` is neither.
         """
-        if kind not in _KINDS:
-            msg = f"kind must be one of {', '.join(_KINDS)}, got {kind!r}"
-            raise ConfigError(msg)
-        instant = read_instant(at)
-        with self._writing() as connection:
-            seconds = time.time() if instant is None else instant.timestamp()
-            tables.add_activity(connection, user, kind, key, seconds)
+        if kind not in _ACTIVITIES:
+            raise ConfigError(f"kind must be one of {', '.join(_ACTIVITIES)}, got {kind!r}")
+        self._add([(kind, user, key, 1)], _seconds(at))
 
     def recent(
         self, user: str, *, kind: str | None = None, since: datetime | None = None, limit: int = 10
     ) -> list[Activity]:
-        """Return what a user viewed or edited, or one kind of it, latest first."""
-        with self._reading() as connection:
-            return tables.recent_of(connection, user, kind, read_instant(since), limit)
+        """Return what a user viewed or edited, or one kind of it, latest first.
 
-    def _write(self, batch: Sequence[Any]) -> None:
-        uses: Counter[Key] = Counter()
+        Args:
+            user: Who.
+            kind: view or edit; None is both.
+            since: Only what was done then or later.
+            limit: Entries at most.
+        """
+        asked = (
+            "SELECT what, source, id, sum(times), max(at) AS latest FROM counts "
+            "WHERE user = :user AND what IN ('view', 'edit') AND (:kind IS NULL OR what = :kind) "
+            "GROUP BY what, source, id HAVING latest >= :since ORDER BY latest DESC, source, id LIMIT :limit"
+        )
+        earliest = read_instant(since)
+        values = {
+            "user": clean_text(user), "kind": kind, "limit": limit,
+            "since": earliest.timestamp() if earliest else float("-inf"),
+        }  # fmt: skip
+        with self._database.reading() as connection:
+            return [
+                Activity(user=user, kind=what, key=(source, item), times=times, time=_time(at))
+                for what, source, item, times, at in connection.execute(asked, values)
+            ]
+
+    def lost(self) -> int:
+        """Return how many answers could not be kept, by whatever process."""
+        with self._after_flush() as connection:
+            told = connection.execute("SELECT lost FROM origin").fetchone()[0]
+        return int(told) + self.dropped + self.failed - self._losses_written
+
+    def news(self) -> str:
+        """Return what whoever reads the next answer should know of lost ones, once; "" of nothing."""
+        lost = self.dropped + self.failed
+        since, self._losses_told = lost - self._losses_told, lost
+        if since <= 0:
+            return ""
+        answers = "answer" if since == 1 else "answers"
+        return (
+            f"the journal could not keep {since:,} {answers} before this one: the disk is too slow or full,"
+            " or a trace too large"
+        )
+
+    def _write(self, batch: Sequence[tuple[str, float, Context]]) -> None:
         encoded = []
-        for item in batch:
-            if isinstance(item, Counter):
-                uses.update(item)
-                continue
-            trace_id, at, context = item
+        for trace_id, at, context in batch:
             try:
-                encoded.append(traces.encode(trace_id, at, context, self._scope_key, self.max_bytes // 2))
+                encoded.append(traces.encode(trace_id, at, context, self.max_bytes // 2))
             except Exception as error:  # noqa: BLE001 - one odd context must not cost the others
                 self._writer.fail(error, 1)
-        with self._file.writing() as connection:
+        lost = self.dropped + self.failed
+        with self._database.writing() as connection:
             traces.insert(connection, encoded)
-            tables.add_usage(connection, uses, time.time())
-            told = self.ledger.write(connection, time.time())
-            self._writer.leads_to(tables.usage_of(connection, uses))
-            removed = trimming.trim(connection, self.max_bytes)
-        self.ledger.written = told
-        if removed:
-            with self._file.alone() as connection:
-                trimming.shrink(connection)
-        if removed or self._file.is_untidy():
-            self._file.tidy()
+            connection.execute("UPDATE origin SET lost = lost + ?", (lost - self._losses_written,))
+            trim(connection, self.max_bytes)
+        self._losses_written = lost
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._file.writing() as connection:
-                yield connection
-        except (sqlite3.Error, OSError) as error:
-            msg = f"journal {self.path} cannot be written: {error}"
-            raise ContextEngineError(msg) from error
+    def _add(self, counts: Iterable[tuple[str, str, Key, int]], at: float | None = None) -> None:
+        rows = [(what, clean_text(user), *_clean(key), times) for what, user, key, times in counts]
+        seconds = time.time() if at is None else at
+        with self._database.writing() as connection:
+            connection.executemany(
+                "INSERT INTO counts (what, user, source, id, times, at, origin) "
+                "SELECT ?, ?, ?, ?, ?, ?, origin.id FROM origin WHERE true "
+                "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
+                [(*row, seconds) for row in rows],
+            )
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._file.reading() as connection:
-                yield connection
-        except sqlite3.Error as error:
-            msg = f"journal {self.path} cannot be read: {error}"
-            raise ContextEngineError(msg) from error
-
-    @contextlib.contextmanager
+    @contextmanager
     def _after_flush(self) -> Iterator[sqlite3.Connection]:
         # What this process recorded a moment ago must be there.
         self.flush()
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             yield connection
+
+
+_JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def open_journal(journal: Any) -> Any:
+    """Return a `Journal` for a path; a journal, or whatever has `record`, and None as they are.
+
+    Raises:
+        ConfigError: It is neither.
+    """
+    if journal is None or hasattr(journal, "record"):
+        return journal
+    if not isinstance(journal, (str, bytes, os.PathLike)):
+        raise ConfigError(f"journal must be a path or a Journal, got {type(journal).__name__}")
+    return Journal(os.fsdecode(journal))
+
+
+def kept_in(journal: Any, context: Context) -> Context:
+    """Record a context where there is a journal; return it with its id, and what was lost before it."""
+    if journal is None:
+        return context
+    if isinstance(journal, Journal) and (news := journal.news()):
+        context = replace(context, warnings=(*context.warnings, news))
+    trace_id = journal.record(context)
+    return replace(context, trace_id=trace_id) if isinstance(trace_id, str) else context
+
+
+def _characters(context: object) -> int:
+    """Return how many characters the texts of a context have, its parts' too; 0 of anything else."""
+    if not isinstance(context, Context):
+        return 0
+    parts = sum(_characters(part.context) for part in context.parts)
+    return parts + len(context.text) + sum(len(candidate.text) for candidate in context.candidates)
+
+
+def _seconds(at: datetime | None) -> float:
+    instant = read_instant(at)
+    return time.time() if instant is None else instant.timestamp()
+
+
+def _time(at: float) -> datetime:
+    return datetime.fromtimestamp(at, tz=UTC)
+
+
+def _keys(stored: str) -> tuple[Key, ...]:
+    return tuple((source, item) for source, item in json.loads(stored))
+
+
+def _clean(key: Key) -> tuple[str, str]:
+    source, item = key
+    return clean_text(str(source)), clean_text(str(item))

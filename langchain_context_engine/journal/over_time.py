@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, tzinfo
+
+import numpy as np
 
 from langchain_context_engine.journal.values import TraceRow
 
 __all__ = ["WHOLE", "Day", "Spread", "Timed", "by_day", "of_sources", "of_stages", "spread", "took"]
 
 _UNTIMED = {"total", "cache"}
+
+Timed = tuple[str, str]
+"""What is timed: `("stage", "collect")`, `("source", "notes")`, or `WHOLE`."""
+
+WHOLE: Timed = ("", "")
+"""The whole answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,18 +34,10 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """What one day's questions were like.
+    """What one day's questions were like, where the viewer is.
 
-    Attributes:
-        day: The day, where the viewer is.
-        questions: How many.
-        doubtful: With the status doubtful.
-        partial: A source failed.
-        failed: Every source failed.
-        bare: Nothing was kept.
-        milliseconds: What the answers took, or what was asked of them took.
-        unused: Mean share of the budget that was left over, 0–1; NaN without a budget.
-        duplicates: Candidates that repeat another, a question.
+    `bare` counts those for which nothing was kept, `unused` is the mean share of the budget left over (NaN
+    without one), `duplicates` the repeating candidates a question.
     """
 
     day: date
@@ -55,21 +56,11 @@ def spread(values: Iterable[float]) -> Spread:
 
     Example:
         >>> spread([5, 1, 3])
-        Spread(count=3, p50=3, p95=5)
+        Spread(count=3, p50=3.0, p95=5.0)
     """
-    ordered = sorted(values)
-
-    def at(share: float) -> float:
-        return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
-
-    return Spread(count=len(ordered), p50=at(0.5), p95=at(0.95))
-
-
-Timed = tuple[str, str]
-"""What is timed: `("stage", "collect")`, `("source", "notes")`, or `WHOLE`."""
-
-WHOLE: Timed = ("", "")
-"""The whole answer."""
+    given = list(values)
+    p50, p95 = np.percentile(given, [50, 95], method="inverted_cdf") if given else (math.nan, math.nan)
+    return Spread(count=len(given), p50=float(p50), p95=float(p95))
 
 
 def took(row: TraceRow, what: Timed) -> float | None:
@@ -94,17 +85,15 @@ def by_day(rows: Iterable[TraceRow], zone: tzinfo, what: Timed = WHOLE) -> list[
 
 
 def _day(day: date, rows: Sequence[TraceRow], what: Timed) -> Day:
-    def count(is_one: Callable[[TraceRow], bool]) -> int:
-        return sum(map(is_one, rows))
-
     unused = [1 - row.tokens / row.budget for row in rows if row.budget]
+    statuses = Counter(row.status for row in rows)
     return Day(
         day=day,
         questions=len(rows),
-        doubtful=count(lambda row: row.status == "doubtful"),
-        partial=count(lambda row: row.status == "partial"),
-        failed=count(lambda row: row.status == "failed"),
-        bare=count(lambda row: not row.kept),
+        doubtful=statuses["doubtful"],
+        partial=statuses["partial"],
+        failed=statuses["failed"],
+        bare=sum(not row.kept for row in rows),
         milliseconds=spread(found for row in rows if (found := took(row, what)) is not None),
         unused=math.fsum(unused) / len(unused) if unused else math.nan,
         duplicates=sum(row.duplicates for row in rows) / len(rows),
@@ -113,23 +102,21 @@ def _day(day: date, rows: Sequence[TraceRow], what: Timed) -> Day:
 
 def of_stages(rows: Iterable[TraceRow]) -> Mapping[str, Spread]:
     """Return stage → what it took, in milliseconds, the slowest first."""
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        for stage, took in row.timings.items():
-            if stage not in _UNTIMED:
-                found.setdefault(stage, []).append(took)
-    return _slowest_first(found)
+    found = _by_name(rows, lambda row: row.timings)
+    return {name: spread for name, spread in found.items() if name not in _UNTIMED}
 
 
 def of_sources(rows: Iterable[TraceRow]) -> Mapping[str, Spread]:
     """Return source → the milliseconds until its answers were there, the slowest first."""
+    return _by_name(rows, lambda row: row.source_timings)
+
+
+def _by_name(
+    rows: Iterable[TraceRow], timings: Callable[[TraceRow], Mapping[str, float]]
+) -> dict[str, Spread]:
     found: dict[str, list[float]] = {}
     for row in rows:
-        for source, milliseconds in row.source_timings.items():
-            found.setdefault(source, []).append(milliseconds)
-    return _slowest_first(found)
-
-
-def _slowest_first(found: Mapping[str, Sequence[float]]) -> Mapping[str, Spread]:
+        for name, milliseconds in timings(row).items():
+            found.setdefault(name, []).append(milliseconds)
     spreads = {name: spread(values) for name, values in found.items()}
     return dict(sorted(spreads.items(), key=lambda item: (-item[1].p95, item[0])))

@@ -1,4 +1,4 @@
-"""What the journal tells: rows of traces, judgments, feedback and activity."""
+"""What the journal tells: rows of traces, answers, judgments and activity."""
 
 from __future__ import annotations
 
@@ -9,73 +9,30 @@ from datetime import datetime
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Key
 
-__all__ = ["Activity", "Feedback", "Judgment", "Losses", "TraceRow", "check_grade"]
+__all__ = ["Activity", "Answer", "Judgment", "TraceRow", "Usage", "check_grade"]
 
 HIGHEST_GRADE = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Losses:
-    """Answers that a journal could not keep; true where there are any.
-
-    Attributes:
-        dropped: Too many waited to be written.
-        failed: They could not be written: the disk was full, or one was larger than half the journal.
-        last: When the latest was noticed, UTC; None of none.
-    """
-
-    dropped: int = 0
-    failed: int = 0
-    last: datetime | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.dropped or self.failed)
-
-    def __str__(self) -> str:
-        if not self:
-            return "no answer was lost"
-        number, day = self.dropped + self.failed, f"{self.last:%Y-%m-%d %H:%M} UTC" if self.last else "?"
-        are = "answer is" if number == 1 else "answers are"
-        return (
-            f"{number:,} {are} missing, the latest of {day}: {self.dropped:,} came faster than the disk could"
-            f" write, {self.failed:,} could not be written"
-        )
+CITED_GRADE, UNUSED_GRADE = 2, 0
+"""What a model's answer says of a passage that it cited, and of one that it was given and never used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceRow:
     """A trace in a list: its figures, without its texts.
 
-    Attributes:
-        number: Grows with every trace; a live tail asks for those above the last one seen.
-        id: What `Journal.trace` takes.
-        time: When it was recorded, UTC.
-        query: The question.
-        sources: Names of the sources that offered candidates, sorted.
-        candidates: How many candidates rank was given.
-        kept: How many passages the context has.
-        tokens: Tokens of the text.
-        budget: Tokens allowed.
-        duplicates: How many candidates repeat another, also one that fell itself.
-        milliseconds: How long the answer took.
-        warnings: How many warnings it has.
-        status: ok, partial, empty or failed.
-        scope: A keyed digest of the request's scope, equal for equal scopes of one journal; ""
-            without a scope. It tells no value.
-        cut: How many passages stand in the text in part; 0 in a file of an earlier version.
-        timings: Stage → milliseconds; empty in a file of an earlier version.
-        offered: Source → candidates; empty in a file of an earlier version.
-        source_timings: Source → the milliseconds until its answer was there; empty in a file of an earlier
-            version.
+    `number` grows with every trace, `id` is what `Journal.trace` takes; `kept` counts the passages, `cut`
+    those that stand in the text in part, `duplicates` also what fell itself; `scope` is a digest, "" of none,
+    equal for equal scopes. `offered` is source → candidates, `timings` stage and `source_timings` source →
+    milliseconds. The status is ok, doubtful, partial, empty or failed.
     """
 
     number: int
     id: str
     time: datetime
     query: str
-    sources: tuple[str, ...]
     candidates: int
     kept: int
+    cut: int
     tokens: int
     budget: int
     duplicates: int
@@ -83,10 +40,31 @@ class TraceRow:
     warnings: int
     status: str
     scope: str
-    cut: int = 0
-    timings: Mapping[str, float] = field(default_factory=dict)
     offered: Mapping[str, int] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
     source_timings: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the sources that offered candidates, sorted."""
+        return tuple(sorted(self.offered))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a model made of a context: the keys that it cites, in text order, and those it never used."""
+
+    trace_id: str
+    query: str
+    text: str
+    cited: tuple[Key, ...]
+    unused: tuple[Key, ...]
+    time: datetime
+
+    @property
+    def grades(self) -> Mapping[Key, int]:
+        """What it says of each passage as a grade: 2 where it is cited, 0 where it was never used."""
+        return dict.fromkeys(self.cited, CITED_GRADE) | dict.fromkeys(self.unused, UNUSED_GRADE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,17 +82,17 @@ class Judgment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
-    """How often users said that a candidate was useful, and that it was not."""
+class Usage:
+    """How often a candidate was used, and users said that it was useful, and that it was not."""
 
+    uses: int = 0
     useful: int = 0
     useless: int = 0
 
     @property
-    def mean(self) -> float:
-        """The mean of 1 for each useful and −1 for each useless; 0 without any."""
-        total = self.useful + self.useless
-        return (self.useful - self.useless) / total if total else 0.0
+    def opinion(self) -> float:
+        """The useful less the useless, of all and one more: ten opinions say more than one. −1 to 1."""
+        return (self.useful - self.useless) / (self.useful + self.useless + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

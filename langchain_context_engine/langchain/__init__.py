@@ -3,7 +3,3 @@
 What a call may ask is checked in `calls.py`, for all of them. Nothing here ranks or packs. Begin with
 `runnable.py`.
 """
-
-from __future__ import annotations
-
-__all__ = ["calls", "middleware", "plain", "reranker", "retriever", "runnable", "tool"]

@@ -8,7 +8,8 @@ from typing import Any
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.callbacks.base import Callbacks
 
-from langchain_context_engine.models.types import Passage, Verdict
+from langchain_context_engine.langchain.plain import described
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.context import Context
 
 EVENT = "context_assembled"
@@ -28,7 +29,7 @@ def summarise(context: Context) -> dict[str, Any]:
         "budget": context.budget,
         "is_truncated": context.is_truncated,
         "candidates": len(context.candidates),
-        "passages": [_passage(passage) for passage in context.passages],
+        "passages": [described(passage) for passage in context.passages],
         "dropped": dict(sorted(dropped.items())),
         "warnings": list(context.warnings),
         "timings": dict(context.timings),
@@ -43,15 +44,3 @@ def announce(context: Context, callbacks: Callbacks) -> None:
 async def aannounce(context: Context, callbacks: Callbacks) -> None:
     """Send the event `context_assembled`; as `announce`."""
     await adispatch_custom_event(EVENT, summarise(context), config={"callbacks": callbacks})
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
-    source, record_id = passage.key
-    return {
-        "source": source,
-        "id": record_id,
-        "citation": passage.citation,
-        "score": passage.ranked.score,
-        "tokens": passage.tokens,
-        "is_truncated": passage.is_truncated,
-    }

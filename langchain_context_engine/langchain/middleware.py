@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import types
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
-from langchain_core.messages import AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from langchain_context_engine.langchain.calls import Builder
-from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option, plain
+from langchain_context_engine.langchain.plain import NOT_ASKED, check_failure_option, described, plain
 from langchain_context_engine.langchain.runnable import ContextRunnable
-from langchain_context_engine.models.errors import ConfigError
-from langchain_context_engine.models.types import ContextRequest, Passage
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 
 try:
@@ -22,6 +24,8 @@ except ImportError as error:
     _MESSAGE = 'ContextEngineMiddleware needs langchain: pip install "langchain-context-engine[agents]"'
     raise ImportError(_MESSAGE) from error
 
+_KEYS = ("context_text", "context_passages", "context_trace")
+_LOGGER = logging.getLogger(__name__)
 _INSTRUCTION = "Context for the user's question follows. Cite what you use by its marker."
 
 
@@ -30,6 +34,7 @@ class ContextState(AgentState[Any]):
 
     context_text: NotRequired[Annotated[str, PrivateStateAttr]]
     context_passages: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]]
+    context_trace: NotRequired[Annotated[str, PrivateStateAttr]]
 
 
 class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
@@ -38,7 +43,8 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
     It is assembled before the agent starts, so a loop of tool calls costs no second search; messages stay
     as they are. The state's `context_passages` (JSON-ready: citation, source, id, text, score, tokens,
     is_truncated, metadata) comes out with the answer, to resolve its citations. A turn without a user's
-    message, or with nothing found, adds nothing.
+    message, or with nothing found, adds nothing. Where the engine has a journal, the agent's answer is kept
+    there beside its context: see `Journal.record_answer`.
 
     Several in one agent need names of their own; the state's keys of one named `code` are
     `context_text_code` and `context_passages_code`.
@@ -79,14 +85,15 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
     ) -> None:
         super().__init__()
         self._name = name
-        self._failures = (FAILURE,) if check_failure_option(on_failure) else ()
-        self._text_key, self._passages_key = "context_text", "context_passages"
+        self._failures = check_failure_option(on_failure)
+        self._text_key, self._passages_key, self._trace_key = _KEYS
         if name is not None:
             if not isinstance(name, str) or not name.isidentifier():
                 msg = f"name must be a Python identifier, got {name!r}"
                 raise ConfigError(msg)
-            self._text_key, self._passages_key = f"context_text_{name}", f"context_passages_{name}"
-            self.state_schema = _schema(name, self._text_key, self._passages_key)
+            self._text_key, self._passages_key, self._trace_key = (f"{key}_{name}" for key in _KEYS)
+            self.state_schema = _schema(name)
+        self._journal: Any = getattr(engine, "journal", None)
         self._instruction = instruction
         self._scope_of = scope if callable(scope) else None
         self._assemble = ContextRunnable(engine, scope=None if callable(scope) else scope, **bound)
@@ -102,7 +109,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(self._assemble.invoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: []}
+            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
 
     async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any]:
         """Assemble the context of the turn into the state; as `before_agent`."""
@@ -110,7 +117,22 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(await self._assemble.ainvoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: []}
+            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
+
+    def after_agent(self, state: ContextState, runtime: Any) -> None:
+        """Keep the agent's answer beside its context where the engine has a journal."""
+        del runtime
+        trace_id, answer = str(state.get(self._trace_key) or ""), state["messages"][-1]
+        if not trace_id or not isinstance(answer, AIMessage) or not hasattr(self._journal, "record_answer"):
+            return
+        try:
+            self._journal.record_answer(trace_id, answer.text)
+        except ContextEngineError as error:  # the disk is full, or the trace was dropped: the answer stands
+            _LOGGER.warning("an answer was not kept beside its context: %s", error)
+
+    async def aafter_agent(self, state: ContextState, runtime: Any) -> None:
+        """Keep the agent's answer beside its context; as `after_agent`."""
+        await asyncio.to_thread(self.after_agent, state, runtime)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -151,30 +173,21 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         # Written even when empty: the context of the turn before must not stay.
         return {
             self._text_key: context.text,
-            self._passages_key: [_passage(passage) for passage in context.passages],
+            self._passages_key: [
+                {
+                    **described(passage),
+                    "text": passage.text,
+                    "metadata": plain(passage.ranked.candidate.metadata),
+                }
+                for passage in context.passages
+            ],
+            self._trace_key: context.trace_id,
         }
 
 
-def _schema(name: str, text_key: str, passages_key: str) -> Any:
+def _schema(name: str) -> Any:
     """Return a state with keys of its own, since a state's keys are shared by all of an agent."""
-    keys = {
-        text_key: NotRequired[Annotated[str, PrivateStateAttr]],
-        passages_key: NotRequired[Annotated[list[dict[str, Any]], OmitFromInput]],
-    }
+    own = {f"{key}_{name}": ContextState.__annotations__[key] for key in _KEYS}
     return types.new_class(
-        f"ContextState_{name}", (AgentState[Any],), exec_body=lambda body: body.update(__annotations__=keys)
+        f"ContextState_{name}", (AgentState[Any],), exec_body=lambda body: body.update(__annotations__=own)
     )
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
-    source, record_id = passage.key
-    return {
-        "citation": passage.citation,
-        "source": source,
-        "id": record_id,
-        "text": passage.text,
-        "score": passage.ranked.score,
-        "tokens": passage.tokens,
-        "is_truncated": passage.is_truncated,
-        "metadata": plain(passage.ranked.candidate.metadata),
-    }

@@ -1,21 +1,17 @@
-"""What leaves for an agent's state or a checkpoint: plain JSON, whatever a record's metadata hold."""
+"""Plain JSON for an agent's state or a checkpoint, and one policy where no source could be asked."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
-from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
-from langchain_context_engine.models.freeze import DEEPEST, UNREADABLE, as_data
+from langchain_context_engine.models.freeze import UNREADABLE, as_data
+from langchain_context_engine.models.types import Passage
 
-__all__ = ["NOT_ASKED", "check_failure_option", "plain", "storable"]
+__all__ = ["FAILURE", "NOT_ASKED", "check_failure_option", "described", "plain"]
 
 NOT_ASKED = (
     "Nothing is known for this question just now: no source could be asked. "
@@ -27,11 +23,8 @@ FAILURE = AllSourcesFailedError
 """The one failure that a model may be told of; mistakes of whoever wrote the program are always raised."""
 
 
-_STORED = (bool, int, float, str, bytes, date, datetime, time, timedelta, Decimal, UUID)
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON: dates as ISO text, sets and tuples as lists, models by their fields.
+def plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata as JSON: dates as ISO text, sets and tuples as lists, models by their fields.
 
     Numbers that are none are null. What is no data is said by its type, since its `repr` may hold secrets.
 
@@ -40,66 +33,36 @@ def plain(value: Any) -> Any:
         >>> plain({"at": date(2026, 1, 2), 3: (1, float("nan"))})
         {'at': '2026-01-02', '3': [1, None]}
     """
-    return _plain(value, 0)
+    return {str(key): _plain(value) for key, value in metadata.items()}
 
 
-def _plain(value: Any, depth: int) -> Any:
-    if value is None or type(value) in {str, bool, int}:
-        return value
-    value = as_data(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if value is None or isinstance(value, (str, int, timedelta)):
-        return str(value) if isinstance(value, timedelta) else value
-    return _plain_parts(value, depth + 1) if depth < DEEPEST else UNREADABLE
+def _plain(value: Any) -> Any:
+    try:
+        return to_jsonable_python(value, inf_nan_mode="null", fallback=_foreign)
+    except (TypeError, ValueError, RecursionError):  # bytes that are no text, what holds itself, …
+        return UNREADABLE
 
 
-def _plain_parts(value: Any, depth: int) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item, depth) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((_plain(item, depth) for item in value), key=repr)
-    if isinstance(value, BaseModel):
-        return {name: _plain(getattr(value, name), depth) for name in type(value).model_fields}
-    if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name), depth) for field in fields(value)}
-    return f"<{type(value).__module__}.{type(value).__qualname__}>"
+def _foreign(value: Any) -> Any:
+    data = as_data(value)
+    return f"<{type(value).__module__}.{type(value).__qualname__}>" if data is value else data
 
 
-def storable(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata that a checkpoint takes and gives back: keys are strings, foreign values plain.
-
-    Dates, sets and bytes stay what they are; tuples are lists, and what is no data becomes what
-    `plain` makes of it.
-
-    Example:
-        >>> from datetime import date
-        >>> storable({"at": date(2026, 1, 2), 3: (1, 2j)})
-        {'at': datetime.date(2026, 1, 2), '3': [1, '<builtins.complex>']}
-    """
-    return {str(key): _storable(value) for key, value in metadata.items()}
-
-
-def _storable(value: Any) -> Any:
-    if value is None or type(value) in _STORED:
-        return value
-    if isinstance(value, Mapping):
-        return storable(value)
-    if type(value) in {list, tuple}:
-        return [_storable(item) for item in value]  # a tuple that is nested would come back as a list
-    if type(value) in {set, frozenset} and all(type(item) in _STORED for item in value):
-        return value
-    return plain(value)
+def described(passage: Passage) -> dict[str, Any]:
+    """Return what became of a passage, JSON-ready; its text and metadata apart."""
+    source, record_id = passage.key
+    return {
+        "source": source,
+        "id": record_id,
+        "citation": passage.citation,
+        "score": passage.ranked.score,
+        "tokens": passage.tokens,
+        "is_truncated": passage.is_truncated,
+    }
 
 
-def check_failure_option(on_failure: str) -> bool:
-    """Return whether a model is told that every source failed, rather than that being raised.
+def check_failure_option(on_failure: str) -> tuple[type[Exception], ...]:
+    """Return the failures that a model is told of, rather than their being raised.
 
     Raises:
         ConfigError: The option is neither `tell` nor `raise`.
@@ -107,4 +70,4 @@ def check_failure_option(on_failure: str) -> bool:
     if on_failure not in {"tell", "raise"}:
         msg = f"on_failure must be 'tell' or 'raise', got {on_failure!r}"
         raise ConfigError(msg)
-    return on_failure == "tell"
+    return (FAILURE,) if on_failure == "tell" else ()

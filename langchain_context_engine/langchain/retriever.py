@@ -21,8 +21,7 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
-from langchain_context_engine.langchain.plain import storable
-from langchain_context_engine.models.freeze import copy_mapping
+from langchain_context_engine.langchain.plain import described, plain
 from langchain_context_engine.models.types import ContextRequest, Passage
 from langchain_context_engine.trace.context import Context
 
@@ -45,21 +44,11 @@ class ContextRetriever(BaseRetriever):
     Attributes:
         engine: What builds the context.
         k: Documents to return; None is as many as fit the budget.
-        budget: Tokens that the whole text may have; None is the engine's default.
-        scope: Metadata that must match: the isolation rule.
-        where: A further filter in Chroma's syntax.
-        kinds: Only these kinds; None is all.
-        sources: Only these sources; None is all.
-        since: Only records created then or later.
-        until: Only records created then or earlier.
-        min_confidence: Only records of at least this confidence, 0–1.
-        conversation_id: Only records of this conversation.
-        depth: How many links to follow.
-        limit: Candidates a source may offer; None is the engine's default.
-        template: A template's name or a `Template`; None is the engine's default.
         is_annotated: Whether Documents carry `metadata["context"]`. Without it an uncut record's Document is
             the same whatever was asked, as LangChain's `MultiQueryRetriever` and others want that drop what
             they have already by comparing whole Documents.
+
+    The others are fields of `ContextRequest`; None leaves them to the engine.
 
     Raises:
         pydantic.ValidationError: A field is unknown, or its value is wrong.
@@ -194,16 +183,11 @@ def documents(context: Context, *, is_annotated: bool = True) -> list[Document]:
 
 def _document(passage: Passage, is_annotated: bool) -> Document:
     candidate = passage.ranked.candidate
-    own = storable(copy_mapping(candidate.metadata, "metadata", cuts=True))
+    own = plain(candidate.metadata)
     if not is_annotated:
         return Document(id=candidate.id, page_content=passage.text, metadata=own)
-    about = {
-        "source": candidate.source,
-        "score": passage.ranked.score,
+    about = {name: value for name, value in described(passage).items() if name != "id"} | {
         "signals": dict(passage.ranked.signals),
-        "citation": passage.citation,
-        "tokens": passage.tokens,
-        "is_truncated": passage.is_truncated,
         "place": candidate.place,
     }
     return Document(id=candidate.id, page_content=passage.text, metadata={**own, "context": about})

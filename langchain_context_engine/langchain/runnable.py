@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.messages import HumanMessage, convert_to_messages
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from rapidfuzz.distance import Indel
 
 from langchain_context_engine.langchain.calls import (
     ALIASES,
@@ -45,9 +48,8 @@ class ContextRunnable(Runnable[ContextInput, Context]):
     What isolates or filters only becomes narrower by a question or an option: see
     `langchain_context_engine.langchain.calls.narrowed`. Each call sends the custom event `context_assembled`.
 
-    Into a LangGraph state that a checkpointer keeps put `str(context)` or `context.to_dict()`, not the
-    `Context` itself: LangGraph warns of types that are not its own and will refuse them. `Context.from_dict`
-    reads it back.
+    As a node of a LangGraph graph take `as_node`: what enters a state is to be plain data, since LangGraph
+    warns of types that are not its own and will refuse them.
 
     Args:
         engine: What builds the context.
@@ -169,7 +171,7 @@ def _refuse_slip(key: object) -> None:
 
 
 def _is_slip(key: str, name: str) -> bool:
-    """Tell whether a key is a name mistyped: letters exchanged, one left out or too many, one wrong.
+    """Tell whether a key is a name mistyped: letters exchanged, missing or too many, one wrong in a long one.
 
     A word that goes on where the other ends (`source`, `question_id`) is another word, not a slip.
     """
@@ -177,10 +179,40 @@ def _is_slip(key: str, name: str) -> bool:
         return True
     if len(name) < _SHORT or key.startswith(name) or name.startswith(key):
         return False
-    if len(key) == len(name):
-        wrong = sum(a != b for a, b in zip(key, name, strict=True))
-        return sorted(key) == sorted(name) or (wrong == 1 and len(name) >= _LONG)
-    longer, shorter = sorted((key, name), key=len, reverse=True)
-    return len(longer) == len(shorter) + 1 and any(
-        longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer))
-    )
+    most = 2 if len(name) >= _LONG and len(key) == len(name) else 1
+    return sorted(key) == sorted(name) or Indel.distance(key, name, score_cutoff=most) <= most
+
+
+def as_node(engine: Builder, *, question: str = "question", key: str = "context", **bound: Any) -> Any:
+    """Return a node of a LangGraph graph: it asks the state's question, and gives the context as plain data.
+
+    What enters the state is `Context.to_dict()`, which every checkpointer keeps; its `text` is for the
+    prompt, and `Context.from_dict` reads the whole back.
+
+    Args:
+        engine: What builds the context.
+        question: The state's key with the question: a text, or messages, of which the latest of the user.
+        key: The state's key for the context.
+        **bound: Request fields that hold for every call.
+
+    Raises:
+        TypeError: A bound field is unknown.
+        ConfigError: A value is wrong, or (calling) there is no question.
+    """
+    asked = RunnableLambda(partial(_question_of, question), name="question")
+    kept = RunnableLambda(partial(_as_update, key), name="update")
+    return asked | ContextRunnable(engine, **bound) | kept
+
+
+def _question_of(key: str, state: Mapping[str, Any]) -> str:
+    value = state.get(key) if isinstance(state, Mapping) else getattr(state, key, None)
+    if isinstance(value, (list, tuple)):
+        messages = convert_to_messages(value)
+        value = next((m.text for m in reversed(messages) if isinstance(m, HumanMessage)), None)
+    if not isinstance(value, str):
+        raise ConfigError(f"the state has no question under {key!r}: a text or messages")
+    return value
+
+
+def _as_update(key: str, context: Context) -> dict[str, Any]:
+    return {key: context.to_dict()}

@@ -9,7 +9,7 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
 from langchain_context_engine.langchain.calls import Builder
-from langchain_context_engine.langchain.plain import FAILURE, NOT_ASKED, check_failure_option
+from langchain_context_engine.langchain.plain import NOT_ASKED, check_failure_option
 from langchain_context_engine.langchain.runnable import ContextRunnable
 from langchain_context_engine.trace.context import Context
 
@@ -63,10 +63,7 @@ def as_tool(
         ('search_context', ['query'])
     """
     # Its run becomes a child of the tool's by the context variables that LangChain sets.
-    search = ContextRunnable(engine, **bound)
-    failures = (FAILURE,) if check_failure_option(on_failure) else ()
-
-    asking = _Asking(search, failures)
+    asking = _Asking(ContextRunnable(engine, **bound), check_failure_option(on_failure))
     return StructuredTool.from_function(
         asking.run,
         asking.arun,

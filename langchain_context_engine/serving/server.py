@@ -1,4 +1,4 @@
-"""A small HTTP server for a context service; `openapi.py` describes its routes.
+"""A small HTTP server for a context service; `GET /openapi.json` describes its routes.
 
 Whose records a caller may see is the server's own setting; a request can neither name nor widen it. Bodies
 are JSON of a bounded size, answers and errors are JSON, and an error says nothing about the inside.
@@ -6,45 +6,54 @@ are JSON of a bounded size, answers and errors are JSON, and an error says nothi
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
-import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Security
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.exceptions import HTTPException as RoutingError
 
 from langchain_context_engine.designs.prime.service import PrimeContextService
 from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.serving.explaining import why
-from langchain_context_engine.serving.hosts import (
-    LOOPBACK,
-    LOOPBACK_HOSTS,
-    require_token_beyond_this_machine,
+from langchain_context_engine.serving.bodies import (
+    Answer,
+    Built,
+    Explanation,
+    Item,
+    Opinion,
+    Question,
+    Refusal,
+    Use,
 )
-from langchain_context_engine.serving.openapi import openapi
-from langchain_context_engine.serving.replies import as_json, crash, error, http_error, misdirected
-from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
+from langchain_context_engine.serving.connections import (
+    ENDING_SECONDS,
+    Connections,
+    Door,
+    refused,
+)
+from langchain_context_engine.serving.ending import ending_in_order
+from langchain_context_engine.trace.context import Context
 
-if TYPE_CHECKING:
-    from starlette.applications import Starlette
-    from starlette.requests import Request
-    from starlette.responses import Response
+__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "serve"]
 
-__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "serve"]
-
+LOOPBACK = "127.0.0.1"
+LOOPBACK_HOSTS = (LOOPBACK, "localhost", "::1")
 MOST_BODY_BYTES = 256_000
-MOST_ANSWERS = 100
-"""Answers at once; who asks beyond that is told to come again (503)."""
 
 _LOGGER = logging.getLogger(__name__)
-_FAULTS: Mapping[type[ContextEngineError], tuple[int, str, str]] = {
-    AllSourcesFailedError: (503, "unavailable", "no source could be asked; try again"),
-    ContextEngineError: (500, "internal", "the context could not be built"),
-}
-"""What a caller hears of an error, the first that fits."""
+_CODES = {
+    400: "invalid_request", 401: "unauthorized", 404: "not_found", 405: "method_not_allowed", 408: "too_slow",
+    413: "too_large", 501: "not_kept",
+}  # fmt: skip
+_BEARER = HTTPBearer(auto_error=False)
+_ROUTES = APIRouter(responses={"default": {"model": Refusal, "description": "It was refused, or failed."}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,25 +68,148 @@ class _Callers:
     scope: Mapping[str, Any]
     tokens: Sequence[tuple[bytes, Mapping[str, Any]]] = ()
 
-    def scope_of(self, authorization: str) -> Mapping[str, Any] | None:
-        """Return the scope of a caller by the Authorization header, or None for a stranger.
+    @classmethod
+    def of(
+        cls, service: PrimeContextService, scope: Mapping[str, Any], tokens: Mapping[str, Mapping[str, Any]]
+    ) -> _Callers:
+        """Check the callers of a service.
+
+        Raises:
+            ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
+        """
+        known: list[tuple[bytes, Mapping[str, Any]]] = []
+        for token, own in tokens.items():
+            if not isinstance(token, str) or not token.strip():
+                raise ConfigError("a token is a non-empty string")
+            sent = token.strip().encode("utf-8", "surrogateescape")
+            known.append((hashlib.sha256(sent).digest(), {**own, **scope}))
+        for seen in [allowed for _, allowed in known] if known else [scope]:
+            for key in service.engine.config.scope_keys:
+                if seen.get(key) is None:
+                    msg = f"the engine answers only within a scope: give every caller of the server {key!r}"
+                    raise ConfigError(msg)
+        return cls(scope=dict(scope), tokens=tuple(known))
+
+    def scope_of(self, token: str | None) -> Mapping[str, Any] | None:
+        """Return the scope of a caller by the token sent, or None for a stranger.
 
         Every token is compared, each in constant time, so the time tells nothing.
         """
         if not self.tokens:
             return self.scope
-        scheme, _, token = authorization.partition(" ")
         # Headers are read as Latin-1; a token is the bytes that were sent, UTF-8 among them.
-        digest = hashlib.sha256(token.strip().encode("latin-1", "replace")).digest()
+        digest = hashlib.sha256((token or "").strip().encode("latin-1", "replace")).digest()
         found = None
         for known, scope in self.tokens:
             if hmac.compare_digest(known, digest):
                 found = scope
-        return found if scheme.lower() == "bearer" else None
+        return found
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+def _caller(
+    request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
+) -> Mapping[str, Any]:
+    callers: _Callers = request.app.state.callers
+    scope = callers.scope_of(None if sent is None else sent.credentials)
+    if scope is None:
+        needed = {"WWW-Authenticate": "Bearer"}
+        raise HTTPException(401, "a valid bearer token is needed", headers=needed)
+    return scope
+
+
+def _service(request: Request) -> PrimeContextService:
+    service: PrimeContextService = request.app.state.service
+    return service
+
+
+Scope = Annotated[Mapping[str, Any], Depends(_caller)]
+Service = Annotated[PrimeContextService, Depends(_service)]
+
+
+@_ROUTES.post("/build", response_model=Built, response_model_exclude_unset=True)
+async def _build(asked: Question, scope: Scope, service: Service) -> Any:
+    """Return the context for a message."""
+    context = await service.abuild_prime_context(
+        asked.thread_id, asked.message, scope=scope, **asked.options()
+    )
+    meta = {
+        "tokenUsage": context.total_tokens,
+        "sourceCount": len(context.items),
+        "citationCount": len(context.citations),
+        **({"traceId": context.trace.trace_id} if context.trace.trace_id else {}),
+    }
+    return {"data": context.to_dict(), "meta": meta}
+
+
+@_ROUTES.post("/feedback", response_model=dict[str, bool])
+def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
+    """Remember whether an item was useful; the next ranking may feel it."""
+    if service.engine.journal is None:
+        raise HTTPException(501, "this server keeps no feedback")
+    try:
+        service.record_feedback(told.context_item_id, told.useful, scope=scope)
+    except ConfigError:
+        raise HTTPException(404, "there is no such item") from None
+    return {"success": True}
+
+
+@_ROUTES.post("/answers", response_model=dict[str, Use])
+def _answers(told: Answer, scope: Scope, service: Service) -> Any:
+    """Keep what a model answered beside its context; say which items it cites, and which it never used."""
+    context = _trace(service, told.trace_id, scope)
+    answer = service.engine.journal.record_answer(told.trace_id, told.answer)
+    given = {passage.key: passage.key[1] for passage in context.passages}
+    cited, unused = ([given[key] for key in keys] for keys in (answer.cited, answer.unused))
+    return {"data": {"cited": cited, "unused": unused}}
+
+
+@_ROUTES.get("/traces/{traceId}", response_model=dict[str, Explanation])
+def _why(
+    traceId: str,  # noqa: N803 - as the document names it
+    scope: Scope,
+    service: Service,
+    item: Annotated[Item | None, Query(description="One candidate, by any of its names.")] = None,
+) -> Any:
+    """Say why an answer is as it is: `meta.traceId` of POST /build names it."""
+    context = _trace(service, traceId, scope)
+    try:
+        explanation = context.explain(item)
+    except ConfigError:
+        raise _unknown() from None
+    return {
+        "data": {
+            "traceId": traceId,
+            "question": context.request.query,
+            "status": context.status,
+            "tokens": context.tokens,
+            "budget": context.budget,
+            "explanation": explanation,
+            "warnings": list(context.warnings),
+        }
+    }
+
+
+@_ROUTES.get("/health", response_model=dict[str, str])
+async def _health() -> Any:
+    """Say that the server is there; nothing about what it serves."""
+    return {"status": "ok"}
+
+
+def _trace(service: PrimeContextService, trace_id: str, scope: Mapping[str, Any]) -> Context:
+    """Return a trace that was asked within exactly this scope; one of another is told as one there is not."""
+    if service.engine.journal is None:
+        raise HTTPException(501, "this server keeps no traces")
+    try:
+        context: Context = service.engine.journal.trace(clean_text(trace_id))
+    except ConfigError:
+        raise _unknown() from None
+    if dict(context.request.scope) != dict(scope):
+        raise _unknown()
+    return context
+
+
+def _unknown() -> HTTPException:
+    return HTTPException(404, "there is no such trace or item")
 
 
 def create_app(
@@ -88,7 +220,7 @@ def create_app(
     allowed_hosts: Sequence[str] | None = None,
     most_body_bytes: int = MOST_BODY_BYTES,
     body_seconds: float = 20.0,
-) -> Starlette:
+) -> FastAPI:
     """Return the server as an ASGI application.
 
     Args:
@@ -103,28 +235,51 @@ def create_app(
     Raises:
         ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
     """
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.routing import Route
+    # No pages of documentation: they load programs from elsewhere.
+    app = FastAPI(title="Context engine", version="1", docs_url=None, redoc_url=None)
+    app.state.service = service
+    app.state.callers = _Callers.of(service, scope or {}, tokens or {})
+    app.include_router(_ROUTES)
+    app.add_middleware(
+        Door, allowed_hosts=allowed_hosts, most_body_bytes=most_body_bytes, body_seconds=body_seconds
+    )
+    app.add_exception_handler(RoutingError, _told)
+    app.add_exception_handler(RequestValidationError, _told)
+    app.add_exception_handler(ContextEngineError, _told)
+    app.add_exception_handler(Exception, _told)
+    return app
 
-    callers = _callers(service, scope or {}, tokens or {})
-    endpoints = _Endpoints(
-        service=service,
-        callers=callers,
-        most_body_bytes=most_body_bytes,
-        allowed_hosts=None if allowed_hosts is None else frozenset(allowed_hosts),
-        body_seconds=body_seconds,
-    )
-    return Starlette(
-        routes=[
-            Route("/build", endpoints.build, methods=["POST"]),
-            Route("/feedback", endpoints.feedback, methods=["POST"]),
-            Route("/traces/{trace_id}", endpoints.why, methods=["GET"]),
-            Route("/health", endpoints.health, methods=["GET"]),
-            Route("/openapi.json", endpoints.schema, methods=["GET"]),
-        ],
-        exception_handlers={HTTPException: http_error, Exception: crash},
-    )
+
+async def _told(request: Request, error: Any) -> Response:
+    """Return what a caller hears of an error: what is wrong with the question, nothing about the inside."""
+    if isinstance(error, RoutingError):
+        code = _CODES.get(error.status_code, "refused")
+        return refused(error.status_code, code, str(error.detail), error.headers)
+    if isinstance(error, RequestValidationError):
+        return refused(400, "invalid_request", "; ".join(map(_problem, error.errors()[:3])))
+    # Its message may name sources, paths or other people's settings.
+    _LOGGER.warning("%s failed: %s", request.url.path, type(error).__name__)
+    if isinstance(error, AllSourcesFailedError):
+        return refused(503, "unavailable", "no source could be asked; try again")
+    return refused(500, "internal", "the request could not be answered")
+
+
+def _problem(error: Mapping[str, Any]) -> str:
+    place = ".".join(str(part) for part in error["loc"][1:])
+    if error["type"] == "extra_forbidden":
+        return f"unknown field {place[:80]!r}; a field is written as in /openapi.json"
+    return f"{place or 'the body'}: {error['msg']}"
+
+
+def require_token_beyond_this_machine(host: str, tokens: Mapping[str, Any] | None) -> None:
+    """Check that nobody in the network may ask without a token.
+
+    Raises:
+        ConfigError: Others than this machine could ask at `host`, and no token is needed.
+    """
+    if host not in LOOPBACK_HOSTS and not tokens:
+        msg = f"listening at {host} needs a token, or anybody in the network could read what is served"
+        raise ConfigError(msg)
 
 
 def serve(
@@ -132,7 +287,9 @@ def serve(
 ) -> None:
     """Run the server until it is ended: by Ctrl-C or SIGTERM, once the answers in flight are given.
 
-    Half-sent requests are ended after seconds, and connections and answers at once are bounded.
+    Half-sent requests are ended after seconds, and connections and answers at once are bounded. One process
+    answers on about one core, some thirty questions a second; for more, run several on ports of their own
+    behind a proxy: they share the store and the journal.
 
     Args:
         service: What answers.
@@ -145,148 +302,12 @@ def serve(
     """
     import uvicorn
 
-    from langchain_context_engine.serving.limits import ENDING_SECONDS, BoundedProtocol, ending_in_order
-
     require_token_beyond_this_machine(host, app_settings.get("tokens"))
     if host in LOOPBACK_HOSTS:
         app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
-    app = create_app(service, **app_settings)
+    connections = Connections(create_app(service, **app_settings))
     with ending_in_order():
         uvicorn.run(
-            app, host=host, port=port, log_level="warning", http=BoundedProtocol, ws="none",
-            timeout_graceful_shutdown=ENDING_SECONDS, limit_concurrency=MOST_ANSWERS,
+            connections, host=host, port=port, log_level="warning", http=connections.protocol(), ws="none",
+            proxy_headers=False, timeout_graceful_shutdown=ENDING_SECONDS,
         )  # fmt: skip
-
-
-def _callers(
-    service: PrimeContextService, scope: Mapping[str, Any], tokens: Mapping[str, Mapping[str, Any]]
-) -> _Callers:
-    known: list[tuple[bytes, Mapping[str, Any]]] = []
-    for token, own in tokens.items():
-        if not isinstance(token, str) or not token.strip():
-            msg = "a token is a non-empty string"
-            raise ConfigError(msg)
-        known.append((_digest(token.strip()), {**own, **scope}))
-    for seen in [allowed for _, allowed in known] if known else [scope]:
-        for key in service.engine.config.scope_keys:
-            if seen.get(key) is None:
-                msg = f"the engine answers only within a scope: give every caller of the server {key!r}"
-                raise ConfigError(msg)
-    return _Callers(scope=dict(scope), tokens=tuple(known))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Endpoints:
-    """What the routes do."""
-
-    service: PrimeContextService
-    callers: _Callers
-    most_body_bytes: int
-    allowed_hosts: frozenset[str] | None
-    body_seconds: float
-
-    async def build(self, request: Request) -> Response:
-        """Answer a message with its context."""
-        return await self._answer(request, self._build)
-
-    async def feedback(self, request: Request) -> Response:
-        """Remember whether an item was useful."""
-        return await self._answer(request, self._feedback)
-
-    async def why(self, request: Request) -> Response:
-        """Say why an answer is as it is."""
-        return await self._answer(request, self._why, has_body=False)
-
-    async def health(self, request: Request) -> Response:
-        """Say that the server is there; nothing about what it serves."""
-        return as_json({"status": "ok"}) if self._is_meant(request) else misdirected()
-
-    async def schema(self, request: Request) -> Response:
-        """Describe the routes and their bodies in OpenAPI; nothing about what is served."""
-        return as_json(openapi()) if self._is_meant(request) else misdirected()
-
-    async def _answer(
-        self,
-        request: Request,
-        respond: Callable[[Any, Mapping[str, Any]], Awaitable[Response]],
-        *,
-        has_body: bool = True,
-    ) -> Response:
-        if not self._is_meant(request):
-            return misdirected()
-        scope = self.callers.scope_of(request.headers.get("authorization", ""))
-        if scope is None:
-            needed = {"WWW-Authenticate": "Bearer"}
-            return error(401, "unauthorized", "a valid bearer token is needed", needed)
-        from starlette.requests import ClientDisconnect
-
-        try:
-            return await respond(await self._body(request) if has_body else request, scope)
-        except BodyError as refused:
-            return error(refused.status, refused.code, str(refused))
-        except ClientDisconnect:
-            _LOGGER.info("%s: the caller went away", request.url.path)
-            return error(400, "gone", "the body did not come to its end")
-        except ContextEngineError as failed:
-            # Its message may name sources, paths or other people's settings; the log may have it.
-            _LOGGER.warning("%s failed: %s", request.url.path, type(failed).__name__)
-            return error(*next(fault for kind, fault in _FAULTS.items() if isinstance(failed, kind)))
-
-    async def _build(self, body: Any, scope: Mapping[str, Any]) -> Response:
-        asked = read_build(body)
-        context = await self.service.abuild_prime_context(
-            asked.thread_id, asked.message, scope=scope, **asked.options
-        )
-        meta = {
-            "tokenUsage": context.total_tokens,
-            "sourceCount": len(context.items),
-            "citationCount": len(context.citations),
-            **({"traceId": context.trace.trace_id} if context.trace.trace_id else {}),
-        }
-        return as_json({"data": context.to_dict(), "meta": meta})
-
-    async def _feedback(self, body: Any, scope: Mapping[str, Any]) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
-        asked = read_feedback(body)
-        if self.service.engine.journal is None:
-            return error(501, "not_kept", "this server keeps no feedback")
-        try:
-            await run_in_threadpool(
-                self.service.record_feedback, asked.context_item_id, asked.useful, scope=scope
-            )
-        except ConfigError:
-            return error(404, "not_found", "there is no such item")
-        return as_json({"success": True})
-
-    async def _why(self, request: Any, scope: Mapping[str, Any]) -> Response:
-        from starlette.concurrency import run_in_threadpool
-
-        asked = clean_text(request.path_params["trace_id"]), scope, request.query_params.get("item")
-        return await run_in_threadpool(why, self.service.engine.journal, *asked)
-
-    def _is_meant(self, request: Request) -> bool:
-        return self.allowed_hosts is None or (request.url.hostname or "") in self.allowed_hosts
-
-    async def _body(self, request: Request) -> Any:
-        """Return the body's JSON.
-
-        Raises:
-            BodyError: It is not JSON, or too large.
-        """
-        # A web page can send a form to this machine unasked, but not this type.
-        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
-            raise BodyError("the body must be sent as application/json", status=415, code="unsupported_type")
-        raw = bytearray()
-        try:
-            async with asyncio.timeout(self.body_seconds):
-                async for chunk in request.stream():
-                    raw += chunk
-                    if len(raw) > self.most_body_bytes:
-                        raise BodyError("the body is too large", status=413, code="too_large")
-        except TimeoutError:
-            raise BodyError("the body took too long", status=408, code="too_slow") from None
-        try:
-            return json.loads(bytes(raw))
-        except (ValueError, RecursionError):
-            raise BodyError("the body is not JSON") from None

@@ -1,8 +1,1 @@
-"""OpenTelemetry spans and instruments, by the API alone.
-
-Only figures leave the house here, never a text, an id or a scope. All of it is `instruments.py`.
-"""
-
-from __future__ import annotations
-
-__all__ = ["instruments"]
+"""OpenTelemetry spans and instruments, by the API alone: figures leave, never a text, an id or a scope."""

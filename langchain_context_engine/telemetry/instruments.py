@@ -19,10 +19,10 @@ A Prometheus exporter shows them as `context_engine_assembly_duration_seconds` a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram
@@ -36,35 +36,6 @@ PHASES = {
     "optimisation": ("pack", "render"),
 }
 """What stages belong together in the figures."""
-
-
-class Answer(Protocol):
-    """What is told of an answer: a `Context`."""
-
-    @property
-    def timings(self) -> Mapping[str, float]:
-        """Stage → milliseconds."""
-        ...
-
-    @property
-    def status(self) -> object:
-        """How it went."""
-        ...
-
-    @property
-    def candidates(self) -> Sized:
-        """What was ranked."""
-        ...
-
-    @property
-    def passages(self) -> Sized:
-        """What stands in the text."""
-        ...
-
-    @property
-    def tokens(self) -> int:
-        """What the text costs."""
-        ...
 
 
 @contextmanager
@@ -99,11 +70,13 @@ def stage_span(name: str) -> Iterator[Span]:
             raise
 
 
-def record_context(context: Answer) -> None:
+def record_context(context: Any) -> None:
     """Record one answer on the instruments that the module's docstring lists.
 
-    Timings come from `context.timings` (stage → milliseconds); the whole is its `total`, or else the
-    sum of the stages. Durations are recorded in seconds.
+    The whole is its timings' `total`, or else their sum. Durations are recorded in seconds.
+
+    Args:
+        context: A `Context`; this room stands below where that is defined.
 
     Example:
         >>> from langchain_context_engine import Context

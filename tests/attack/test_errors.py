@@ -41,21 +41,6 @@ def test_an_order_that_drops_or_repeats_is_refused(order):
         an_engine("Invoices go out monthly.", "Cards cost two percent.", order=order).build("invoices cards")
 
 
-def test_a_journal_without_its_secret_gets_another(tmp_path):
-    """Point 14."""
-    path = tmp_path / "journal.db"
-    Journal(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM secrets")
-    connection.close()
-    with Journal(path, read_only=True) as journal:
-        assert journal.scope_digest({"a": 1})
-    with Journal(path) as journal:
-        first = journal.scope_digest({"a": 1})
-    with Journal(path) as journal:
-        assert journal.scope_digest({"a": 1}) == first
-
-
 @pytest.mark.parametrize(("at", "year"), [("2001-02-03", 2001), ("soon", None), (10**400, None)])
 def test_recording_reads_a_date_as_everybody_does_and_never_raises(tmp_path, at, year):
     """Point 14."""

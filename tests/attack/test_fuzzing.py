@@ -11,6 +11,7 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from inspector.opening import is_trace_name, read_trace
 from langchain_context_engine import (
@@ -23,7 +24,7 @@ from langchain_context_engine import (
     replay,
 )
 from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.serving.server_bodies import BodyError, read_build, read_feedback
+from langchain_context_engine.serving.bodies import Opinion, Question
 from tests.builders import ListSource, a_candidate
 
 FUZZED = settings(
@@ -87,8 +88,8 @@ def write_template(text):
 
 
 def read_bodies(body):
-    for read in (read_build, read_feedback):
-        quick(read, body, refused=BodyError)
+    for kind in (Question, Opinion):
+        quick(kind.model_validate, body, refused=ValidationError)
 
 
 def a_trace():
@@ -165,7 +166,7 @@ def test_a_damaged_body_in_a_journal_is_one_error(tmp_path):
             zlib.compress(b"{}"),
             zlib.compress(b'{"version":1}'),
         ):
-            with journal._file.writing() as connection:
+            with journal._database.writing() as connection:
                 connection.execute("UPDATE bodies SET body = ?", (body,))
             quick(journal.trace, trace_id)
 

@@ -25,11 +25,11 @@ PROGRAM = textwrap.dedent(
     logging.basicConfig(level=logging.INFO)
     from langchain_context_engine import Candidate, ContextEngine
     from langchain_context_engine.designs import PrimeContextService
-    from langchain_context_engine.serving import limits
+    from langchain_context_engine.serving import connections
     from langchain_context_engine.serving.server import serve
 
-    limits.HEADER_SECONDS = 1.0
-    limits.MOST_CONNECTIONS = 20
+    connections.HEADER_SECONDS = 1.0
+    connections.MOST_CONNECTIONS = 20
 
     class Slow:
         name = "slow"
@@ -122,7 +122,7 @@ def test_connections_beyond_what_is_granted_are_closed_and_the_others_served(ser
     pytest.fail("nobody is answered any more")
 
 
-def test_an_odd_request_is_answered_and_a_disconnect_is_one_line(server, tmp_path):
+def test_an_odd_request_is_answered_and_a_disconnect_is_no_traceback(server, tmp_path):
     """Point 10: a token in UTF-8 was refused, a lone surrogate was a 500, a disconnect a traceback."""
     port, process = server
     assert ask(port, headers={"Authorization": "Bearer other"}).status_code == 401
@@ -133,12 +133,10 @@ def test_an_odd_request_is_answered_and_a_disconnect_is_one_line(server, tmp_pat
     odd = json.dumps({"message": "invoices \ud800?", "threadId": "\udfff"})
     assert ask(port, json=None, content=odd, headers=kind).status_code == 200
     sent(port, HEAD + b'{"m').close()
-    wait_for_word(tmp_path / "log", "went away")
     assert ask(port).status_code == 200
     process.send_signal(signal.SIGTERM)
     process.wait(30)
     log = (tmp_path / "log").read_text()
-    assert log.count("went away") == 1
     assert "Traceback" not in log
 
 
@@ -161,10 +159,14 @@ def test_told_to_end_it_answers_what_is_in_flight_and_keeps_its_traces(server, t
         assert journal.count() == 1
 
 
-def test_the_bodies_are_described(server):
-    """C7."""
+def test_who_piles_up_questions_and_never_reads_keeps_nobody_waiting(server):
+    """Sixty who sent a hundred questions each and took no answer cost honest ones six seconds."""
     port, _ = server
-    described = httpx.get(f"http://127.0.0.1:{port}/openapi.json").json()
-    body = described["paths"]["/build"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert set(body["properties"]) == {"message", "threadId", "references", "history", "maxTokens"}
-    assert body["additionalProperties"] is False
+    body = json.dumps(BODY).encode()
+    one = HEAD.replace(b"Content-Length: 50", b"Content-Length: %d" % len(body)) + body
+    piled = [sent(port, one * 100) for _ in range(15)]
+    start = time.monotonic()
+    assert ask(port).status_code == 200
+    assert time.monotonic() - start < 3
+    for connection in piled:
+        connection.close()

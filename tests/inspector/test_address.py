@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Journal
 from tests.inspector.builders import HOSTILE, a_context, a_page, said
-from tests.test_journal_versions import a_file_of_version_1
 
 GARBAGE = st.sampled_from(
     ["", "-1", "0", "1e999", "NaN", "inf", "9" * 30, "0x10", "None", "True", "[]", "{}", "a~b=c", "try-x~k=",
@@ -48,15 +47,3 @@ def test_an_address_of_garbage_draws_the_page(page, recorded, monkeypatch, data)
     at = a_page(page, trace=trace, journal=path, monkeypatch=monkeypatch, **asked)
     assert not at.exception
     assert "mistake of the inspector" not in said(at)
-
-
-@pytest.mark.parametrize(
-    "asked", [{}, {"only": "cut"}, {"only": "slow", "sorted": "-duplicates"}, {"q": "why"}]
-)
-@pytest.mark.parametrize("page", ["traces", "figures", "judge", "sets", "compare"])
-def test_a_journal_of_the_first_version_opens_on_every_page(page, asked, tmp_path, monkeypatch):
-    a_file_of_version_1(tmp_path / "j.db")
-    at = a_page(page, journal=tmp_path / "j.db", monkeypatch=monkeypatch, **asked)
-    assert not at.exception
-    assert "This did not work" not in said(at)
-    assert page != "traces" or asked.get("only") or "Why?" in said(at)

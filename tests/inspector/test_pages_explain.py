@@ -7,6 +7,7 @@ import re
 import pytest
 
 from inspector.opening import Settings, open_trace
+from langchain_context_engine import Journal
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import explain, final_decisions
 from tests.builders import ListSource, a_candidate
@@ -193,3 +194,16 @@ def test_a_citation_leads_to_its_candidate():
     button.click().run()
     assert at.session_state["section"] == "Candidates"
     assert at.session_state["candidate"] == "/".join(context.passages[1].key)
+
+
+def test_a_models_answer_stands_below_the_text_with_what_it_cites_and_never_used(tmp_path, monkeypatch):
+    """B23."""
+    path = tmp_path / "j.db"
+    with Journal(path) as journal:
+        name = journal.record(a_context())
+        answer = journal.record_answer(name, "On the first [1].")
+    at = a_page("explain", trace=name, journal=path, section="Text", monkeypatch=monkeypatch)
+    assert not at.exception
+    assert "On the first [1]." in said(at)
+    assert "It cites [1]; it was given and never used" in said(at)
+    assert answer.unused

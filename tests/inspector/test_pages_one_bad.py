@@ -51,7 +51,9 @@ def journal(tmp_path):
             journal.judge(query, ("memories", "a"), 3)
         journal.keep_set("all", dict(zip((GOOD, DAMAGED, MADE_BY_A_FUNCTION), names, strict=True)))
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE bodies SET body = x'00' WHERE number = 2")
+        connection.execute(
+            "UPDATE bodies SET body = x'00' WHERE id = (SELECT id FROM traces WHERE number = 2)"
+        )
     return path
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import ConfigError, Journal
-from langchain_context_engine.journal import file, schema
+from langchain_context_engine.journal import database
 from tests.inspector.builders import a_context, a_page, cells, drawn, grids, said
 
 
@@ -208,20 +208,19 @@ def harmed(path, harm, monkeypatch):
     elif harm == "read-only":
         # Whoever runs the tests may be root, whom no mode keeps out.
         with monkeypatch.context() as patched:
-            patched.setattr(schema, "open_writer", _denied)
-            patched.setattr(file, "open_writer", _denied)
+            patched.setattr(database.Database, "writing", _denied)
             yield
     else:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with monkeypatch.context() as patched:
-            patched.setattr(schema, "_BUSY_SECONDS", 0.2)
+            patched.setattr(database, "_BUSY_SECONDS", 0.2)
             yield
         other.close()
 
 
-def _denied(path, **_):
-    raise ConfigError(f"journal {path} cannot be written: readonly database")
+def _denied(self, *_):
+    raise ConfigError(f"journal {self.path} cannot be written: it may not be written")
 
 
 def test_grades_go_to_the_journal_where_there_is_one(tmp_path, monkeypatch):

@@ -1,0 +1,249 @@
+"""The journal's SQLite file: its tables, and how it is opened for one piece of work at a time.
+
+No connection outlives its work. So the file is whole whenever nobody works on it, may be copied, replaced
+or deleted meanwhile, and a fork, which waits for the lock, takes nothing of SQLite's along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from langchain_context_engine.models.disk import refusal
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+
+__all__ = ["Database", "trim"]
+
+_APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
+VERSION = 4
+_BUSY_SECONDS = 5.0
+TRIM_TO = 0.9
+
+_INSIDE = threading.Lock()
+"""Held by who is inside SQLite. A fork waits for it: a child would share what was open, and its locks."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release
+    )
+
+# Bodies stand apart, so that paging the list reads none of them. What is counted is counted for each journal
+# that it came from (`origin`): merging takes the larger of two counts of one origin, whichever way they come.
+_TABLES = """
+CREATE TABLE origin (id TEXT NOT NULL, lost INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE traces (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, query TEXT NOT NULL,
+    search TEXT NOT NULL, candidates INTEGER NOT NULL, kept INTEGER NOT NULL, cut INTEGER NOT NULL,
+    tokens INTEGER NOT NULL, budget INTEGER NOT NULL, duplicates INTEGER NOT NULL, milliseconds REAL NOT NULL,
+    warnings INTEGER NOT NULL, status TEXT NOT NULL, scope TEXT NOT NULL, offered TEXT NOT NULL,
+    timings TEXT NOT NULL, source_timings TEXT NOT NULL, bytes INTEGER NOT NULL
+);
+CREATE INDEX traces_by_time ON traces (at, number);
+CREATE INDEX traces_by_status ON traces (status, at);
+CREATE INDEX traces_by_scope ON traces (scope, at);
+CREATE INDEX traces_by_query ON traces (query, at);
+CREATE INDEX traces_by_milliseconds ON traces (milliseconds);
+CREATE TABLE bodies (id TEXT PRIMARY KEY REFERENCES traces (id) ON DELETE CASCADE, body BLOB NOT NULL);
+CREATE TABLE answers (
+    trace TEXT PRIMARY KEY REFERENCES traces (id) ON DELETE CASCADE, at REAL NOT NULL, query TEXT NOT NULL,
+    text TEXT NOT NULL, cited TEXT NOT NULL, unused TEXT NOT NULL
+);
+CREATE TABLE counts (
+    user TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, what TEXT NOT NULL, origin TEXT NOT NULL,
+    times INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (user, source, id, what, origin)
+) WITHOUT ROWID;
+CREATE TABLE judgments (
+    query TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, rater TEXT NOT NULL, grade INTEGER,
+    at REAL NOT NULL, PRIMARY KEY (query, source, id, rater)
+) WITHOUT ROWID;
+CREATE TABLE sets (
+    name TEXT NOT NULL, query TEXT NOT NULL, trace TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (name, query)
+) WITHOUT ROWID;
+"""
+
+
+class Database:
+    """A journal's file.
+
+    Args:
+        path: The file.
+        read_only: Make nothing and write nothing.
+        must_exist: Make nothing.
+
+    Raises:
+        ConfigError: The file cannot be opened that way, is no journal, or of another version.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False, must_exist: bool = False) -> None:
+        self.path = path
+        self.is_read_only = read_only
+        self.is_closed = False
+        if not read_only and not must_exist:
+            self._make()
+        with self.reading():
+            pass
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection that reads.
+
+        Raises:
+            ConfigError: The journal is closed, gone, or none.
+            ContextEngineError: It cannot be read.
+        """
+        with self._opened("read") as connection:
+            connection.execute("PRAGMA query_only = ON")
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, other: Path | None = None) -> Iterator[sqlite3.Connection]:
+        """Lend a connection that writes, within one transaction; a file that has gone is made anew.
+
+        Args:
+            other: Another journal that is to be read meanwhile, see `attach`.
+
+        Raises:
+            ConfigError: The journal is closed, is only to be read, or none; or the other is none.
+            ContextEngineError: The disk is full, another process kept the file for seconds, …
+        """
+        if self.is_read_only:
+            msg = f"journal {self.path} was opened to be read only"
+            raise ConfigError(msg)
+        self._make()
+        with self._opened("written") as connection:
+            if other is not None:
+                self.attach(connection, other)
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    def attach(self, connection: sqlite3.Connection, other: Path) -> None:
+        """Attach another journal as `other`, only to be read.
+
+        Raises:
+            ConfigError: It is no journal.
+        """
+        _require_file(other)
+        connection.execute("ATTACH ? AS other", (f"{other.resolve().as_uri()}?mode=ro",))
+        _check(connection, other, "other.")
+
+    @contextlib.contextmanager
+    def _opened(self, what: str) -> Iterator[sqlite3.Connection]:
+        with _INSIDE:
+            if self.is_closed:
+                msg = f"journal {self.path} is closed"
+                raise ConfigError(msg)
+            _require_file(self.path)
+            # Whoever may write also reads so: it can take back what a killed process had half written.
+            mode = "rw" if os.access(self.path, os.W_OK) else "ro"
+            connection: sqlite3.Connection | None = None
+            try:
+                connection = sqlite3.connect(
+                    f"{self.path.resolve().as_uri()}?mode={mode}",
+                    uri=True, timeout=_BUSY_SECONDS, isolation_level=None,
+                )  # fmt: skip
+                _check(connection, self.path)
+                connection.execute("PRAGMA foreign_keys = ON")
+                yield connection
+            except (sqlite3.Error, OSError) as error:
+                told = refusal(error, self.path.parent)
+                raise ContextEngineError(f"journal {self.path} cannot be {what}: {told}") from error
+            finally:
+                if connection is not None:
+                    connection.close()
+
+    def _make(self) -> None:
+        """Make the file, its owner's alone, where there is none.
+
+        Raises:
+            ConfigError: It cannot be made.
+        """
+        try:
+            if self.path.is_file() and self.path.stat().st_size:
+                return
+            if self.path.is_dir() or not self.path.parent.is_dir():
+                missing = f"cannot be made: there is no folder {self.path.parent}"
+                told = "is a folder" if self.path.is_dir() else missing
+                raise ConfigError(f"journal {self.path} {told}; give the path of a file in a folder there is")
+            with _INSIDE:
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+                uri = f"{self.path.resolve().as_uri()}?mode=rw"
+                connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+                with contextlib.closing(connection):
+                    connection.execute("PRAGMA auto_vacuum = FULL")
+                    connection.execute("BEGIN IMMEDIATE")
+                    if not _number(connection, "user_version"):  # another process may have come first
+                        _fill(connection)
+                    connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            told = refusal(error, self.path.parent)
+            raise ConfigError(
+                f"journal {str(self.path)[:200]} cannot be written: {told}; give a path that can"
+            ) from error
+
+
+def _fill(connection: sqlite3.Connection) -> None:
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+    connection.execute("INSERT INTO origin (id) VALUES (?)", (uuid.uuid4().hex,))
+    connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        msg = f'there is no journal {path}; ContextEngine(..., journal="{path.name}") records one'
+        raise ConfigError(msg)
+
+
+def _check(connection: sqlite3.Connection, path: Path, schema: str = "") -> None:
+    try:
+        is_ours = _number(connection, f"{schema}application_id") == _APPLICATION_ID
+        version = _number(connection, f"{schema}user_version")
+    except sqlite3.DatabaseError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            raise
+        raise ConfigError(f"{path} is not a database; give another path") from None
+    if not path.stat().st_size:
+        raise ConfigError(f"journal {path} is empty; record a trace into it first")
+    if not is_ours:
+        raise ConfigError(f"{path} is another program's database, not a journal; give another path")
+    if version != VERSION:
+        raise ConfigError(
+            f"journal {path} has version {version}, this langchain-context-engine reads {VERSION}; "
+            "use the package that wrote it, or give another path"
+        )
+
+
+def trim(connection: sqlite3.Connection, max_bytes: int) -> None:
+    """Remove the oldest traces until the file is a tenth below the cap, where it is above."""
+
+    def used() -> int:
+        pages = _number(connection, "page_count") - _number(connection, "freelist_count")
+        return pages * _number(connection, "page_size")
+
+    if used() <= max_bytes:
+        return
+    while used() > max_bytes * TRIM_TO:
+        total = connection.execute("SELECT count(*) FROM traces").fetchone()[0]
+        oldest = "SELECT number FROM traces ORDER BY at, number LIMIT ?"
+        removed = connection.execute(
+            f"DELETE FROM traces WHERE number IN ({oldest})",  # noqa: S608 - constants only
+            (total // 50 + 1,),
+        )
+        if not removed.rowcount:
+            return
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])

@@ -1,0 +1,282 @@
+"""The journal's file: whose it is, what it withstands, who may work on it at once, and processes that fork."""
+
+from __future__ import annotations
+
+import base64
+import multiprocessing
+import os
+import random
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from langchain_context_engine import ContextEngine
+from langchain_context_engine.journal import Journal, Usage
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from tests.builders import ListSource, a_candidate
+from tests.journal_builders import KEY, a_context
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.db"
+
+
+@pytest.fixture
+def journal(path):
+    with Journal(path) as opened:
+        yield opened
+
+
+def test_the_file_is_its_owners_alone(journal, path):
+    journal.record(a_context())
+    journal.flush()
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
+
+
+def test_a_judgment_that_cannot_be_written_is_an_error(journal, path):
+    with sqlite3.connect(path) as other:
+        other.execute("DROP TABLE judgments")
+    with pytest.raises(ContextEngineError, match=r"cannot be written"):
+        journal.judge("q", KEY, 1)
+
+
+def test_a_closed_journal_drops_traces_and_refuses_to_be_read(path):
+    journal = Journal(path)
+    journal.close()
+    journal.close()
+    assert journal.record(a_context())
+    assert journal.dropped == 1
+    with pytest.raises(ConfigError, match="closed"):
+        journal.count()
+
+
+def test_a_journal_whose_file_was_deleted_starts_a_new_one(journal, path):
+    journal.record(a_context())
+    journal.flush()
+    for file in path.parent.iterdir():
+        file.unlink()
+    journal.record(a_context("after"))
+    assert [row.query for row in journal.traces()] == ["after"]
+
+
+def test_a_reader_makes_nothing(path):
+    with pytest.raises(ConfigError, match="no journal"):
+        Journal(path, read_only=True)
+    with pytest.raises(ConfigError, match="no journal"):
+        Journal(path, must_exist=True)
+    assert not path.exists()
+
+
+def test_a_reader_sees_what_a_writer_adds_and_writes_nothing(journal, path):
+    journal.record(a_context("first"))
+    journal.flush()
+    with Journal(path, read_only=True) as reader:
+        assert reader.count() == 1
+        journal.record(a_context("second"))
+        journal.flush()
+        assert [row.query for row in reader.traces()] == ["second", "first"]
+        with pytest.raises(ConfigError, match="read only"):
+            reader.judge("q", KEY, 1)
+        reader.record(a_context())
+        reader.flush()
+        assert reader.failed == 1
+    assert journal.count() == 2
+
+
+@pytest.mark.parametrize("where", ["no/such/folder/j.db", "."])
+def test_a_path_that_cannot_be_written_fails_when_the_journal_is_made(tmp_path, where):
+    with pytest.raises(ConfigError, match="folder"):
+        Journal(tmp_path / where)
+
+
+def test_a_file_that_is_no_database_is_refused_and_untouched(path):
+    path.write_text("dear diary " * 500)
+    with pytest.raises(ConfigError, match="not a database"):
+        Journal(path)
+    assert path.read_text() == "dear diary " * 500
+
+
+def test_another_programs_database_is_refused_and_untouched(path):
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE users (name TEXT)")
+    with pytest.raises(ConfigError, match="another program"):
+        Journal(path)
+    with sqlite3.connect(path) as other:
+        assert [name for (name,) in other.execute("SELECT name FROM sqlite_master")] == ["users"]
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_another_version_is_refused_and_says_so(path, read_only):
+    Journal(path).close()
+    with sqlite3.connect(path) as other:
+        other.execute("PRAGMA user_version = 99")
+    with pytest.raises(ConfigError, match=r"version 99.*reads \d+"):
+        Journal(path, read_only=read_only)
+
+
+WRITE_MANY = """
+import sys
+from langchain_context_engine.journal import Journal
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.models.types import ContextRequest
+with Journal(sys.argv[1]) as journal:
+    for number in range(40):
+        journal.record(Context(request=ContextRequest(query=f"{sys.argv[2]} {number}")))
+        journal.feedback(("s", "i"), True)
+        journal.touch([("s", "i")])
+assert not journal.dropped and not journal.failed
+"""
+
+
+def test_several_processes_write_one_new_journal_at_once(path):
+    writers = [subprocess.Popen([sys.executable, "-c", WRITE_MANY, path, str(n)]) for n in range(3)]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+    with Journal(path, read_only=True) as journal:
+        assert journal.count() == len({row.query for row in journal.traces(limit=200)}) == 120
+        assert journal.usage([("s", "i")]) == {("s", "i"): Usage(uses=120, useful=120)}
+
+
+def test_what_a_killed_writer_had_half_written_is_taken_back_by_whoever_reads(path):
+    with Journal(path) as journal:
+        journal.record(a_context("whole"))
+    killed = (
+        "import os, sqlite3, sys; connection = sqlite3.connect(sys.argv[1], isolation_level=None);"
+        "connection.execute('PRAGMA cache_size = 1'); connection.execute('BEGIN IMMEDIATE');"
+        "connection.execute('UPDATE bodies SET body = zeroblob(1000000)'); os._exit(1)"
+    )
+    subprocess.run([sys.executable, "-c", killed, path], check=False)
+    assert len(list(path.parent.iterdir())) == 2  # SQLite's own journal of what is to be taken back
+    with Journal(path, read_only=True) as journal:
+        assert str(journal.trace(journal.traces()[0].id)) == "hello"
+
+
+def test_what_waits_for_another_process_ends_with_an_error_that_names_the_file(path, monkeypatch):
+    monkeypatch.setattr("langchain_context_engine.journal.database._BUSY_SECONDS", 0.1)
+    with Journal(path) as journal, sqlite3.connect(path) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ContextEngineError, match=r"journal\.db cannot be written"):
+            journal.feedback(KEY, useful=True)
+
+
+def noise(length):
+    return base64.b64encode(random.randbytes(length))[:length].decode()
+
+
+def count_in_copy(path, tmp_path):
+    copy = shutil.copy(path, tmp_path / "copy.db")
+    with sqlite3.connect(copy) as connection:
+        return connection.execute("SELECT count(*) FROM traces").fetchone()[0]
+
+
+def test_after_closing_the_file_is_whole(tmp_path):
+    """S3: all of it stood in the side file, and a copy was empty."""
+    path = tmp_path / "journal.db"
+    with Journal(path) as journal:
+        for _ in range(20):
+            journal.record(a_context())
+        journal.count()
+    assert [p.name for p in tmp_path.iterdir()] == ["journal.db"]
+    assert count_in_copy(path, tmp_path) == 20
+
+
+def test_a_backup_moved_over_an_open_journal_stays_what_it_is(tmp_path):
+    """Point 7: the old side file overwrote it."""
+    path, backup = tmp_path / "journal.db", tmp_path / "backup.db"
+    with Journal(backup) as kept:
+        kept.record(a_context(text="of the backup"))
+    journal = Journal(path)
+    for number in range(30):
+        journal.record(a_context(f"old {number}", text=noise(2000)))
+    journal.flush()
+    journal.count()
+    backup.replace(path)
+    assert journal.count() == 1
+    journal.record(a_context(text="new"))
+    assert journal.count() == 2
+    journal.close()
+    with Journal(path) as read:
+        assert sorted(str(read.trace(row.id)) for row in read.traces()) == ["new", "of the backup"]
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_the_file_keeps_below_its_cap(tmp_path):
+    """Point 7: one page was given back of 200 MB."""
+    path = tmp_path / "journal.db"
+    with Journal(path, max_bytes=2_000_000, capacity=10_000) as journal:
+        for number in range(100):
+            journal.record(a_context(str(number), text=noise(100_000)))
+        journal.flush(60)
+        assert 0 < journal.count() < 100
+        queries = [row.query for row in journal.traces(limit=1000)]
+        assert queries[-1] != "0"
+    assert path.stat().st_size < 2_100_000
+    assert journal.failed == journal.dropped == 0
+
+
+def test_a_trace_larger_than_the_cap_is_counted_and_costs_no_other(tmp_path):
+    """Point 7."""
+    with Journal(tmp_path / "journal.db", max_bytes=1_000_000) as journal:
+        journal.record(a_context("small"))
+        journal.record(a_context("large", text=noise(3_000_000)))
+        assert (journal.count(), journal.failed) == (1, 1)
+
+
+def ask_in_child(engine, answers):
+    context = engine.build("invoices")
+    engine.journal.touch([KEY])
+    engine.journal.feedback(KEY, useful=True)
+    answers.put((context.text, engine.journal.usage([KEY])[KEY].uses))
+    engine.journal.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_an_engine_with_a_journal_works_after_a_fork(tmp_path):
+    engine = ContextEngine([ListSource([a_candidate(text="Invoices go out.")])], journal=tmp_path / "j.db")
+    engine.build("invoices")
+    engine.journal.touch([KEY])
+    fork = multiprocessing.get_context("fork")
+    answers = fork.Queue()
+    children = [fork.Process(target=ask_in_child, args=(engine, answers)) for _ in range(2)]
+    for child in children:
+        child.start()
+    told = [answers.get(timeout=60) for _ in children]
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    assert all(text == "[1] Invoices go out." and uses >= 2 for text, uses in told)
+    assert engine.journal.count() == 3
+    assert engine.journal.usage([KEY]) == {KEY: Usage(uses=3, useful=2)}
+    engine.journal.close()
+
+
+@pytest.mark.unmeasured
+def test_a_fork_while_threads_are_inside_the_file_leaves_a_child_that_writes(journal):
+    """A child waited for ever for what a thread of its parent held within SQLite."""
+    stop = threading.Event()
+
+    def read_again_and_again() -> None:
+        while not stop.is_set():
+            journal.traces(limit=1)
+
+    thread = threading.Thread(target=read_again_and_again)
+    thread.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                journal.record(a_context("child"))
+                os._exit(0 if journal.flush() and not journal.failed else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        thread.join()
+    assert journal.count("child") == 30
