@@ -15,7 +15,7 @@ import pytest
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.search.collection import check_collection_name
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_free_port, a_request
 from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.models.source import Source
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.records import relevance_of
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.source import Source
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
 

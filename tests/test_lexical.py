@@ -16,7 +16,7 @@ from langchain_context_engine.search.postings import LexicalQuery
 from langchain_context_engine.search.ranking import merge_by_rank, settled
 from langchain_context_engine.search.watches import CountWatch, watch
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.growth import least_seconds
 

@@ -12,7 +12,7 @@ from chromadb import EmbeddingFunction
 
 from langchain_context_engine.models.errors import EmbeddingError
 from langchain_context_engine.sources.chroma import ChromaSource
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, notes
 

@@ -16,8 +16,8 @@ from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
 from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.models.source import Source
 from langchain_context_engine.sources.retriever import RetrieverSource
-from langchain_context_engine.sources.source import Source
 from tests.builders import WordEmbeddings, a_request
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 
 Ask = Callable[[ContextRequest], ContextRequest | None]
 """Gives the request that the source is asked in place of the engine's; None: it is not asked."""

@@ -19,6 +19,7 @@ from langchain_context_engine.filtering.filters import (
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.folders import is_local
@@ -31,8 +32,7 @@ from langchain_context_engine.search.shelf import Shelf
 from langchain_context_engine.search.sparse import choose_search
 from langchain_context_engine.search.store_search import StoreSearch
 from langchain_context_engine.search.together import Together
-from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
@@ -68,7 +68,7 @@ class ChromaSource:
         ConfigError: An argument is of the wrong type, or the store cannot search by itself.
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,

@@ -20,13 +20,13 @@ from langchain_context_engine.filtering.filters import (
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.finders import Finder, Hit, Searched
 from langchain_context_engine.search.reading import Told, read_kept, told_of
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
@@ -70,7 +70,7 @@ class FileSource:
         ConfigError: An argument is of the wrong type.
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,

@@ -7,9 +7,9 @@ from collections import Counter
 
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.pinned import scope_as_metadata
-from langchain_context_engine.sources.shown import shown_source
 
 
 class HistorySource:
@@ -31,7 +31,7 @@ class HistorySource:
         [('Hi', 1.0), ('Hello', 0.5)]
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(self, last: int = 20, *, name: str = "history") -> None:
         if isinstance(last, bool) or not isinstance(last, int) or last < 0:

@@ -10,9 +10,9 @@ from typing import Any
 from langchain_context_engine.filtering.filters import in_scope
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
 
 
 class PinnedSource:
@@ -35,7 +35,7 @@ class PinnedSource:
         True
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(self, items: Iterable[Any] = (), *, name: str = "pinned", kind: str = "pinned") -> None:
         self.name = name

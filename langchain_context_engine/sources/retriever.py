@@ -11,10 +11,10 @@ from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.freeze import as_data
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
 
 SCORE_KEYS = ("relevance_score", "relevance", "similarity", "score")
 """Metadata keys that retrievers and rerankers write a score to, the first that is there."""
@@ -49,7 +49,7 @@ class RetrieverSource:
         ('faq', '7')
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,

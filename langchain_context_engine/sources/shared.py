@@ -1,55 +1,16 @@
-"""What a source is, and what the sources of one engine share."""
+"""What the sources of one engine share: an index of words, embedded queries, names."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from langchain_context_engine.models.locks import ForkSafeLock
-from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.lexical import LexicalIndex
 from langchain_context_engine.search.query_vectors import QueryVectors
 from langchain_context_engine.search.shelves import MEMORY_MEGABYTES
-
-
-@runtime_checkable
-class Source(Protocol):
-    """Anything with a name that offers candidates for a request.
-
-    The request of an engine always has `limit` and `now` filled. What is fetched may be an `Offer`, whose
-    warnings the context carries. A source may also have
-
-    * `afetch(request)`, the same for asyncio;
-    * `get(ids, request)`: the candidates of these ids in their order, what is missing or out of
-      scope left out;
-    * `link_named(text, request)`: ids in this source, in scope, whose title, or path and symbol,
-      stands verbatim in a text;
-    * `company(request)`: what those sources share that are best asked in one thread, since they answer
-      from memory: hashable, and where it is callable, called with these sources and the request in place
-      of each `fetch`, to return what each would; None for a thread of its own;
-    * `is_cold`: its store is large and was not asked yet in this process, so the first question waits for
-      it to be opened, beyond the deadline and some seconds at most;
-    * `share(shared)`: a copy of it that uses an engine's `SharedResources`;
-    * `collection_name`: the `source` of its candidates where that is not its `name`.
-
-    Example:
-        >>> class Greeting:
-        ...     name = "greeting"
-        ...     def fetch(self, request):
-        ...         return [Candidate(id="1", text="hello", source=self.name, relevance=1.0)]
-        >>> isinstance(Greeting(), Source)
-        True
-    """
-
-    name: str
-
-    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
-        """Return the candidates for a request, best first."""
-        ...
 
 
 class SharedResources:
