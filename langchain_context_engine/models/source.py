@@ -50,6 +50,8 @@ class SupportsAsync(Protocol):
 class SupportsGet(Protocol):
     """A source that reads its records by id: what links, neighbours and pins by key lead to."""
 
+    name: str
+
     def get(self, ids: Sequence[str], request: ContextRequest) -> Sequence[Candidate]:
         """Return the candidates of these ids in their order; what is missing or out of scope is left out."""
         ...

@@ -152,6 +152,11 @@ class CollectionHandle:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
         return list(self.rows(where, ()))
 
+    def holding(self, text: str, where: dict[str, Any] | None, most: int) -> list[str]:
+        """Return up to `most` ids of records in whose document a text stands verbatim."""
+        held = self._call("get", where=where, where_document={"$contains": text}, limit=most, include=[])
+        return list(held["ids"])
+
     def ids_from(self, place: int, most: int) -> list[str]:
         """Return up to `most` ids from a place on, in the collection's order."""
         answer = self._within_quota(

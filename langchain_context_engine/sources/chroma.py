@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.filtering.filters import (
@@ -15,6 +17,7 @@ from langchain_context_engine.filtering.filters import (
     matcher,
     read_scope,
     read_where,
+    to_chroma,
 )
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.offer import Offer
@@ -40,6 +43,9 @@ DEFAULT_LIMIT = 20
 _FIRST_READING_SECONDS = 1.0
 """How long a question waits for the first reading of a large collection before it does without words."""
 
+
+_LINES = re.compile(r":\d+(-\d+)?$")
+_MOST_HOLDING = 5
 
 _COLD_FROM = 5_000
 """Records from which on opening a collection may take longer than a question's deadline."""
@@ -204,6 +210,23 @@ class ChromaSource:
             return []
         is_known = matcher(self._scope(request))
         return shelf.view.named_in(text, lambda _, metadata: is_known(metadata))
+
+    def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
+        """Return records in scope with this id, path, title or symbol, else some that hold this very text.
+
+        Raises:
+            SourceError: The collection could not be read.
+        """
+        path = _LINES.sub("", named.partition(" ")[0])
+        called = {"$or": [{"path": path}, {"title": named}, {"symbol": named}, {"sha": named}]}
+        scope = to_chroma(self._scope(request))
+        where = called if scope is None else {"$and": [scope, called]}
+        ids = [named, *self._handle.find(where)]
+        found = self.get(ids, replace(request, query="", vector=None))
+        if found or not named.strip():
+            return found
+        ids = self._handle.holding(named, scope, _MOST_HOLDING)
+        return self.get(ids, replace(request, query="", vector=None))
 
     def company(self, request: ContextRequest) -> Together | None:
         """Return what asks those sources together that share an index and answer from memory.
