@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from langchain_context_engine import ChromaSource, ConfigError, cli
-from langchain_context_engine.cli.failure import CommandFailedError, exit_code_of
-from langchain_context_engine.cli.store import Store
+from langchain_context_engine import ChromaSource
 from langchain_context_engine.models.disk import disk_trouble
 from tests.index_builders import a_store, index_of, run
 
@@ -50,7 +48,6 @@ def caused(error, by):
 def test_whatever_says_that_the_disk_refuses_is_understood_and_damage_is_no_refusal(error, told):
     """S4."""
     assert disk_trouble(error) == told
-    assert exit_code_of(error) == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no disk that is always full")
@@ -61,32 +58,6 @@ def test_an_error_without_a_reason_is_of_the_disk_where_next_to_nothing_is_left(
         disk_trouble(RuntimeError("Failed to apply logs"), Path("/proc/not/there/yet")) == "the disk is full"
     )
     assert disk_trouble(RuntimeError("Failed to apply logs"), Path.home()) == ""
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        (sqlite3.OperationalError("database or disk is full"), 1, "the disk is full ({store}): free some space"),
-        (OSError(errno.EROFS, "Read-only file system", "/x/y"), 1, "the disk is read-only (/x/y): give a folder"),
-        (ConfigError("unknown template"), 2, "unknown template"),
-        (CommandFailedError("it holds nothing"), 1, "it holds nothing"),
-    ],
-)  # fmt: skip
-def test_the_line_on_a_full_disk_names_the_disk_and_other_errors_stay_what_they_are(
-    tmp_path, capsys, monkeypatch, given
-):
-    """S4."""
-    error, code, told = given
-
-    def fail(*_args, **_named):
-        Store(tmp_path / "store").create()
-        raise error
-
-    monkeypatch.setattr(cli, "app", fail)
-    assert cli.main(["index"]) == code
-    said = capsys.readouterr().err
-    assert said.startswith(f"error: {told.format(store=tmp_path / 'store')}")
-    assert said.count("\n") == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")

@@ -54,7 +54,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
 
 
 def test_the_wheel_has_the_data_of_the_demo_the_vocabularies_and_the_types_marker(wheel):
-    for name in ("py.typed", "demo/data/memories.jsonl", "demo/data/harbor.fast-export"):
+    for name in ("py.typed", "demo/data/memories.jsonl", "demo/data/harbor.jsonl"):
         assert f"langchain_context_engine/{name}" in wheel
     assert any(name.startswith("langchain_context_engine/text/tokens/first_merges/") for name in wheel)
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
-from langchain_context_engine.cli.options import read_pairs
+from langchain_context_engine.cli.options import EngineOptions, JsonOption, read_pairs, with_engine_options
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.report import Report
@@ -32,7 +33,7 @@ def evaluate(
         list[str] | None,
         typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print evidence recall and precision for questions with known answers, at some budgets.
 
@@ -51,15 +52,8 @@ def evaluate(
     reports = []
     for number, subject in enumerate(engines, 1):
         with output.progress_bar("asking") as on_progress:
-            label = f"setting {number}"
-            reports.append(
-                evaluation.evaluate(
-                    subject,
-                    asked,
-                    budgets=chosen,
-                    progress=lambda done, total, label=label: on_progress(done, total, label),  # type: ignore[misc]
-                )
-            )
+            shown = partial(_relabelled, on_progress, f"setting {number}")
+            reports.append(evaluation.evaluate(subject, asked, budgets=chosen, progress=shown))
     if as_json:
         output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
         return
@@ -67,6 +61,10 @@ def evaluate(
         output.write_text(f"{report.table()}\n")
     if versus:
         _compare(reports[0], reports[1], chosen)
+
+
+def _relabelled(show: Callable[[int, int, str], None], label: str, done: int, total: int) -> None:
+    show(done, total, label)
 
 
 def _compare(first: Report, second: Report, budgets: tuple[int, ...]) -> None:

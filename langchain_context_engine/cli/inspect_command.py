@@ -12,10 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.cli.memory import shared_memory_environment
+from langchain_context_engine.cli.allocator import shared_memory_environment
 from langchain_context_engine.models.errors import ConfigError
-
-__all__ = ["app_path", "inspect", "inspect_command", "inspect_environment"]
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"
@@ -65,11 +63,7 @@ _THEME: Mapping[str, str | Sequence[str]] = {
 
 
 def app_path() -> Path:
-    """Return the file that Streamlit runs: in a wheel inside this package, in a checkout beside it.
-
-    Raises:
-        ConfigError: It is in neither place.
-    """
+    """Return the file that Streamlit runs: in a wheel inside this package, in a checkout beside it."""
     package = Path(__file__).resolve().parents[1]
     for path in (package / "inspector" / "app.py", package.parent / "inspector" / "app.py"):
         if path.is_file():

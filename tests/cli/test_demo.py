@@ -1,16 +1,26 @@
-"""Rules of the demo's data: it builds offline, is the same everywhere, and shows what it claims."""
+"""The demo: its data build offline and are the same everywhere, and the command shows what it claims."""
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 
 import pytest
 from rapidfuzz import fuzz
 
-from langchain_context_engine import ChromaSource, ContextEngine
-from langchain_context_engine.demo import DEMO_QUESTIONS, WORKSPACE_ID, create_demo_repository, load_demo
+from langchain_context_engine import ChromaSource, ContextEngine, Journal
+from langchain_context_engine.cli import demo as demo_command
+from langchain_context_engine.demo import (
+    COMPANY,
+    DEMO_QUESTIONS,
+    NEXT_QUESTIONS,
+    WORKSPACE_ID,
+    create_demo_repository,
+    load_demo,
+)
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.types import Reason
+from tests.cli.conftest import process
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +41,7 @@ def test_the_demo_has_six_collections_with_records_in_each(demo):
     assert counts["memories"] == 40
     assert counts["commits"] == 8
     assert min(counts.values()) >= 8
-    assert demo.report.added == sum(counts.values())
+    assert demo.written == sum(counts.values())
 
 
 def test_every_record_is_dated_of_a_kind_and_in_a_workspace(demo):
@@ -126,7 +136,7 @@ def test_no_answer_shows_another_workspace(answers):
 
 def test_building_the_demo_again_writes_nothing(demo):
     again = load_demo(demo.repository.parent)
-    assert again.report.written == 0
+    assert (again.written, again.unchanged) == (0, demo.written)
 
 
 def test_the_bundled_repository_is_the_same_everywhere_and_every_time(tmp_path):
@@ -147,5 +157,84 @@ def test_a_repository_of_ones_own_takes_the_place_of_the_bundled_one(tmp_path):
     own = create_demo_repository(tmp_path / "own")
     (own / "extra.md").write_text("# Extra\n\nMine.")
     demo = load_demo(tmp_path / "demo", repository=own)
-    assert demo.repository == own.resolve()
+    assert (demo.repository, demo.workspace_id) == (own.resolve(), "own")
     assert "extra.md" in {m["path"] for _, m in records(demo.docs).values()}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """Return the folder of a demo that was run outside of a checkout, and what it printed."""
+    folder = tmp_path_factory.mktemp("printed")
+    done = process("demo", "--no-inspect", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / ".context-engine" / "demo", done.stdout
+
+
+def test_the_command_introduces_its_company_asks_three_questions_and_says_why(printed):
+    _, out = printed
+    assert out.startswith("harbor: ")
+    assert COMPANY in out
+    for question in DEMO_QUESTIONS:
+        assert question.question in out
+        assert question.shows in out
+    assert "from [1] " in out
+    assert "says what another passage says: [" in out
+    assert "Lantern" not in out.replace("Lantern's own rule is out of scope", "").replace(COMPANY, "")
+
+
+def test_the_answers_are_recorded_and_each_proposed_question_is_answered_by_its_first_passages(printed, run):
+    folder, out = printed
+    with Journal(folder / "journal.db", read_only=True) as journal:
+        assert {row.query for row in journal.traces()} == {q.question for q in DEMO_QUESTIONS}
+    proposed = [shlex.split(line)[1:] for line in out.splitlines() if "context-engine ask" in line]
+    assert [each[1] for each in proposed] == list(NEXT_QUESTIONS)
+    for (*asked, _), answer in zip(
+        proposed, ("a rollback left a gap", "asked for direct debit", "issue a credit note"), strict=True
+    ):
+        text = run(*asked, folder, "--text", "--no-journal")[1]
+        assert answer in text[:700].lower(), (asked, text)
+
+
+def test_the_command_takes_the_repository_it_runs_in_unless_it_is_a_large_one(tmp_path, monkeypatch, capsys):
+    assert demo_command.repository_here(tmp_path) is None
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "a.py").write_text("a = 1\n", encoding="utf-8")
+    subprocess.run(["git", "-C", str(tmp_path), "add", "a.py"], check=True)
+    assert demo_command.repository_here(tmp_path / "inner") == tmp_path
+    monkeypatch.setattr(demo_command, "_MAX_FILES", 0)
+    assert demo_command.repository_here(tmp_path) is None
+    assert "--repository" in capsys.readouterr().err
+
+
+def test_the_command_asks_the_company_of_itself_and_a_repository_of_itself(tmp_path, run):
+    root = tmp_path / "boats"
+    root.mkdir()
+    (root / "app.py").write_text("def invoice_day():\n    return 'foreign code'\n", encoding="utf-8")
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "Move the invoice day"]):
+        subprocess.run(["git", "-C", str(root), *command], check=True)
+    out = run("demo", "--no-inspect", "--repository", root, "--store", tmp_path / "store")[1]
+    company, _, repository = out.partition("── And of boats")
+    assert DEMO_QUESTIONS[2].question in company
+    assert "foreign code" not in company
+    assert "Move the invoice day" in repository
+    assert "--scope workspace_id=boats" in repository
+
+
+def test_the_command_opens_the_inspector_on_its_journal(printed, monkeypatch, run):
+    folder, _ = printed
+    opened = []
+    monkeypatch.setattr(demo_command, "open_inspector", lambda *given, **how: opened.append((given, how)))
+    monkeypatch.chdir(folder.parent.parent)
+    code, out, _ = run("demo", "--store", folder, "--port", "8600", "--no-browser")
+    assert opened == [((folder / "journal.db",), {"port": 8600, "opens_browser": False})]
+    assert (code, out.partition(",")[0]) == (0, "harbor: 0 records written")
+
+
+def test_a_demo_that_cannot_run_says_what_to_install_and_leaves_nothing(tmp_path, monkeypatch, fails):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("langchain_context_engine.embeddings.static.find_spec", lambda name: None)
+    told = fails(2, "demo", "--no-inspect")
+    assert "wordllama" in told
+    assert "install" in told
+    assert list(tmp_path.iterdir()) == []
