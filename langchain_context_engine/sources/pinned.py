@@ -62,7 +62,7 @@ class PinnedSource:
             return replace(item, is_pinned=True, relevance=1.0, source=item.source or self.name)
         if isinstance(item, str):
             return Candidate(
-                id=_digest(item),
+                id=digest(item),
                 text=item,
                 source=self.name,
                 kind=self.kind,
@@ -72,11 +72,12 @@ class PinnedSource:
             )
         if hasattr(item, "page_content"):
             record = {"documents": item.page_content, "metadatas": item.metadata}
-            id_ = str(item.id) if item.id else _digest(item.page_content)
+            id_ = str(item.id) if item.id else digest(item.page_content)
             found = to_candidate(id_, record, source=self.name, kind=self.kind, relevance=1.0)
             return replace(found, is_pinned=True)
-        msg = f"what is pinned is a text, a Candidate, a Document or a (source, id) key, got {item!r}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"what is pinned is a text, a Candidate, a Document or a (source, id) key, got {item!r}"
+        )
 
 
 def is_key(item: Any) -> bool:
@@ -94,5 +95,6 @@ def scope_as_metadata(request: ContextRequest) -> Mapping[str, Any]:
     return values
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return a short id of what has none: a hash of its text."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
