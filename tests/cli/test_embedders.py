@@ -28,10 +28,6 @@ def without_wordllama(monkeypatch):
     monkeypatch.setattr(embedders, "find_spec", lambda name: None if name == "wordllama" else found(name))
 
 
-def test_auto_is_the_local_one_where_it_is_installed(key):
-    assert embedders.automatic() == "local"
-
-
 def test_auto_is_openai_where_only_a_key_is_there(key, without_wordllama):
     assert embedders.automatic() == "openai"
 
@@ -39,10 +35,6 @@ def test_auto_is_openai_where_only_a_key_is_there(key, without_wordllama):
 def test_where_nothing_embeds_the_error_says_what_to_install(without_wordllama):
     with pytest.raises(CommandFailedError, match=re.escape("langchain-context-engine[local]")):
         embedders.embedder()
-
-
-def test_openai_takes_a_model(key):
-    assert embedders.embedder("openai:text-embedding-3-large").model == "text-embedding-3-large"
 
 
 def test_openai_without_a_key_says_so():
@@ -73,12 +65,6 @@ def test_a_collection_that_says_nothing_needs_a_name():
     assert embedders.remembered(collection) == embedders.Remembered(model="", dimension=64)
     with pytest.raises(CommandFailedError, match="give --embeddings"):
         embedders.embedder_for(collection)
-
-
-def test_an_empty_collection_has_no_dimension_and_any_embedder_fits():
-    collection = a_collection([])
-    assert embedders.remembered(collection).dimension is None
-    assert embedders.embedder_for(collection, "local").dimensions == 256
 
 
 def test_vectors_of_another_length_are_refused_by_name():

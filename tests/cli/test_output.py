@@ -47,11 +47,6 @@ def test_no_line_is_wider_than_there_are_columns_in_any_script_and_a_reason_take
         assert len([line for line in lines[3:] if line.strip()]) <= 3 * len(TITLES)
 
 
-@pytest.mark.parametrize("width", [0, 1, 5])
-def test_a_width_in_which_nothing_can_stand_ends_nothing(context, width):
-    output.fate_table(context, 5, width)
-
-
 @pytest.mark.parametrize("columns", ["60", "80", ""])
 def test_doctor_breaks_lines_between_words_and_never_for_a_program(notes, columns, monkeypatch, run):
     """C2."""
@@ -64,13 +59,6 @@ def test_doctor_breaks_lines_between_words_and_never_for_a_program(notes, column
         assert all(len(line) <= int(columns) for line in lines if str(notes) not in line)
     else:
         assert all(line.startswith("✓ ") for line in lines)
-
-
-def test_ls_breaks_no_name_and_no_path(notes, monkeypatch, run):
-    """C2: `wordllama-l2-` and `supercat-256` stood on two lines, a path on three."""
-    monkeypatch.setenv("COLUMNS", "40")
-    told = run("ls", "--store", notes)[1]
-    assert f"  wordllama-l2-supercat-256, 256\n  {notes.parent / 'notes.jsonl'}\n" in told
 
 
 @pytest.mark.parametrize(("columns", "expected"), [("77", 77), ("", 120), ("wide", 120)])

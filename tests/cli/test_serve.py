@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import platform
 import socket
 import subprocess
 import sys
@@ -144,27 +143,6 @@ def test_mcp_ends_when_its_client_does(store, monkeypatch):
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
     assert main(["mcp", "--store", str(store), "--scope", "team=red"]) == 0
     assert sys.stdout.buffer.getvalue() == b""
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pools are glibc's")
-@pytest.mark.parametrize(("chosen", "pools"), [("", 2), ("", 1), ("1", 2)])
-def test_threads_of_a_command_share_so_few_pools_of_memory_unless_somebody_chose(chosen, pools):
-    """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
-    program = (
-        "import ctypes, sys, threading\n"
-        "from langchain_context_engine.cli.allocator import share_memory\n"
-        f"print(share_memory({pools}))\n"
-        "gate = threading.Barrier(8)\n"
-        "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"
-        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
-        "sys.stdout.flush(); libc = ctypes.CDLL(None); libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))\n"
-    )
-    environment = {**os.environ, "MALLOC_ARENA_MAX": chosen}
-    told = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    assert told.stdout.startswith(str(not chosen))
-    assert told.stdout.count("<heap nr=") == (1 if chosen else pools)
 
 
 OPTIONS = ["--budget", "100", "--scope", 'team=the "red"\\ones', "--no-journal"]

@@ -52,12 +52,6 @@ def test_what_the_source_tells_of_its_answer_is_handed_on_however_that_is_shaped
     assert [passage.text for passage in context.passages] == ["keep"]
 
 
-def test_a_source_that_is_not_to_be_asked_is_not():
-    inner = ListSource([a_candidate()])
-    assert AdaptedSource(inner, name="adapted", ask=lambda request: None).fetch(a_request()) == []
-    assert inner.requests == []
-
-
 async def test_it_can_be_asked_as_its_source_can_and_in_no_other_way():
     source = AdaptedSource(LaterSource(), name="adapted")
     assert not hasattr(source, "fetch")

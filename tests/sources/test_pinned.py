@@ -23,19 +23,8 @@ def test_pinned_items_come_first_to_last_and_are_marked():
     assert all(c.is_pinned and c.relevance == 1.0 for c in found)
 
 
-def test_a_pinned_candidate_keeps_its_key():
-    assert PinnedSource([a_candidate(id="c", source="memories")]).fetch(a_request())[0].key == (
-        "memories",
-        "c",
-    )
-
-
 def test_a_text_pinned_twice_is_one_candidate():
     assert len(PinnedSource(["same"]).fetch(a_request(pinned=["same", "same"]))) == 1
-
-
-def test_keys_are_left_to_the_engine():
-    assert PinnedSource().fetch(a_request(pinned=[("memories", "c")])) == []
 
 
 @pytest.mark.parametrize("scope", [{"user": "A"}, {"user": ["A", "B"]}, {"user": 0, "team": True}])
@@ -59,10 +48,6 @@ def test_a_scope_of_nothing_pins_nothing():
 def test_what_cannot_be_pinned_is_refused_while_building():
     with pytest.raises(ConfigError, match="pinned"):
         PinnedSource([42])
-
-
-def test_one_text_is_not_taken_for_its_letters():
-    assert [c.text for c in PinnedSource("Answer in French.").fetch(a_request())] == ["Answer in French."]
 
 
 def test_a_limit_of_none_pins_nothing():
@@ -106,20 +91,10 @@ def test_pages_of_history_join():
     assert source.fetch(a_request(history=history, limit=0)) == []
 
 
-def test_messages_are_in_the_scope_of_whoever_asks():
-    request = a_request(history=[("user", "hi")], scope={"user": "A"})
-    assert in_scope(HistorySource().fetch(request)[0], request)
-
-
 @pytest.mark.parametrize("last", [-1, 1.5, "20", True, None])
 def test_a_number_of_messages_that_is_none_is_refused(last):
     with pytest.raises(ConfigError, match="last"):
         HistorySource(last=last)
-
-
-def test_no_history_offers_nothing():
-    assert HistorySource().fetch(a_request()) == []
-    assert HistorySource(last=0).fetch(a_request(history=[("user", "hi")])) == []
 
 
 @pytest.mark.parametrize("claims", [{}, {"dense": 0.1, "lexical": 0.0}])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import contextvars
 import threading
-import uuid
 
-import chromadb
 import pytest
-from langchain_chroma import Chroma
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
@@ -16,9 +13,8 @@ from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
 from langchain_context_engine.models.errors import ConfigError, SourceError
-from langchain_context_engine.models.source import Source
 from langchain_context_engine.sources.retriever import RetrieverSource
-from tests.builders import WordEmbeddings, a_request
+from tests.builders import a_request
 
 
 class Listed(BaseRetriever):
@@ -47,23 +43,6 @@ class Starts(BaseCallbackHandler):
 
 def a_source(*documents: Document, **options) -> RetrieverSource:
     return RetrieverSource(Listed(documents=list(documents)), **{"name": "docs", **options})
-
-
-def test_a_store_as_a_retriever_is_a_source():
-    """H68: the id is the store's."""
-    store = Chroma(
-        collection_name=f"c{uuid.uuid4().hex}",
-        embedding_function=WordEmbeddings(),
-        client=chromadb.EphemeralClient(),
-    )
-    store.add_texts(
-        ["billing note", "a lion"], ids=["1", "2"], metadatas=[{"type": "memory"}, {"type": "memory"}]
-    )
-    source = RetrieverSource(store.as_retriever(search_kwargs={"k": 2}), name="store")
-    found = source.fetch(a_request(query="billing note"))
-    assert [c.key for c in found] == [("store", "1"), ("store", "2")]
-    assert found[0].kind == "memory"
-    assert isinstance(source, Source)
 
 
 def test_relevance_falls_by_rank_where_nothing_states_it():
@@ -142,15 +121,6 @@ async def test_async_gives_the_same():
     assert await source.afetch(a_request()) == source.fetch(a_request())
 
 
-async def test_callbacks_see_one_start_and_one_end():
-    """H71."""
-    starts = Starts()
-    source = a_source(Document("a"), config={"callbacks": [starts]})
-    source.fetch(a_request())
-    await source.afetch(a_request())
-    assert len(starts.parents) == starts.ends == 2
-
-
 def test_callbacks_of_a_surrounding_run_reach_a_copied_context_in_a_thread():
     """H71."""
     starts = Starts()
@@ -170,9 +140,3 @@ def test_callbacks_of_a_surrounding_run_reach_a_copied_context_in_a_thread():
 def test_what_cannot_be_invoked_is_refused_while_building():
     with pytest.raises(ConfigError, match="retriever"):
         RetrieverSource(object())
-
-
-def test_a_name_is_found_where_none_is_given():
-    assert RetrieverSource(Listed()).name
-    assert RetrieverSource(Listed(name="faq")).name == "faq"
-    assert RetrieverSource(Listed(name="faq"), name="docs").name == "docs"
