@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,9 +49,8 @@ def evaluate(
         engines.append(engine.with_settings(**read_pairs("--versus", versus)))
     reports = []
     for number, subject in enumerate(engines, 1):
-        with output.progress_bar("asking") as on_progress:
-            shown = partial(_relabelled, on_progress, f"setting {number}")
-            reports.append(evaluation.evaluate(subject, asked, budgets=chosen, progress=shown))
+        with output.progress_bar(f"asking with setting {number}") as on_progress:
+            reports.append(evaluation.evaluate(subject, asked, budgets=chosen, progress=on_progress))
     if as_json:
         output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
         return
@@ -61,10 +58,6 @@ def evaluate(
         output.write_text(f"{report.table()}\n")
     if versus:
         _compare(reports[0], reports[1], chosen)
-
-
-def _relabelled(show: Callable[[int, int, str], None], label: str, done: int, total: int) -> None:
-    show(done, total, label)
 
 
 def _compare(first: Report, second: Report, budgets: tuple[int, ...]) -> None:

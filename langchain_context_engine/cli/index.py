@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -113,7 +114,7 @@ def index(
         if report.written and not is_dry:
             give_back()
             found = collections_of(client, list(report.collections))
-            _read_words(found, lambda done, total, each: on_progress(done, total, f"words of {each}"))
+            _read_words(found, on_progress)
     _tell(report, home.folder, is_dry=is_dry, lists_skipped=lists_skipped)
 
 
@@ -175,17 +176,12 @@ def _index_file(
     return index_jsonl(path, name, *into, fields, delete_missing=True, **chosen)
 
 
-def _read_words(collections: Iterable[Any], show: Callable[[int, int, str], None]) -> None:
+def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
     """Read what was written to collections since into their indexes of words."""
-    from functools import partial
-
     from langchain_context_engine.sources.chroma import ChromaSource
 
-    def told(name: str, done: int, total: int) -> None:
-        show(done, total, name)
-
     for each in collections:
-        ChromaSource(each).prepare(with_texts=False, progress=partial(told, str(each.name)))
+        ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
 
 
 def _server(address: str) -> ClientAPI:
@@ -215,10 +211,9 @@ def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool
         output.write_text(f"nothing written: {stand} in {store} as before{left_out}")
         return
     for name, counts in report.collections.items():
-        figures = {each: getattr(counts, each) for each in ("added", "updated", "unchanged", "deleted")}
-        output.write_text(
-            f"{name}: " + ", ".join(f"{count} {each}" for each, count in figures.items() if count)
-        )
+        figures = ((getattr(counts, each), each) for each in ("added", "updated", "unchanged", "deleted"))
+        told = ", ".join(f"{count:,} {each}" for count, each in figures if count)
+        output.write_text(f"{name}: {told or 'empty'}")
     written = output.counted(report.written, "record")
     done = "would be written" if is_dry else "written"
     output.write_text(f"{written} {done} to {store} in {report.seconds:.1f} s{left_out}")

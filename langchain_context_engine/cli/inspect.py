@@ -60,18 +60,7 @@ def open_inspector(
     port: int = DEFAULT_PORT,
     opens_browser: bool = True,
 ) -> None:
-    """Run the inspector until it is ended, and end with its exit code.
-
-    Args:
-        journal: What it shows; it need not exist yet.
-        trace: A saved trace.
-        scope: Show of the journal only what was asked within exactly this scope.
-        port: Where it listens on 127.0.0.1.
-        opens_browser: Open it in the browser at once, where there is a screen.
-
-    Raises:
-        CommandFailedError: The port is taken.
-    """
+    """Run the inspector until it is ended, and end with its exit code; see `inspect_command.inspect`."""
     from langchain_context_engine.cli.inspect_command import inspect as run
 
     require("streamlit")
@@ -91,16 +80,7 @@ def open_inspector(
 
 
 def require_free(host: str, port: int, what: str) -> None:
-    """Check that an address can be listened at, before anybody is told that it is.
-
-    Args:
-        host: A name or an address of this machine.
-        port: The port.
-        what: Who wants to listen, for the message.
-
-    Raises:
-        CommandFailedError: It is taken, or is none of this machine's.
-    """
+    """Raise before anybody is told that `what` listens at an address where it cannot."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from langchain_context_engine.ingest.report import OnProgress
     from langchain_context_engine.trace.context import Context
     from langchain_context_engine.trace.explain import Row
 
@@ -101,7 +100,7 @@ def width() -> int:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[OnProgress]:
+def progress_bar(title: str) -> Iterator[Callable[..., None]]:
     """Show a bar on standard error while something is done; silent where no person looks."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -115,7 +114,7 @@ def progress_bar(title: str) -> Iterator[OnProgress]:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task(title, total=None)
 
-        def show(done: int, total: int, label: str) -> None:
+        def show(done: int, total: int, label: str = "") -> None:
             progress.update(task, description=f"{title} {label}", completed=done, total=total)
 
         yield show

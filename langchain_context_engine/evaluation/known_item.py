@@ -104,12 +104,21 @@ def _told(
     rank = next((place for place, each in enumerate(deep, 1) if each.key == key), None)
     if rank is None:
         return replace(item, reason=f"no leg has it among the first {DEEPEST:,} of {source.name!r}")
+    deeper = engine.build(replace(request, limit=request.offset + rank))
+    told = f"in the store and not offered: {source.name!r} offers {context.request.limit}"
+    if key not in {each.key for each in deeper.candidates}:
+        return replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
+    if any(passage.key == key for passage in deeper.passages):
+        changes = (f"limit {rank}",)
+    else:
+        further = what_would_it_take(deeper, key)
+        changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
     return replace(
         item,
-        reason=f"in the store and not offered: {source.name!r} offers {context.request.limit}",
+        reason=f"{told}; of {rank}, {deeper.explain(key).partition(chr(10))[0]}",
         rank=rank,
         leg_ranks=_leg_ranks(deep, key),
-        changes=_changes(engine, request, key, rank),
+        changes=changes,
     )
 
 
@@ -132,14 +141,3 @@ def _leg_ranks(offered: Any, key: Key) -> dict[str, int]:
         for leg, claim in own.items()
         if claim > 0
     }
-
-
-def _changes(engine: ContextEngine, request: ContextRequest, key: Key, rank: int) -> tuple[str, ...]:
-    """Return what lets a record in that the sources offer from some limit on, tried by asking again."""
-    deeper = engine.build(replace(request, limit=request.offset + rank))
-    if any(passage.key == key for passage in deeper.passages):
-        return (f"limit {rank}",)
-    if key not in {candidate.key for candidate in deeper.candidates}:
-        return ()
-    told = [change.sentence for change in what_would_it_take(deeper, key)]
-    return tuple(f"limit {rank}, and {sentence}" for sentence in told)
