@@ -84,6 +84,8 @@ def index(
     """
     if not path.exists():
         raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
+    from langchain_context_engine import ingest  # before a store is made: its extra may be missing
+
     share_memory(1)
     home = store_to_fill(store)
     chosen: dict[str, Any] = {
@@ -99,9 +101,7 @@ def index(
         if path.is_file():
             report = _index_file(path, (client, embedder), name=name, fields=fields, **chosen)
         else:
-            from langchain_context_engine.ingest import index_repository
-
-            report = index_repository(
+            report = ingest.index_repository(
                 path,
                 client,
                 embedder,
@@ -181,7 +181,7 @@ def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
     from langchain_context_engine.sources.chroma import ChromaSource
 
     for each in collections:
-        ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
+        ChromaSource(each).prepare(with_texts=False, progress=partial(show, label=f"words of {each.name}"))
 
 
 def _server(address: str) -> ClientAPI:

@@ -1,4 +1,4 @@
-"""`serve` and `mcp`, as processes of their own on a real store, and what `mcp --register` prints."""
+"""`context-engine serve` and `context-engine mcp`, as processes of their own on a real store."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import contextlib
 import io
 import json
 import os
+import platform
 import socket
 import subprocess
 import sys
 import time
-import tomllib
-from pathlib import Path
 
 import chromadb
 import httpx
@@ -19,10 +18,14 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.cli.mcp import CLIENTS
 from tests.builders import a_free_port
-from tests.cli.conftest import COMMAND, environment
 from tests.conftest import ROOT
+
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import sys; from langchain_context_engine.cli import main; sys.exit(main())",
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +38,10 @@ def store(tmp_path_factory):
     (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)), encoding="utf-8")
     assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder / "store")]) == 0
     return folder / "store"
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
 
 
 @pytest.fixture
@@ -145,58 +152,58 @@ def test_mcp_ends_when_its_client_does(store, monkeypatch):
     assert sys.stdout.buffer.getvalue() == b""
 
 
-OPTIONS = ["--budget", "100", "--scope", 'team=the "red"\\ones', "--no-journal"]
+@pytest.mark.parametrize(
+    ("command", "extra"), [("mcp", "mcp"), ("serve", "server"), ("inspect", "inspector")]
+)
+def test_a_command_whose_extra_is_missing_says_what_to_install(store, monkeypatch, capsys, command, extra):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main([command, "--store", str(store)]) == 1
+    assert f"langchain-context-engine[{extra}]" in capsys.readouterr().err.splitlines()[-1]
 
 
-@pytest.fixture(scope="module")
-def quoted(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("it's “here”")
-    note = {"id": "a", "text": "Invoices are sent monthly.", "team": 'the "red"\\ones'}
-    (folder / "notes.jsonl").write_text(json.dumps(note), encoding="utf-8")
-    assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder / "store")]) == 0
-    return folder / "store"
+@pytest.fixture
+def settings_file(tmp_path):
+    path = tmp_path / "settings.toml"
+    path.write_text('budget = 300\nselection = "score"\n\n[request]\nk = 1\n', encoding="utf-8")
+    return path
 
 
-def registered(client, quoted, capsys):
-    """Return the command of a client's settings, and the rest of what they say of the server."""
-    capsys.readouterr()
-    assert main(["mcp", "--register", client, "--store", str(quoted), *OPTIONS]) == 0
-    said = capsys.readouterr()
-    assert CLIENTS[client][1] in said.err
-    settings = tomllib.loads(said.out) if client == "codex" else json.loads(said.out)
-    entry = settings[CLIENTS[client][0]]["context-engine"]
-    command = entry.pop("command")
-    return (command if isinstance(command, list) else [command, *entry.pop("args")]), entry
+def test_ask_reads_a_file_of_settings_and_an_option_goes_before_it(store, settings_file, capsys):
+    asked = ["ask", "which invoices?", "--store", str(store), "--no-journal", "--json"]
+    for options, budget, k in ([], 300, 1), (["--budget", "200", "-k", "2"], 200, 2):
+        assert main([*asked, "--settings", str(settings_file), *options]) == 0
+        trace = json.loads(capsys.readouterr().out)
+        assert trace["settings"]["selection"] == "score"
+        assert (trace["budget"], trace["request"]["k"]) == (budget, k)
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_each_client_is_told_the_same_command_in_its_own_form(client, quoted, capsys):
-    """C8."""
-    command, more = registered(client, quoted, capsys)
-    assert Path(command[0]).is_absolute()
-    assert command[1:] == ["mcp", "--store", str(quoted), *OPTIONS]
-    assert more == {"vscode": {"type": "stdio"}, "opencode": {"type": "local", "enabled": True}}.get(
-        client, {}
+@pytest.mark.parametrize("command", [["serve"], ["mcp"], ["evaluate", "QUESTIONS"]])
+def test_who_answers_others_takes_no_question_from_a_file_of_settings(
+    store, settings_file, tmp_path, capsys, command
+):
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text('{"query": "which invoices?", "gold": ["a"]}\n', encoding="utf-8")
+    told = [str(questions) if argument == "QUESTIONS" else argument for argument in command]
+    assert main([*told, "--store", str(store), "--settings", str(settings_file)]) == 2
+    assert "the table 'request' is the caller's to send" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="pools are glibc's")
+@pytest.mark.parametrize(("chosen", "pools"), [("", 2), ("", 1), ("1", 2)])
+def test_threads_of_a_command_share_so_few_pools_of_memory_unless_somebody_chose(chosen, pools):
+    """Point 15.10: what eight threads had needed at most stayed held, 90 MB beyond what was used."""
+    program = (
+        "import ctypes, sys, threading\n"
+        "from langchain_context_engine.cli.allocator import share_memory\n"
+        f"print(share_memory({pools}))\n"
+        "gate = threading.Barrier(8)\n"
+        "threads = [threading.Thread(target=lambda: (bytearray(5000), gate.wait())) for _ in range(8)]\n"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]\n"
+        "sys.stdout.flush(); libc = ctypes.CDLL(None); libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, 'stdout'))\n"
     )
-
-
-async def test_the_printed_command_answers_a_client_that_starts_it_from_anywhere(quoted, capsys):
-    """C8: quotes and other writing in a path or a scope come through; the shell's PATH is not needed."""
-    (command, *arguments), _ = registered("codex", quoted, capsys)
-    bare = {"PATH": os.defpath, "HOME": os.environ.get("HOME", "/"), "PYTHONPATH": str(ROOT)}
-    server = StdioServerParameters(command=command, args=arguments, env=bare, cwd="/")
-    async with Client(server) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == [
-            "get_context",
-            "explain_candidate",
-        ]
-        found = await client.call_tool("get_context", {"query": "when are invoices sent?"})
-        why = await client.call_tool("explain_candidate", {"candidate": "[1]"})
-    assert found.content[0].text.startswith("[1] Invoices are sent monthly.")
-    assert "is in, whole" in why.content[0].text
-
-
-def test_a_store_that_is_not_there_is_not_registered(tmp_path, fails):
-    told = fails(1, "mcp", "--register", "claude", "--store", tmp_path)
-    assert f"there is no store in {tmp_path}; make one first: context-engine index PATH" in told
-    assert "Did you mean 'claude'" in fails(2, "mcp", "--register", "claud", "--store", tmp_path)
+    environment = {**os.environ, "MALLOC_ARENA_MAX": chosen}
+    told = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith(str(not chosen))
+    assert told.stdout.count("<heap nr=") == (1 if chosen else pools)
