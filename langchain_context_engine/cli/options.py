@@ -45,17 +45,6 @@ ScopeOption = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="KEY=VALUE", help="Metadata that must match; repeatable."),
 ]
-WeightsOption = Annotated[
-    list[str] | None,
-    typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable."),
-]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
-]
-SettingsFileOption = Annotated[
-    Path | None, typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON.")
-]
 RecordsOption = Annotated[
     bool, typer.Option("--journal/--no-journal", help="Record the traces, for explain and inspect.")
 ]
@@ -73,9 +62,17 @@ class EngineOptions:
 
     store: StoreOption = DEFAULT_STORE
     collections: CollectionsOption = None
-    weights: WeightsOption = None
-    settings: SettingsOption = None
-    settings_file: SettingsFileOption = None
+    weights: Annotated[
+        list[str] | None,
+        typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable."),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
+    ] = None
+    settings_file: Annotated[
+        Path | None, typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON.")
+    ] = None
     embeddings: EmbeddingsOption = AUTO
 
     @property

@@ -11,6 +11,7 @@ import pytest
 
 from langchain_context_engine import Context
 from langchain_context_engine.cli.options import read_size
+from langchain_context_engine.cli.store import Store
 from tests.cli.conftest import process
 from tests.ingest_builders import git, write_files
 
@@ -295,3 +296,18 @@ def test_what_is_no_store_is_one_line_and_none_is_made_by_asking(tmp_path, fails
     assert not list(tmp_path.iterdir())
     (tmp_path / "chroma.sqlite3").write_bytes(b"this is no database, whatever it is called" * 100)
     assert "Chroma cannot open" in fails(1, "ask", "x", "--store", tmp_path)
+
+
+def test_the_mark_of_an_unfinished_store_stays_where_a_run_was_interrupted_and_goes_with_the_next(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt), store.filling(tmp_path / "a"):
+        raise KeyboardInterrupt
+    assert store.unfinished == (str(tmp_path / "a"),)
+    with pytest.raises(ConfigError), store.filling(tmp_path / "a"):
+        raise ConfigError("refused")
+    with pytest.raises(ConfigError), store.filling(tmp_path / "b"):
+        raise ConfigError("refused")
+    assert store.unfinished == (str(tmp_path / "a"),)
+    with store.filling(tmp_path / "a"):
+        assert store.unfinished
+    assert store.unfinished == ()
