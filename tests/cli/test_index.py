@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from langchain_context_engine import Context
+from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.cli.options import read_size
 from langchain_context_engine.cli.store import Store
 from tests.cli.conftest import process
