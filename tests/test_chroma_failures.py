@@ -75,6 +75,12 @@ def test_a_name_that_chroma_refuses_is_refused_with_the_rule(name):
         check_collection_name(name)
 
 
+@pytest.mark.parametrize("name", ["abc", "my-docs", "a.b_c", "x" * 512])
+def test_a_name_that_chroma_takes_is_taken(name):
+    """G65."""
+    assert check_collection_name(name) == name
+
+
 @pytest.mark.unmeasured
 def test_many_threads_get_what_one_gets(client):
     """G66."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from langchain_context_engine.models.errors import ScopeError
 from tests.builders import a_request
 from tests.chroma_builders import HYBRID, a_source, client, ids, notes
 
@@ -36,6 +37,11 @@ def test_zero_is_not_false_in_a_scope(client, hybrid):
     source = a_source(records, client=client, hybrid=hybrid)
     assert ids(source.fetch(a_request(scope={"t": 0}))) == ["zero"]
     assert ids(source.fetch(a_request(scope={"t": False}))) == ["false"]
+
+
+def test_a_scope_of_none_is_refused():
+    with pytest.raises(ScopeError):
+        a_source(notes(1)).fetch(a_request(scope={"user": None}))
 
 
 @HYBRID

@@ -14,6 +14,7 @@ from langchain_context_engine import ContextEngine
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.source import Source
 from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.records import relevance_of
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, HYBRID, a_source, client, ids, notes
@@ -55,6 +56,17 @@ def test_an_empty_query_embeds_nothing(query):
 
 
 @HYBRID
+def test_a_given_vector_embeds_nothing(hybrid):
+    embeddings = WordEmbeddings()
+    source = ChromaSource(a_collection(notes(9)), embeddings=embeddings, hybrid=hybrid)
+    found = source.fetch(
+        a_request(query="", vector=WordEmbeddings().embed_query("note 4 about billing and item 4"))
+    )
+    assert found[0].id == "n004"
+    assert embeddings.calls == []
+
+
+@HYBRID
 @settings(deadline=None, max_examples=25)
 @given(n=st.integers(0, 25), m=st.integers(0, 25), offset=st.integers(0, 20))
 def test_a_shorter_answer_is_the_start_of_a_longer_one_and_pages_join(hybrid, n, m, offset):
@@ -79,6 +91,12 @@ PAGED = {
     )
     for hybrid in (True, False)
 }
+
+
+def test_ties_go_on_beyond_what_is_fetched_at_once():
+    source = a_source([{"id": f"n{i:03}", "text": "the same text"} for i in range(450)], hybrid=False)
+    found = ids(source.fetch(a_request(query="the same text", limit=5)))
+    assert found == [f"n{i:03}" for i in range(5)]
 
 
 def test_metadata_of_every_kind_come_through(client):
@@ -161,6 +179,12 @@ def test_relevance_falls_with_distance_in_every_space(space):
     assert all(0 <= r <= 1 for r in relevance)
     assert found[0].id == "n017"
     assert found[0].claims == {}
+
+
+@given(a=st.floats(-1e9, 1e9), b=st.floats(-1e9, 1e9), space=st.sampled_from(["cosine", "l2", "ip"]))
+def test_a_smaller_distance_is_never_less_relevant(a, b, space):
+    near, far = sorted((a, b))
+    assert 0 <= relevance_of(far, space) <= relevance_of(near, space) <= 1
 
 
 @pytest.mark.parametrize("space", ["cosine", "l2", "ip"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import chromadb
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, Journal, SourceError
@@ -13,6 +14,7 @@ from langchain_context_engine.search.finders import (
     by_keywords,
     full_text,
 )
+from langchain_context_engine.search.rows import Rows
 from langchain_context_engine.sources.files import FileSource
 from tests.builders import a_collection
 from tests.chroma_builders import client
@@ -70,6 +72,23 @@ def test_fuzzy_finds_a_misspelled_path_and_a_misspelled_short_text(client):
     assert ids(by_path) == ["b"]
     assert by_path[0].metadata["search_rank"] > 0.3
     assert "c" in ids(source.fetch(asked("office gardn")))
+
+
+def test_fuzzy_leaves_out_what_is_not_more_alike_than_the_threshold():
+    """C2."""
+    found = a_source(find=Fuzzy(0.3)).fetch(asked("paymnts"))
+    alike = found[0].metadata["search_rank"]
+    assert a_source(find=Fuzzy(alike)).fetch(asked("paymnts")) == []
+
+
+def test_fuzzy_sees_what_was_added_changed_and_deleted(client):
+    collection = a_collection([{"id": "a", "text": "x", "path": "garden.md"}], client=client)
+    source = FileSource(collection, Fuzzy(), name="fuzzy")
+    assert ids(source.fetch(ContextRequest(query="gardn"))) == ["a"]
+    collection.upsert(ids=["b"], documents=["y"], metadatas=[{"path": "gardens.md"}], embeddings=[[1.0] * 64])
+    assert set(ids(source.fetch(ContextRequest(query="gardn")))) == {"a", "b"}
+    collection.delete(ids=["a"])
+    assert ids(source.fetch(ContextRequest(query="gardn"))) == ["b"]
 
 
 def test_what_was_accessed_last_comes_first_and_what_never_was_not_at_all(client):
@@ -138,6 +157,16 @@ def test_a_long_file_is_shown_by_the_sentences_that_answer_with_marks():
     assert found.metadata["excerpt"].replace("<<<", "").replace(">>>", "") == found.text
 
 
+def test_a_long_file_without_the_words_is_shown_by_its_beginning():
+    """C3."""
+    text = "The garden is green and quiet in the evening. " * 40
+    records = [{"id": "a", "text": text, "path": "invoices.md"}]
+    found = a_source(records, Fuzzy()).fetch(asked("invoces"))[0]
+    assert text.startswith(found.text)
+    assert 400 <= len(found.text) <= 500
+    assert "excerpt" not in found.metadata
+
+
 @pytest.mark.parametrize(
     "find", [full_text, by_keywords, Fuzzy(0.0), RecentlyAccessed(), OfThread(), Referenced()]
 )
@@ -172,6 +201,14 @@ def test_pages_neither_overlap_nor_skip(find):
         i for offset in (0, 6, 12, 18) for i in ids(source.fetch(asked("invoices", offset=offset, limit=6)))
     ]
     assert paged == whole
+
+
+def test_its_own_limit_and_that_of_the_request_both_hold():
+    records = [{"id": f"n{n:02}", "text": "invoices"} for n in range(20)]
+    source = a_source(records, limit=10)
+    assert len(source.fetch(asked("invoices"))) == 10
+    assert len(source.fetch(asked("invoices", limit=3))) == 3
+    assert source.fetch(asked("invoices", limit=0)) == []
 
 
 def test_filters_hold_but_not_for_what_is_pinned():
@@ -210,3 +247,35 @@ def test_a_collection_that_is_gone_says_so():
 def test_a_wrong_setting_is_refused_while_building(wrong):
     with pytest.raises(ConfigError):
         a_source(**wrong)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), True, "0.3", None])
+def test_a_wrong_threshold_is_refused_while_building(threshold):
+    with pytest.raises(ConfigError, match="threshold"):
+        Fuzzy(threshold)
+
+
+def test_a_question_reads_what_it_may_show_and_not_the_whole_collection(tmp_path, monkeypatch):
+    """C1: once they are known, dates, spellings and words of 2,000 records were read anew for each question."""
+    records = [
+        {"id": f"n{n:04}", "text": f"invoice {n}", "path": f"f{n}.md", "accessed_at": n, "created_at": n,
+         "thread_id": "t1", "user_id": "ann"}
+        for n in range(1, 2001)
+    ]  # fmt: skip
+    collection = a_collection(records, client=chromadb.PersistentClient(str(tmp_path)))
+    read, fetch = [], Rows.fetch
+
+    def counted(rows, *arguments):
+        found = fetch(rows, *arguments)
+        read.append(len(found))
+        return found
+
+    for find in (full_text, by_keywords, Fuzzy(), RecentlyAccessed(), OfThread()):
+        source = FileSource(collection, find, name="files")
+        source.prepare()
+        source.fetch(asked("invoice 7", focus={"thread": "t1"}))
+        monkeypatch.setattr(Rows, "fetch", counted)
+        read.clear()
+        assert len(source.fetch(asked("invoice 8", focus={"thread": "t1"}))) == 10
+        monkeypatch.undo()
+        assert sum(read) <= 500, find
