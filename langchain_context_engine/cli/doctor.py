@@ -18,7 +18,7 @@ from langchain_context_engine.cli.options import DEFAULT_STORE, EmbeddingsOption
 from langchain_context_engine.cli.store import Store
 from langchain_context_engine.models.errors import ContextEngineError
 
-_REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
+_REQUIRED = ("langchain-core", "chromadb", "tiktoken")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""

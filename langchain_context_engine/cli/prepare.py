@@ -51,7 +51,7 @@ def read_words(collections: Iterable[Any], show: Callable[[int, int, str], None]
     from langchain_context_engine.sources.chroma import ChromaSource
 
     for each in collections:
-        ChromaSource(each).prepare(with_texts=False, progress=_shown(str(each.name), show))
+        ChromaSource(each).prepare(progress=_shown(str(each.name), show))
 
 
 def _shown(name: str, show: Callable[[int, int, str], None]) -> Callable[[int, int], None]:

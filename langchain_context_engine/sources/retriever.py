@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.freeze import as_data
 from langchain_context_engine.models.redact import safe_message
