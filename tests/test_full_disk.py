@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import errno
-import json
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
 
-from langchain_context_engine import ChromaSource
 from langchain_context_engine.models.disk import disk_trouble
-from tests.index_builders import a_store, index_of, run
 
 
 def of_sqlite(code):
@@ -60,31 +56,3 @@ def test_an_error_without_a_reason_is_of_the_disk_where_next_to_nothing_is_left(
     assert disk_trouble(RuntimeError("Failed to apply logs"), Path.home()) == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
-def test_an_index_that_a_full_disk_lets_nobody_open_is_left_as_it_is_and_the_words_are_found(tmp_path):
-    """S4: it was taken for damaged and made anew, which failed, and the answers went without words."""
-    source = ChromaSource(a_store(tmp_path, 50))
-    source.prepare()
-    source._shared.lexical.peek(source._handle).volume.rows.close()  # as when its program has ended
-    before = (index_of(tmp_path) / "records.db").read_bytes()
-    ended = run(
-        """
-        import sys, json, resource, signal, chromadb
-        from langchain_context_engine import ChromaSource, ContextEngine
-        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-        collection.query(query_embeddings=[[1.0, 0.5]], n_results=1)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8000, resource.RLIM_INFINITY))
-        engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
-        context = engine.build("w7x", vector=[1.0, 0.5], limit=5)
-        words = [each.id for each in context.candidates if each.claims.get("lexical")]
-        print(json.dumps([words, context.warnings]))
-        """,
-        tmp_path,
-    )
-    assert ended.returncode == 0, ended.stderr
-    words, warnings = json.loads(ended.stdout.splitlines()[-1])
-    assert words == ["n7"]
-    assert len(warnings) == 1
-    assert "disk" in warnings[0]
-    assert (index_of(tmp_path) / "records.db").read_bytes() == before

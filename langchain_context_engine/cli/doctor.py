@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 EXTRAS = ("cli", "ingest", "local", "openai", "inspector", "agents", "server", "mcp", "code", "documents")
 
 _PACKAGE = "langchain-context-engine"
-_REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
+_REQUIRED = ("langchain-core", "chromadb", "tiktoken")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""

@@ -181,7 +181,7 @@ def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
     from langchain_context_engine.sources.chroma import ChromaSource
 
     for each in collections:
-        ChromaSource(each).prepare(with_texts=False, progress=partial(show, label=f"words of {each.name}"))
+        ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
 
 
 def _server(address: str) -> ClientAPI:

@@ -162,7 +162,7 @@ class Store:
         for source in engine.sources:
             # One that cannot be read costs its own candidates and a warning, when it is asked.
             with contextlib.suppress(SourceError):
-                source.prepare(with_texts=False)
+                source.prepare()
         return engine
 
     def trace(self, trace_id: str | None = None) -> Context:

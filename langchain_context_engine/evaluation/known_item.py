@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.filtering.filters import passes
+from langchain_context_engine.filters import passes
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLookup, collection_of
 from langchain_context_engine.models.types import Candidate, Key

@@ -102,7 +102,7 @@ class SupportsOpening(Protocol):
 class SupportsPrepare(Protocol):
     """A source that can be read ahead of the first question."""
 
-    def prepare(self, *, with_texts: bool = True, progress: Progress | None = None) -> None:
+    def prepare(self, *, progress: Progress | None = None) -> None:
         """Read it now; what was read before stays read."""
         ...
 

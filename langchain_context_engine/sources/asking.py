@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import check_filters
+from langchain_context_engine.filters import check_filters
 from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import (
@@ -16,10 +16,8 @@ from langchain_context_engine.models.source import (
     collection_of,
 )
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.pipeline import dedupe
 from langchain_context_engine.sources.pinned import PinnedSource
 from langchain_context_engine.sources.shared import SharedResources
-from langchain_context_engine.text import analysis
 from langchain_context_engine.trace.config import EngineConfig
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
@@ -58,11 +56,7 @@ class Asking:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
-        shared = SharedResources(
-            index_dir=config.index_dir,
-            on_text=_prepared_by(config),
-            memory_megabytes=config.memory_megabytes,
-        )
+        shared = SharedResources(index_dir=config.index_dir)
         bound = tuple(s.share(shared) if isinstance(s, SupportsSharing) else s for s in sources)
         return cls(sources=bound).under(config)
 
@@ -118,19 +112,6 @@ class Asking:
         return tuple(
             replace(c, metadata={**c.metadata, **used[c.key]}) if c.key in used else c for c in candidates
         )
-
-
-def _prepared_by(config: EngineConfig) -> Callable[[str], None]:
-    """Return what works out of a text what does not depend on the question, when a source reads it."""
-    parts = config.parts()
-    # A counter of one's own may ask a server, which nobody wants to be asked for every text there is.
-    count = parts.packing.count if isinstance(config.tokenizer, str) else None
-
-    def prepare(text: str) -> None:
-        analysis.prepare(text, count)
-        dedupe.prepare(text, parts.dedupe_threshold)
-
-    return prepare
 
 
 def _names(source: Any) -> tuple[str, ...]:

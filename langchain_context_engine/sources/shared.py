@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from pathlib import Path
 
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.query_vectors import QueryVectors
-from langchain_context_engine.search.shelves import MEMORY_MEGABYTES
 
 
 class SharedResources:
@@ -18,12 +16,11 @@ class SharedResources:
 
     Attributes:
         query_vectors: Embeds each query once for all sources with one embedder.
+        lexical: The indexes of words of all hybrid sources, whose scores compare.
 
     Args:
         index_dir: A folder for the indexes of words; None keeps them beside the stores, see `folder_of`.
         max_queries: Embedded queries to remember.
-        on_text: Called once with each text that is read, while nobody asks.
-        memory_megabytes: What the vectors of all collections may take in memory.
     """
 
     def __init__(
@@ -31,14 +28,9 @@ class SharedResources:
         *,
         index_dir: str | Path | None = None,
         max_queries: int = 1000,
-        on_text: Callable[[str], None] | None = None,
-        memory_megabytes: float = MEMORY_MEGABYTES,
     ) -> None:
         self.query_vectors = QueryVectors(max_queries=max_queries)
-        self._index_dir = index_dir
-        self._memory_megabytes = memory_megabytes
-        self._on_text = on_text
-        self._lexical: LexicalIndex | None = None
+        self.lexical = IndexManager(index_dir)
         self._lock = ForkSafeLock()
         self._named: dict[str, str] = {}
 
@@ -51,13 +43,3 @@ class SharedResources:
         names = itertools.chain([handle.name], (f"{handle.name}#{n}" for n in itertools.count(2)))
         with self._lock:
             return next(name for name in names if self._named.setdefault(name, own) == own)
-
-    @property
-    def lexical(self) -> LexicalIndex:
-        """The one index of words over all hybrid sources, so that BM25 scores compare."""
-        with self._lock:
-            if self._lexical is None:
-                self._lexical = LexicalIndex(
-                    self._index_dir, on_text=self._on_text, memory_megabytes=self._memory_megabytes
-                )
-            return self._lexical

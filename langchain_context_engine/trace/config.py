@@ -89,7 +89,6 @@ class EngineConfig(BaseModel):
         when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
         counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
-        memory_megabytes: What vectors may take in memory; a collection beyond is searched by its store.
         index_dir: A folder for indexes; None is beside a local Chroma's files, else the user's cache.
 
     Raises:
@@ -133,7 +132,6 @@ class EngineConfig(BaseModel):
     doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
     unsure_below: float = Field(default=UNSURE_BELOW, ge=0, le=1)
     when_doubtful: Literal["keep", "empty"] = "keep"
-    memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
     index_dir: Path | None = None
     _counter: TokenCounter | None = PrivateAttr(default=None)
 

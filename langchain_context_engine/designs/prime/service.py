@@ -27,7 +27,7 @@ from langchain_context_engine.designs.prime.values import (
     PrimeContext,
 )
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.errors import ConfigError, ScopeError

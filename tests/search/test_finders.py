@@ -7,14 +7,14 @@ import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, Journal, SourceError
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
 from langchain_context_engine.search.finders import (
     Fuzzy,
+    OfThread,
+    RecentlyAccessed,
     Referenced,
     by_keywords,
     full_text,
 )
-from langchain_context_engine.search.rows import Rows
 from langchain_context_engine.sources.files import FileSource
 from tests.builders import a_collection
 from tests.chroma_builders import client
@@ -255,7 +255,7 @@ def test_a_wrong_threshold_is_refused_while_building(threshold):
         Fuzzy(threshold)
 
 
-def test_a_question_reads_what_it_may_show_and_not_the_whole_collection(tmp_path, monkeypatch):
+def test_a_question_reads_what_it_may_show_and_not_the_whole_collection(tmp_path):
     """C1: once they are known, dates, spellings and words of 2,000 records were read anew for each question."""
     records = [
         {"id": f"n{n:04}", "text": f"invoice {n}", "path": f"f{n}.md", "accessed_at": n, "created_at": n,
@@ -263,19 +263,16 @@ def test_a_question_reads_what_it_may_show_and_not_the_whole_collection(tmp_path
         for n in range(1, 2001)
     ]  # fmt: skip
     collection = a_collection(records, client=chromadb.PersistentClient(str(tmp_path)))
-    read, fetch = [], Rows.fetch
-
-    def counted(rows, *arguments):
-        found = fetch(rows, *arguments)
-        read.append(len(found))
-        return found
-
     for find in (full_text, by_keywords, Fuzzy(), RecentlyAccessed(), OfThread()):
         source = FileSource(collection, find, name="files")
         source.prepare()
         source.fetch(asked("invoice 7", focus={"thread": "t1"}))
-        monkeypatch.setattr(Rows, "fetch", counted)
-        read.clear()
+        read, call = [], source._handle._call
+
+        def counted(method, call=call, read=read, **given):
+            read.append(call(method, **given))
+            return read[-1]
+
+        source._handle._call = counted
         assert len(source.fetch(asked("invoice 8", focus={"thread": "t1"}))) == 10
-        monkeypatch.undo()
-        assert sum(read) <= 500, find
+        assert sum(len(answer["ids"]) for answer in read) <= 500, find

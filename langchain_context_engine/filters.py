@@ -1,12 +1,15 @@
-"""The filter language: Chroma's `where`, made whole, read once into a small tree and asked of metadata.
+"""What a request lets through: scope isolates, `where` and its companions filter.
 
-Understood are several keys, several operators of one key, one-item and empty `$and`, `$not`,
-`$exists`, None (the key is missing), lists (any of; an empty one is nothing) and dates (a datetime or
-an ISO string; in a comparison they match epoch numbers and ISO strings alike).
+The language is Chroma's `where`, made whole and read once into a small tree. Understood are several keys,
+several operators of one key, one-item and empty `$and`, `$not`, `$exists`, None (the key is missing), lists
+(any of; an empty one is nothing) and dates (a datetime or an ISO string; in a comparison they match epoch
+numbers and ISO strings alike). `to_chroma` gives a store as much of a filter as it can check; what it
+answers is checked here again, so every source filters alike.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +20,9 @@ from typing import Any
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.freeze import quoted
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.ranking.signals import MISSING, clamp, read_number
 
 DATE_KEY = "created_at"
 """The key whose values are always instants, however they are written."""
@@ -33,6 +39,8 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "$lt": lambda a, b: a < b,
     "$lte": lambda a, b: a <= b,
 }
+_LARGEST_INT = 2**53
+_LONGEST_LIST = 5000
 _OPPOSITES = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
 
 
@@ -73,6 +81,7 @@ class Not:
     part: Filter
 
 
+CandidateTest = Callable[[Candidate], bool]
 Filter = Condition | AllOf | AnyOf | Not
 Matcher = Callable[[Mapping[str, Any]], bool]
 """Tells whether a record's metadata pass a filter."""
@@ -151,6 +160,143 @@ def matcher(condition: Filter) -> Matcher:
         return lambda metadata: not test(metadata)
     key, holds = condition.key, _test(condition)
     return lambda metadata: (value := metadata.get(key)) is not None and holds(value)
+
+
+def check_filters(request: ContextRequest) -> None:
+    """Read a request's scope and where, so that a mistake in them is told before anything is asked.
+
+    Raises:
+        ConfigError: See `read_where` and `read_scope`.
+    """
+    read_scope(request.scope)
+    read_where(request.where)
+
+
+def in_scope(candidate: Candidate, request: ContextRequest) -> bool:
+    """Tell whether a request may know of a candidate: it matches the scope and is not deleted.
+
+    What is not in scope leaves no trace at all.
+
+    Raises:
+        ScopeError: See `read_scope`.
+    """
+    return scope_test(request)(candidate)
+
+
+def scope_test(request: ContextRequest) -> CandidateTest:
+    """Return `in_scope` of a request, for many candidates."""
+    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope)))
+    return lambda candidate: test(candidate.metadata)
+
+
+def passes(candidate: Candidate, request: ContextRequest) -> bool:
+    """Tell whether a candidate in scope passes the request's filters.
+
+    These are `where`, `kinds`, `since` and `until` (an undated record fails both), `min_confidence`
+    (a record that states none counts as 0.5) and `conversation_id`. What is pinned passes them all.
+
+    Raises:
+        ConfigError: See `read_where`.
+    """
+    return filter_test(request)(candidate)
+
+
+def filter_test(request: ContextRequest) -> CandidateTest:
+    """Return `passes` of a request, for many candidates."""
+    is_wanted = matcher(read_where(request.where))
+
+    def test(candidate: Candidate) -> bool:
+        if candidate.is_pinned:
+            return True
+        if request.kinds is not None and candidate.kind not in request.kinds:
+            return False
+        created = candidate.created_at
+        if request.since is not None and (created is None or created < request.since):
+            return False
+        if request.until is not None and (created is None or created > request.until):
+            return False
+        if request.min_confidence is not None:
+            stated = read_number(candidate.metadata.get("confidence"))
+            if (MISSING if stated is None else clamp(stated)) < request.min_confidence:
+                return False
+        if request.conversation_id is not None:
+            conversation = candidate.metadata.get("conversation_id")
+            if conversation is None or str(conversation) != str(request.conversation_id):
+                return False
+        return is_wanted(candidate.metadata)
+
+    return test
+
+
+def to_chroma(condition: Filter) -> dict[str, Any] | None:
+    """Return a `where` that Chroma accepts and that admits at least what the filter admits.
+
+    None says that Chroma can check nothing of it. Left to `matches` are: dates, missing keys, lists
+    in metadata, and the fractions that Chroma compares wrongly with whole numbers.
+    """
+    if isinstance(condition, AllOf):
+        return _chroma_joined("$and", [where for part in condition.parts if (where := to_chroma(part))])
+    if isinstance(condition, AnyOf):
+        parts = [to_chroma(part) for part in condition.parts]
+        return _chroma_joined("$or", [p for p in parts if p]) if parts and all(parts) else None
+    is_negated = isinstance(condition, Not)
+    inner = condition.part if isinstance(condition, Not) else condition
+    if not isinstance(inner, Condition) or len(inner.values) > _LONGEST_LIST:
+        return None
+    if inner.operator == "$in":
+        return _equality(inner, is_negated=is_negated)
+    return None if is_negated else _comparison(inner)
+
+
+def parse_scope(text: str) -> dict[str, Any]:
+    """Return the scope that a line tells: key=value, by commas; numbers, true and false are read as such.
+
+    Raises:
+        ConfigError: A part of it is not key=value.
+
+    Example:
+        >>> parse_scope('workspace_id=acme, team=7, code="7"')
+        {'workspace_id': 'acme', 'team': 7, 'code': '7'}
+    """
+    scope = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        key, sign, value = (piece.strip() for piece in part.partition("="))
+        if not sign or not key:
+            raise ConfigError(f"a scope is key=value by commas, got {part!r}")
+        scope[key] = _value_of(value)
+    return scope
+
+
+def _chroma_joined(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
+    return {operator: parts} if len(parts) > 1 else (parts[0] if parts else None)
+
+
+def _equality(condition: Condition, *, is_negated: bool) -> dict[str, Any] | None:
+    # Chroma wants the values of a list to be of one type; whole numbers match floats in it.
+    groups: dict[type, list[Any]] = {}
+    for value in condition.values:
+        if isinstance(value, float):
+            if not value.is_integer() or abs(value) > _LARGEST_INT:
+                return None
+            value = int(value)  # noqa: PLW2901 - 2.0 and 2 are one value
+        if isinstance(value, int) and abs(value) > _LARGEST_INT:
+            return None
+        groups.setdefault(type(value), []).append(value)
+    one, many, join = ("$ne", "$nin", "$and") if is_negated else ("$eq", "$in", "$or")
+    tests = [{one: group[0]} if len(group) == 1 else {many: group} for group in groups.values()]
+    return _chroma_joined(join, [{condition.key: test} for test in tests])
+
+
+def _comparison(condition: Condition) -> dict[str, Any] | None:
+    operator = condition.operator
+    if operator not in COMPARE:
+        return None
+    bound = condition.values[0]
+    if isinstance(bound, datetime) or abs(bound) > _LARGEST_INT:
+        return None
+    # Chroma cuts a fraction off before it compares it with whole numbers, so the bound is widened.
+    whole = math.floor(bound) if operator in {"$gt", "$gte"} else math.ceil(bound)
+    return {condition.key: {operator: whole if whole == bound else float(whole)}}
 
 
 def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
@@ -273,3 +419,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return str.__str__(value)
     return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
+
+
+def _value_of(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, (str, int, float)) else text

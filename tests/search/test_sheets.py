@@ -6,7 +6,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import ConfigError
-from langchain_context_engine.filtering.written import read_scope
+from langchain_context_engine.filters import parse_scope
 from langchain_context_engine.search import stores
 from langchain_context_engine.search.sheets import describe, doubts, sheets
 from langchain_context_engine.search.stores import is_server, open_client
@@ -114,16 +114,16 @@ def test_a_server_is_told_from_a_folder():
 
 
 def test_a_scope_is_read_with_types():
-    assert read_scope(' a=x , n = 7, t=true, s="7", f=[1] ') == {
+    assert parse_scope(' a=x , n = 7, t=true, s="7", f=[1] ') == {
         "a": "x",
         "n": 7,
         "t": True,
         "s": "7",
         "f": "[1]",
     }
-    assert read_scope("") == {}
+    assert parse_scope("") == {}
     with pytest.raises(ConfigError):
-        read_scope("acme")
+        parse_scope("acme")
 
 
 def test_sources_are_told_from_a_trace_alone_whatever_their_metadata():

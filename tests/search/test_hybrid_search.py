@@ -197,7 +197,7 @@ def test_every_candidate_states_all_claims_in_every_space(client, space):
     for candidate in found:
         expected = sum(a * b for a, b in zip(vector, EMBEDDINGS.embed_query(candidate.text), strict=True))
         assert candidate.claims["dense"] == pytest.approx(expected, abs=1e-5)
-        assert set(candidate.claims) == {"dense", "lexical", "phrase"}
+        assert set(candidate.claims) == {"dense", "lexical"}
     assert next(c for c in found if c.id == "word").claims["lexical"] > 0
     assert {c.id for c in source.get(["word"], a_request(query=query))[0:1] if c.claims["lexical"] > 0} == {
         "word"
