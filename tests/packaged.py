@@ -40,7 +40,14 @@ COMMANDS: dict[str, list[list[str]]] = {
 }
 """What an extra's command line is tried with; every one of them gets `doctor` too."""
 
-BESIDE = {"local": ("cli", "ingest"), "inspector": ("cli",), "server": ("cli",), "mcp": ("cli",), "code": ("ingest",), "documents": ("ingest",)}
+BESIDE = {
+    "local": ("cli", "ingest"),
+    "inspector": ("cli",),
+    "server": ("cli",),
+    "mcp": ("cli",),
+    "code": ("ingest",),
+    "documents": ("ingest",),
+}
 """Extras that an extra's commands and imports need beside it."""
 
 IMPORTS = {
@@ -112,7 +119,9 @@ def with_the_lowest(wheel: Path, work: Path) -> None:
 
 def with_one_extra(extra: str, wheel: Path, work: Path) -> None:
     """Install one extra alone and run what it is for."""
-    programs = environment(work / extra, f"{wheel}[{','.join(dict.fromkeys((extra, *BESIDE.get(extra, ()))))}]")
+    programs = environment(
+        work / extra, f"{wheel}[{','.join(dict.fromkeys((extra, *BESIDE.get(extra, ()))))}]"
+    )
     place = work / f"{extra}-place"
     place.mkdir()
     (place / "notes.md").write_text(NOTE)

@@ -54,5 +54,3 @@ def test_an_error_without_a_reason_is_of_the_disk_where_next_to_nothing_is_left(
         disk_trouble(RuntimeError("Failed to apply logs"), Path("/proc/not/there/yet")) == "the disk is full"
     )
     assert disk_trouble(RuntimeError("Failed to apply logs"), Path.home()) == ""
-
-

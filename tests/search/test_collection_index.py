@@ -66,7 +66,10 @@ def test_what_was_added_changed_or_deleted_is_found_by_the_next_search(client):
 
 
 def test_what_is_rewritten_in_place_in_a_small_store_in_files_is_found_at_once(tmp_path):
-    source = a_source([{"id": f"n{i}", "text": f"note {i}"} for i in range(50)], client=chromadb.PersistentClient(str(tmp_path)))
+    source = a_source(
+        [{"id": f"n{i}", "text": f"note {i}"} for i in range(50)],
+        client=chromadb.PersistentClient(str(tmp_path)),
+    )
     assert by_words(source, "zebra") == []
     put(source._handle.collection, "n7", "now a zebra", user="A")
     assert by_words(source, "zebra") == ["n7"]
@@ -77,7 +80,10 @@ def test_what_is_rewritten_in_place_in_a_small_store_in_files_is_found_at_once(t
 
 def test_what_is_rewritten_in_a_large_store_in_files_is_found_soon(tmp_path, monkeypatch):
     monkeypatch.setattr("langchain_context_engine.search.collection_index._COMPARED_AT_ONCE", 10)
-    source = a_source([{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)], client=chromadb.PersistentClient(str(tmp_path)))
+    source = a_source(
+        [{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)],
+        client=chromadb.PersistentClient(str(tmp_path)),
+    )
     source.prepare()
     put(source._handle.collection, "n150", "elephants that nobody thinks near")
     until = time.monotonic() + 10
@@ -87,7 +93,9 @@ def test_what_is_rewritten_in_a_large_store_in_files_is_found_soon(tmp_path, mon
 
 
 def test_what_is_rewritten_in_memory_is_taken_in_when_it_is_shown_and_all_of_it_now_and_then():
-    collection = a_collection([{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)], embeddings=EMBEDDINGS)
+    collection = a_collection(
+        [{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)], embeddings=EMBEDDINGS
+    )
     source = a_quiet_source(collection, seconds=60)
     source.fetch(a_request(query="zebra"))
     put(collection, "n007", "now a zebra")
@@ -111,7 +119,9 @@ def test_a_store_in_files_that_nobody_wrote_to_is_not_read_again(tmp_path):
     for asked in (source, ChromaSource(handle.collection, embeddings=EMBEDDINGS)):
         calls = []
         call = asked._handle._call
-        asked._handle._call = lambda method, call=call, calls=calls, **a: calls.append(method) or call(method, **a)
+        asked._handle._call = lambda method, call=call, calls=calls, **a: (
+            calls.append(method) or call(method, **a)
+        )
         assert by_words(asked, "billing item 3")
         assert calls == ["query", "get"]
     put(handle.collection, "x", "zebra")
@@ -128,9 +138,17 @@ def test_what_is_not_written_down_yet_is_answered_as_it_is_afterwards(client):
     collection.delete(ids=["n005"])
 
     def answers():
-        asked = [("zebra billing", {}), ("zebra billing", {"team": "red"}), ("zebar", {"team": "blue"}), ("item 5", {})]
+        asked = [
+            ("zebra billing", {}),
+            ("zebra billing", {"team": "red"}),
+            ("zebar", {"team": "blue"}),
+            ("item 5", {}),
+        ]
         found = [
-            [(c.id, c.claims, c.neighbours, c.text) for c in source.fetch(a_request(query=query, scope=scope))]
+            [
+                (c.id, c.claims, c.neighbours, c.text)
+                for c in source.fetch(a_request(query=query, scope=scope))
+            ]
             for query, scope in asked
         ]
         return [*found, source.link_named("as Ada Lovelace said", a_request())]
@@ -149,7 +167,9 @@ def test_what_is_not_written_down_yet_is_answered_as_it_is_afterwards(client):
 def test_a_recreated_collection_leaves_nothing_behind(client):
     """G59."""
     name = f"c{uuid.uuid4().hex}"
-    source = ChromaSource(a_collection([{"id": "a", "text": "zebra"}], client=client, name=name), embeddings=EMBEDDINGS)
+    source = ChromaSource(
+        a_collection([{"id": "a", "text": "zebra"}], client=client, name=name), embeddings=EMBEDDINGS
+    )
     assert by_words(source, "zebra") == ["a"]
     client.delete_collection(name)
     a_collection([{"id": "a", "text": "lion"}], client=client, name=name)
@@ -219,7 +239,10 @@ def test_what_another_tenant_has_changes_no_score_and_no_correction(client, quer
     theirs = [{"id": f"b{i}", "text": "invocie zebra billing note", "user": "B"} for i in range(30)]
     gone = [{"id": "c", "text": "an invocie", "user": "A", "deleted": True}]
     told = [
-        {c.id: c.claims for c in a_source(r, client=client).fetch(a_request(query=query, scope={"user": "A"}))}
+        {
+            c.id: c.claims
+            for c in a_source(r, client=client).fetch(a_request(query=query, scope={"user": "A"}))
+        }
         for r in (mine, [*mine, *theirs, *gone])
     ]
     assert told[0] == told[1]
@@ -233,7 +256,9 @@ def test_ids_with_line_breaks_and_a_long_text_are_records_like_others(tmp_path):
         documents=["a zebra", "word " * 400_000 + "tail"],
         embeddings=[[1.0, 0.0], [0.0, 1.0]],
     )
-    found = {c.id: c for c in ChromaSource(collection).fetch(a_request(query="zebra word", vector=[1.0, 0.0]))}
+    found = {
+        c.id: c for c in ChromaSource(collection).fetch(a_request(query="zebra word", vector=[1.0, 0.0]))
+    }
     assert found["a\nb"].claims["lexical"] > 0
     assert found["long"].text.endswith("tail")
 
@@ -431,7 +456,9 @@ def test_a_full_disk_costs_a_warning_that_says_so_and_the_answer_stands(tmp_path
     assert "its index is kept in memory: no file may grow further here" in warnings[0]
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"
+)
 def test_who_may_not_write_beside_a_store_keeps_the_index_in_the_cache_and_is_told_once():
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)

@@ -24,7 +24,9 @@ from langchain_context_engine.search.segment import (
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.text.words import terms
 
-TEXTS = st.lists(st.sampled_from(["zebra", "lion", "parse_url", "認証", "the", "v1.2"]), max_size=6).map(" ".join)
+TEXTS = st.lists(st.sampled_from(["zebra", "lion", "parse_url", "認証", "the", "v1.2"]), max_size=6).map(
+    " ".join
+)
 VALUES = st.one_of(st.text(max_size=3), st.booleans(), st.integers(-(10**30), 10**30), st.floats(), st.none())
 METADATA = st.dictionaries(st.sampled_from(["user", "start", "title", "created_at"]), VALUES, max_size=3)
 RECORDS = st.dictionaries(st.text(min_size=1, max_size=4), st.tuples(TEXTS, METADATA), max_size=12).map(
@@ -33,7 +35,10 @@ RECORDS = st.dictionaries(st.text(min_size=1, max_size=4), st.tuples(TEXTS, META
 
 
 def some(n: int) -> list[Record]:
-    return [Record(f"n{i}", f"note {i} zebra", {"user": f"u{i % 3}", "start": i, "path": f"{i}.py"}) for i in range(n)]
+    return [
+        Record(f"n{i}", f"note {i} zebra", {"user": f"u{i % 3}", "start": i, "path": f"{i}.py"})
+        for i in range(n)
+    ]
 
 
 def everything(segment) -> dict[str, bytes]:

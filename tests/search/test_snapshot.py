@@ -26,15 +26,20 @@ RECORDS = st.lists(
 ).map(lambda found: [Record(f"r{i}", text, metadata) for i, (text, metadata) in enumerate(found)])
 TESTS = st.one_of(
     VALUES,
-    st.builds(lambda o, v: {o: v}, st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), st.sampled_from([0, 1.5, 10**18])),
+    st.builds(
+        lambda o, v: {o: v},
+        st.sampled_from(["$gt", "$gte", "$lt", "$lte"]),
+        st.sampled_from([0, 1.5, 10**18]),
+    ),
     st.builds(lambda o, v: {o: v}, st.sampled_from(["$ne", "$eq"]), VALUES),
     st.just({"$exists": True}),
 )
 WHERES = st.recursive(
-    st.builds(lambda test: {"n": test}, TESTS)
-    | st.just({"created_at": {"$gte": "2024-05-01"}}),
-    lambda inner: st.builds(lambda o, parts: {o: parts}, st.sampled_from(["$and", "$or"]), st.lists(inner, max_size=2))
-    | st.builds(lambda part: {"$not": part}, inner),
+    st.builds(lambda test: {"n": test}, TESTS) | st.just({"created_at": {"$gte": "2024-05-01"}}),
+    lambda inner: (
+        st.builds(lambda o, parts: {o: parts}, st.sampled_from(["$and", "$or"]), st.lists(inner, max_size=2))
+        | st.builds(lambda part: {"$not": part}, inner)
+    ),
     max_leaves=4,
 )
 
@@ -56,7 +61,9 @@ def test_a_mask_admits_what_its_filter_admits_and_where_it_says_so_nothing_else(
     assert not (is_exact and mask is not None) or masked == wanted
 
 
-@given(records=RECORDS, query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True), scope=VALUES)
+@given(
+    records=RECORDS, query=st.lists(st.sampled_from(WORDS), min_size=1, max_size=3, unique=True), scope=VALUES
+)
 @settings(deadline=None, max_examples=80)
 def test_scores_are_those_of_plain_bm25_among_what_a_scope_admits(records, query, scope):
     snapshot, within = in_parts(records), read_scope({"n": scope})
