@@ -79,7 +79,7 @@ def test_a_full_disk_is_told_as_that(error, capsys, monkeypatch):
     def fail(*_args, **_named):
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "_run", fail)
     assert cli.main(["doctor"]) == 1
     told = capsys.readouterr().err
     assert "the disk is full" in told
