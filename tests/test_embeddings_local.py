@@ -139,7 +139,7 @@ def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
         "import sys\n"
         "from langchain_context_engine.cli.embedders import Remembered, _of_model\n"
         "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
-        "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
+        "_of_model(Remembered(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
         "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
