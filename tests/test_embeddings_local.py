@@ -137,9 +137,9 @@ def test_asking_a_store_imports_neither_langchain_nor_what_downloads_models():
     """Each takes longer to import than a question does to be answered."""
     code = (
         "import sys\n"
-        "from langchain_context_engine.cli.embedders import Remembered, _of_model\n"
+        "from langchain_context_engine.cli.embedders import Memory, _of_model\n"
         "from langchain_context_engine.embeddings.static import StaticEmbeddings\n"
-        "_of_model(Remembered(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
+        "_of_model(Memory(model=StaticEmbeddings.model, dimension=256), 'notes').embed_query('tea')\n"
         "print(sorted({'langchain_core', 'requests', 'wordllama'} & set(sys.modules)))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

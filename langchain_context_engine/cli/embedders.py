@@ -20,7 +20,7 @@ AUTO = "auto"
 _OPENAI_MODELS = "text-embedding-"
 
 
-class Remembered(NamedTuple):
+class Memory(NamedTuple):
     """What a collection remembers of its embedder.
 
     Attributes:
@@ -32,14 +32,14 @@ class Remembered(NamedTuple):
     dimension: int | None
 
 
-def remembered(collection: Any) -> Remembered:
+def remembered(collection: Any) -> Memory:
     """Return what embedded a collection, as far as it says."""
     metadata = collection.metadata or {}
     dimension = metadata.get("embedding_dimension")
     if not isinstance(dimension, int):
         vectors = collection.get(limit=1, include=["embeddings"])["embeddings"]
         dimension = len(vectors[0]) if vectors is not None and len(vectors) else None
-    return Remembered(str(metadata.get("embedding_model") or ""), dimension)
+    return Memory(str(metadata.get("embedding_model") or ""), dimension)
 
 
 def embedder(name: str = AUTO) -> Embeddings:
@@ -86,7 +86,7 @@ def embedder_for(collection: Any, name: str = AUTO) -> Embeddings | StaticEmbedd
     return found
 
 
-def _of_model(known: Remembered, collection_name: str) -> Embeddings | StaticEmbeddings:
+def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddings:
     from langchain_context_engine.embeddings.static import StaticEmbeddings
 
     if known.model == StaticEmbeddings.model:

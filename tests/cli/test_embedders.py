@@ -62,7 +62,7 @@ def test_a_model_nobody_here_knows_is_asked_from_python():
 
 def test_a_collection_that_says_nothing_needs_a_name():
     collection = a_collection([{"id": "1", "text": "words"}])
-    assert embedders.remembered(collection) == embedders.Remembered(model="", dimension=64)
+    assert embedders.remembered(collection) == embedders.Memory(model="", dimension=64)
     with pytest.raises(CommandFailedError, match="give --embeddings"):
         embedders.embedder_for(collection)
 
