@@ -25,7 +25,6 @@ from langchain_context_engine.pipeline.expand import expand
 from langchain_context_engine.pipeline.rerank import Reranking, rerank
 from langchain_context_engine.pipeline.turnstile import after, aturn, turn
 from langchain_context_engine.sources.asking import Asking
-from langchain_context_engine.sources.shown import shown_engine
 from langchain_context_engine.telemetry.instruments import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
@@ -63,8 +62,6 @@ class ContextEngine:
         [1] Invoices go out monthly.
     """
 
-    __repr__ = shown_engine
-
     def __init__(
         self,
         sources: Sequence[Any],
@@ -83,6 +80,13 @@ class ContextEngine:
         self.cache = check_cache(cache)
         self._cache_name = uuid.uuid4().hex
         self._reranking = None if rerank is None else reranking_of(rerank, rerank_best, rerank_seconds)
+
+    def __repr__(self) -> str:
+        names = [source.name for source in self.sources]
+        tokenizer = self.config.tokenizer
+        counter = tokenizer if isinstance(tokenizer, str) else type(tokenizer).__name__
+        budget = self.config.budget.tokens
+        return f"{type(self).__name__}(sources={names!r}, budget={budget}, tokenizer={counter!r})"
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], sources: Sequence[Any], **given: Any) -> ContextEngine:

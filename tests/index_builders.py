@@ -17,6 +17,11 @@ def run(program: str, *arguments: object, **options) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
 
 
+def started(program: str, *arguments: object, **options) -> subprocess.Popen:
+    command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
+    return subprocess.Popen(command, text=True, **{"stdout": subprocess.PIPE, **options})
+
+
 def a_store(folder: Path, n: int, name: str = "notes") -> chromadb.Collection:
     collection = chromadb.PersistentClient(str(folder)).create_collection(name, embedding_function=None)
     for start in range(0, n, 5000):
@@ -31,7 +36,9 @@ def a_store(folder: Path, n: int, name: str = "notes") -> chromadb.Collection:
 
 
 def index_of(folder: Path) -> Path:
-    return next((folder / "context-engine-index").iterdir())
+    """Return the file of the only index of a store."""
+    (found,) = (folder / "context-engine-index").glob("*/lexical.index")
+    return found
 
 
 ASK = """
@@ -41,6 +48,5 @@ ASK = """
     engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
     context = engine.build(sys.argv[2], vector=[1.0, 0.5], limit=5)
     lexical = [c.id for c in context.candidates if c.claims.get("lexical")]
-    shelf = engine.sources[0]._shared.lexical.state(engine.sources[0]._handle)
-    print(json.dumps([lexical, list(context.warnings), shelf.volume.edition.number]))
+    print(json.dumps([lexical, list(context.warnings)]))
 """

@@ -40,7 +40,19 @@ COMMANDS: dict[str, list[list[str]]] = {
 }
 """What an extra's command line is tried with; every one of them gets `doctor` too."""
 
+BESIDE = {
+    "local": ("cli", "ingest"),
+    "inspector": ("cli",),
+    "server": ("cli",),
+    "mcp": ("cli",),
+    "code": ("ingest",),
+    "documents": ("ingest",),
+}
+"""Extras that an extra's commands and imports need beside it."""
+
 IMPORTS = {
+    "cli": "from langchain_context_engine.cli.app import app",
+    "ingest": "from langchain_context_engine.ingest import index_repository",
     "openai": "from langchain_context_engine import OpenAIEmbeddings; OpenAIEmbeddings(api_key='x')",
     "agents": "from langchain_context_engine.langchain.middleware import ContextEngineMiddleware",
     "inspector": "from langchain_context_engine.cli.inspect_command import app_path; import streamlit\n"
@@ -87,7 +99,7 @@ def environment(folder: Path, *packages: str, lowest: bool = False) -> Path:
 
 def with_the_lowest(wheel: Path, work: Path) -> None:
     """Run tests of the core with the lowest versions of what it depends on."""
-    programs = environment(work / "lowest", f"{wheel}[local]", *TOOLS, lowest=True)
+    programs = environment(work / "lowest", f"{wheel}[cli,ingest,local]", *TOOLS, lowest=True)
     tests = [f"tests/{name}.py" for name in LOWEST]
     # From the checkout for its tests, without it in the path: the package is the installed one.
     python = [
@@ -107,13 +119,16 @@ def with_the_lowest(wheel: Path, work: Path) -> None:
 
 def with_one_extra(extra: str, wheel: Path, work: Path) -> None:
     """Install one extra alone and run what it is for."""
-    programs = environment(work / extra, f"{wheel}[{extra}]")
+    programs = environment(
+        work / extra, f"{wheel}[{','.join(dict.fromkeys((extra, *BESIDE.get(extra, ()))))}]"
+    )
     place = work / f"{extra}-place"
     place.mkdir()
     (place / "notes.md").write_text(NOTE)
     run(programs / "python", "-c", IMPORTS[extra], folder=place)
     for arguments in [*COMMANDS.get(extra, []), ["--help"]]:
-        run(programs / "context-engine", *arguments, folder=place)
+        if extra == "cli" or "cli" in BESIDE.get(extra, ()):
+            run(programs / "context-engine", *arguments, folder=place)
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.filtering.filters import (
+from langchain_context_engine.filters import (
     EVERYTHING,
     NOTHING,
     all_of,

@@ -45,7 +45,7 @@ EXPECTED = [
     "replay",
 ]
 
-HEAVY = {"chromadb", "langchain", "langchain_core", "numpy", "pydantic", "streamlit", "tantivy", "tiktoken"}
+HEAVY = {"chromadb", "langchain", "langchain_core", "numpy", "pydantic", "streamlit", "tiktoken"}
 
 
 def _loaded_by(code: str) -> set[str]:

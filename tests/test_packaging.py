@@ -54,7 +54,7 @@ def test_the_wheel_has_every_file_of_the_package(wheel):
 
 
 def test_the_wheel_has_the_data_of_the_demo_the_vocabularies_and_the_types_marker(wheel):
-    for name in ("py.typed", "demo/data/memories.jsonl", "demo/data/harbor.fast-export"):
+    for name in ("py.typed", "demo/data/memories.jsonl", "demo/data/harbor.jsonl"):
         assert f"langchain_context_engine/{name}" in wheel
     assert any(name.startswith("langchain_context_engine/text/tokens/first_merges/") for name in wheel)
 
@@ -77,9 +77,14 @@ def test_the_command_leads_to_a_function_that_is_there():
 
 def test_everything_the_extra_all_promises_is_an_extra():
     extras = PROJECT["optional-dependencies"]
-    (promised,) = extras["all"]
+    promised, *more = extras["all"]
     names = re.search(r"\[(.*)\]", promised).group(1).split(",")
     assert set(names) == set(extras) - {"all", "bench", "test"}
+    assert [name for name in more if "langchain-chroma" not in name] == []
+
+
+def test_using_the_engine_alone_needs_few_libraries():
+    assert len(PROJECT["dependencies"]) <= 12
 
 
 def test_the_libraries_of_the_package_have_a_lower_bound():

@@ -56,7 +56,7 @@ class Kept:
         sources = [ChromaSource(each, embeddings=EMBEDDINGS) for each in self.collections.values()]
         engine = ContextEngine(sources=sources, scope_keys=("tenant",), **config)
         for source in engine.sources:
-            source.prepare(with_texts=False)
+            source.prepare()
         return engine
 
 

@@ -18,7 +18,13 @@ from tests.conftest import ROOT
 
 DOCUMENTS = {
     name: (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", "langchain_context_engine/designs/README.md", "tests/benchmarks/README.md")
+    for name in (
+        "README.md",
+        "langchain_context_engine/designs/README.md",
+        "tests/benchmarks/README.md",
+        ".github/CONTRIBUTING.md",
+        ".github/SECURITY.md",
+    )
 }
 README = DOCUMENTS["README.md"]
 MOST_LINES = 300

@@ -64,7 +64,7 @@ def a_machine(store, collection, *, vectors=None, **options):
     vectors = vectors or WordEmbeddings()
     cached = CachedEmbeddings(vectors, store, "words", max_size=None, **options)
     engine = ContextEngine([ChromaSource(collection, embeddings=cached)], budget=200, timeout_seconds=60)
-    engine.sources[0].prepare(with_texts=False)
+    engine.sources[0].prepare()
     return vectors, cached, engine
 
 

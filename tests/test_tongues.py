@@ -10,7 +10,6 @@ from langchain_context_engine.ranking.asked import asked_terms
 from langchain_context_engine.ranking.doubt import holds
 from langchain_context_engine.ranking.latest import asks_for_latest
 from langchain_context_engine.ranking.newest import FOR_ONE, FOR_SEVERAL, FOR_SOME, newest_of
-from langchain_context_engine.search.postings import LexicalQuery
 from tests.builders import a_candidate
 from tests.test_newest import an_engine, commits
 
@@ -143,7 +142,6 @@ def test_a_trace_of_the_rules_before_asks_for_no_newest():
 
 def test_what_only_builds_a_japanese_sentence_is_not_looked_for():
     assert asked_terms("認証はどのようにおこなわれますか?") == ("認証",)
-    assert LexicalQuery.of("認証はどのようにおこなわれますか?").terms == ("認証",)
     assert asked_terms("認証はどのようにおこなわれますか?", 7) != ("認証",)
     assert asked_terms("どうすればよいですか") != ()
 

@@ -10,7 +10,7 @@ import streamlit as st
 from inspector import asking, cards, grid, state, wording
 from inspector.figures.offered import offered_table
 from langchain_context_engine import ConfigError
-from langchain_context_engine.filtering.written import read_scope
+from langchain_context_engine.filters import parse_scope
 from langchain_context_engine.search.sheets import Sheet, doubts, sheets
 from langchain_context_engine.search.stores import is_server
 
@@ -124,7 +124,7 @@ def ask(client: Any, names: list[str]) -> None:
                 question,
                 {},
                 budget=int(st.session_state["asked-budget"]),
-                scope=read_scope(scope or ""),
+                scope=parse_scope(scope or ""),
             )
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from langchain_context_engine.blocks.blocks import Blocks, Focus, Record, page_of, summarised
-from langchain_context_engine.filtering.filters import Condition, all_of
+from langchain_context_engine.filters import Condition, all_of
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate

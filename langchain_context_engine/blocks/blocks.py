@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import (
+from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
     Condition,

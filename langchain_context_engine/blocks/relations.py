@@ -7,7 +7,7 @@ from typing import Any
 
 from langchain_context_engine.blocks.blocks import Blocks, Focus, Record, page_of
 from langchain_context_engine.blocks.linking import StatedLinks
-from langchain_context_engine.filtering.filters import EVERYTHING, Condition
+from langchain_context_engine.filters import EVERYTHING, Condition
 from langchain_context_engine.models.metadata import read_list
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
-from langchain_context_engine.cli.options import RecordsOption, ScopeOption, read_pairs
+from langchain_context_engine.cli.options import (
+    EngineOptions,
+    RecordsOption,
+    ScopeOption,
+    read_pairs,
+    with_engine_options,
+)
 from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
 @with_engine_options
 def ask(
     options: EngineOptions,
-    question: Annotated[str, typer.Argument(help="What to ask.")],
+    question: Annotated[list[str], typer.Argument(help="What to ask; quotes are not needed.")],
     *,
     budget: Annotated[
         int | None, typer.Option("--budget", "-b", min=0, help="Tokens; 2000 by default.")
@@ -45,8 +49,9 @@ def ask(
     """Print the context for a question, and why each candidate is in it or not."""
     if as_json and text_only:
         raise ConfigError("--json and --text exclude each other; give one")
-    if not question.strip():
-        raise ConfigError("the question is empty; write one in quotes")
+    asked = " ".join(question)
+    if not asked.strip():
+        raise ConfigError("the question is empty; write one")
     request = {
         "scope": read_pairs("--scope", scope),
         "where": _read_where(where),
@@ -58,16 +63,12 @@ def ask(
     }
     # What an option says goes before what the file says.
     request |= {name: value for name, value in options.file.request.items() if not request.get(name)}
-    with ExitStack() as stack:
-        engine = options.engine(records=records)
+    engine = options.engine(records=records)
+    try:
+        context = engine.build(asked, **request)
+    finally:
         if engine.journal is not None:
-            stack.callback(engine.journal.close)
-        context = engine.build(question, **request)
-    show(context, near=near, as_json=as_json, text_only=text_only)
-
-
-def show(context: Context, *, near: int, as_json: bool = False, text_only: bool = False) -> None:
-    """Write a context: as JSON, as its text alone, or with the table of fates."""
+            engine.journal.close()
     for warning in context.warnings:
         output.warn(warning)
     if as_json:
@@ -78,17 +79,15 @@ def show(context: Context, *, near: int, as_json: bool = False, text_only: bool 
     else:
         output.note(_nothing(context))
     if not text_only:
-        from langchain_context_engine.cli.tables import fate_table, figures
-
-        output.write_table(fate_table(context, near, output.width()))
-        output.write_text(figures(context))
+        output.write_table(output.fate_table(context, near, output.width()))
+        output.write_text(output.figures(context))
 
 
 def _nothing(context: Context) -> str:
     if context.budget == 0:
         return "a budget of 0 holds nothing; give a larger --budget"
     if context.candidates:
-        return "nothing fits: the table says what each candidate needs; give a larger --budget"
+        return "nothing of it is in the context: the table says why of each candidate"
     return "nothing found: ask in other words, or look at --scope, --where and --kind"
 
 

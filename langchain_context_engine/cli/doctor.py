@@ -7,18 +7,23 @@ import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.extras import EXTRAS, told_of_extra, version_of
 from langchain_context_engine.cli.failure import DONE, FAILED, CommandFailedError, one_line
-from langchain_context_engine.cli.options import DEFAULT_STORE, EmbeddingsOption, StoreOption
-from langchain_context_engine.cli.store import Store
+from langchain_context_engine.cli.options import EmbeddingsOption, StoreOption
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, told_of_unfinished
 from langchain_context_engine.models.errors import ContextEngineError
 
-_REQUIRED = ("langchain-core", "chromadb", "tiktoken", "tantivy")
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+EXTRAS = ("cli", "ingest", "local", "openai", "inspector", "agents", "server", "mcp", "code", "documents")
+
+_PACKAGE = "langchain-context-engine"
+_REQUIRED = ("langchain-core", "chromadb", "tiktoken")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""
@@ -35,15 +40,62 @@ def doctor(*, store: StoreOption = DEFAULT_STORE, embeddings: EmbeddingsOption =
 
 
 def _installed() -> Iterator[Finding]:
-    own = version_of("langchain-context-engine") or "not installed, run from a checkout"
+    own = _version_of(_PACKAGE) or "not installed, run from a checkout"
     python = ".".join(map(str, sys.version_info[:3]))
-    yield "langchain-context-engine", f"{own}, Python {python} on {sys.platform}", True
-    found = {name: version_of(name) for name in _REQUIRED}
-    missing = [name for name, number in found.items() if number is None]
+    yield _PACKAGE, f"{own}, Python {python} on {sys.platform}", True
+    found = {name: _version_of(name) for name in _REQUIRED}
     told = ", ".join(f"{name} {number or 'missing'}" for name, number in found.items())
-    yield "libraries", told, not missing
+    yield "libraries", told, None not in found.values()
     for extra in EXTRAS:
-        yield f"extra {extra}", *told_of_extra(extra)
+        yield f"extra {extra}", _told_of_extra(extra), True
+
+
+def _told_of_extra(extra: str) -> str:
+    """Tell which versions there are of what an extra holds; one that is not here is no fault."""
+    stated = packages_of(extra)
+    if not stated:
+        return "not known to what is installed here: install this version anew"
+    numbers = {package.name: _version_of(package.name) for package in stated}
+    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
+    lacking = [
+        f"{package.name} {number or 'missing'}, {package.specifier or 'any'} is needed"
+        for package in stated
+        if (number := numbers[package.name]) is None
+        or not package.specifier.contains(number, prereleases=True)
+    ]
+    if not lacking:
+        return told
+    state = f"not whole ({'; '.join(lacking)})" if told else "not installed"
+    return f'{state}: pip install "{_PACKAGE}[{extra}]"'
+
+
+def packages_of(extra: str) -> list[Requirement]:
+    """Return what an extra holds on this machine, as the package itself says; nothing where it is unknown."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    from packaging.requirements import Requirement
+
+    try:
+        stated = map(Requirement, requires(_PACKAGE) or [])
+    except PackageNotFoundError:
+        return []
+    return [
+        package
+        for package in stated
+        if package.marker is not None
+        and package.marker.evaluate({"extra": extra})
+        and not package.marker.evaluate({"extra": ""})
+    ]
+
+
+def _version_of(name: str) -> str | None:
+    """Return the version of a distribution, or None where there is none or only half of its papers."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except (PackageNotFoundError, KeyError):
+        return None
 
 
 def _tokenizer() -> Finding:
@@ -71,19 +123,37 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
         yield "store", f"none in {store.folder}; make one with: context-engine index PATH", True
         return
     try:
-        client = store.open()
-        collections = sorted(client.list_collections(), key=lambda collection: str(collection.name))
+        collections = collections_of(store.open())
     except CommandFailedError as error:
         yield "store", str(error), False
         return
-    yield "store", f"{store.chroma_path}, {len(collections)} collections", True
+    yield "store", f"{store.chroma_path}, {output.counted(len(collections), 'collection')}", True
+    for path in store.unfinished:
+        yield "unfinished", told_of_unfinished(path), False
     for collection in collections:
-        opened = client.get_collection(collection.name, embedding_function=None)
-        yield _collection(opened, embeddings)
-        yield f"index of {collection.name}", *_index(opened)
+        yield from _collection(collection, embeddings)
     yield _sharing(store.chroma_path)
     if store.journal_path.is_file():
         yield _journal(store.journal_path)
+
+
+def _collection(collection: Any, embeddings: str) -> Iterator[Finding]:
+    from langchain_context_engine.search.state import index_state
+
+    name, count = f"collection {collection.name}", collection.count()
+    if not count:
+        yield name, "empty", True
+        return
+    known = embedders.remembered(collection)
+    model = known.model or "an unnamed model"
+    told = f"{output.counted(count, 'record')}, {known.dimension} dimensions by {model}"
+    try:
+        fits = f"{told}: fits {getattr(embedders.embedder_for(collection, embeddings), 'model', '')}"
+        yield name, fits, True
+    except CommandFailedError as error:
+        yield name, f"{told}: {error}", False
+    # What is not there yet, or is made anew by the next question, is no fault.
+    yield f"index of {collection.name}", str(index_state(collection)), True
 
 
 def _journal(path: Path) -> Finding:
@@ -94,44 +164,25 @@ def _journal(path: Path) -> Finding:
         with Journal(path, read_only=True) as journal:
             lost = journal.lost()
             missing = f"; {lost:,} could not be kept" if lost else ""
-            return "journal", f"{path}, {journal.count():,} answers{missing}", True
+            return "journal", f"{path}, {output.counted(journal.count(), 'answer')}{missing}", True
     except ContextEngineError as error:
         return "journal", str(error), False
 
 
-def _collection(collection: Any, embeddings: str) -> Finding:
-    name, count = f"collection {collection.name}", collection.count()
-    if not count:
-        return name, "empty", True
-    known = embedders.remembered(collection)
-    told = f"{count} records, {known.dimension} dimensions by {known.model or 'an unnamed model'}"
-    try:
-        found = embedders.embedder_for(collection, embeddings)
-    except CommandFailedError as error:
-        return name, f"{told}: {error}", False
-    return name, f"{told}: fits {getattr(found, 'model', '')}", True
-
-
-def _index(collection: Any) -> tuple[str, bool]:
-    from langchain_context_engine.search.state import index_state
-
-    state = index_state(collection)
-    # What is not there yet, or is made anew by the next question, is no fault.
-    return (f"{state}" if state.records else "empty"), True
-
-
 def _sharing(chroma_path: Path) -> Finding:
     """Tell who else has the store open: one path shared by processes gives stale answers."""
-    others = _processes_with(chroma_path)
-    if others:
+    server = f"chroma run --path {chroma_path}"
+    if others := _processes_with(chroma_path):
         told = (
             f"also open in process {', '.join(map(str, others))}: after it writes, searches from here are"
-            " stale until the store is opened anew; share it by a server instead: chroma run --path"
-            f" {chroma_path}"
+            f" stale until the store is opened anew; share it by a server instead: {server}"
         )
         return "sharing", told, False
-    told = "one process at a time may have a Chroma folder open; several share it by: chroma run --path "
-    return "sharing", f"{told}{chroma_path}", True
+    return (
+        "sharing",
+        f"one process at a time may have a Chroma folder open; several share it by: {server}",
+        True,
+    )
 
 
 def _processes_with(folder: Path) -> list[int]:

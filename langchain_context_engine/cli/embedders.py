@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langchain_context_engine.cli.failure import CommandFailedError
 from langchain_context_engine.models.errors import ConfigError
@@ -21,8 +20,7 @@ AUTO = "auto"
 _OPENAI_MODELS = "text-embedding-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(NamedTuple):
     """What a collection remembers of its embedder.
 
     Attributes:
@@ -41,16 +39,11 @@ def remembered(collection: Any) -> Memory:
     if not isinstance(dimension, int):
         vectors = collection.get(limit=1, include=["embeddings"])["embeddings"]
         dimension = len(vectors[0]) if vectors is not None and len(vectors) else None
-    return Memory(model=str(metadata.get("embedding_model") or ""), dimension=dimension)
+    return Memory(str(metadata.get("embedding_model") or ""), dimension)
 
 
 def embedder(name: str = AUTO) -> Embeddings:
-    """Return the embedder of a name: `local`, `openai`, `openai:MODEL`, or `auto`, the first that works.
-
-    Raises:
-        ConfigError: The name is none of these.
-        CommandFailedError: It is not installed, or has no key.
-    """
+    """Return the embedder of a name: `local`, `openai`, `openai:MODEL`, or `auto`, the first that works."""
     from langchain_context_engine.embeddings import LocalEmbeddings, OpenAIEmbeddings
 
     kind, _, model = name.partition(":")
@@ -64,11 +57,7 @@ def embedder(name: str = AUTO) -> Embeddings:
 
 
 def automatic() -> str:
-    """Return what `auto` means here: local where it is installed, else openai where there is a key.
-
-    Raises:
-        CommandFailedError: Neither can be had.
-    """
+    """Return what `auto` means here: local where it is installed, else openai where there is a key."""
     if find_spec("wordllama") is not None:
         return "local"
     if find_spec("openai") is not None and os.environ.get("OPENAI_API_KEY"):
@@ -80,11 +69,7 @@ def automatic() -> str:
 
 
 def embedder_for(collection: Any, name: str = AUTO) -> Embeddings | StaticEmbeddings:
-    """Return what embeds questions to a collection: what it remembers, else what is named.
-
-    Raises:
-        CommandFailedError: It cannot be told, is not here, or its vectors have another length.
-    """
+    """Return what embeds questions to a collection: what it remembers, else what is named."""
     known = remembered(collection)
     if name == AUTO and not known.model:
         raise CommandFailedError(
@@ -109,16 +94,13 @@ def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddi
     if known.model.startswith(_OPENAI_MODELS):
         from langchain_context_engine.embeddings import OpenAIEmbeddings
 
-        return _made(OpenAIEmbeddings, known.model, dimensions=_asked_dimensions(known))
+        # ada-002 has one length, and refuses to be asked for it.
+        length = None if known.model == "text-embedding-ada-002" else known.dimension
+        return _made(OpenAIEmbeddings, known.model, dimensions=length)
     raise CommandFailedError(
         f"collection {collection_name!r} was embedded by {known.model}, which is not known here;"
         " ask it from Python with ChromaSource(collection, embeddings=…)"
     )
-
-
-def _asked_dimensions(known: Memory) -> int | None:
-    """Return the shortened length to ask for; ada-002 has one length and refuses to be asked."""
-    return None if known.model == "text-embedding-ada-002" else known.dimension
 
 
 def _made(kind: Callable[..., T], *args: Any, **settings: Any) -> T:

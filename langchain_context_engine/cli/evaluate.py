@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
-from langchain_context_engine.cli.options import read_pairs
+from langchain_context_engine.cli.options import EngineOptions, JsonOption, read_pairs, with_engine_options
 
 if TYPE_CHECKING:
     from langchain_context_engine.evaluation.report import Report
@@ -32,7 +31,7 @@ def evaluate(
         list[str] | None,
         typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Print evidence recall and precision for questions with known answers, at some budgets.
 
@@ -50,16 +49,8 @@ def evaluate(
         engines.append(engine.with_settings(**read_pairs("--versus", versus)))
     reports = []
     for number, subject in enumerate(engines, 1):
-        with output.progress_bar("asking") as on_progress:
-            label = f"setting {number}"
-            reports.append(
-                evaluation.evaluate(
-                    subject,
-                    asked,
-                    budgets=chosen,
-                    progress=lambda done, total, label=label: on_progress(done, total, label),  # type: ignore[misc]
-                )
-            )
+        with output.progress_bar(f"asking with setting {number}") as on_progress:
+            reports.append(evaluation.evaluate(subject, asked, budgets=chosen, progress=on_progress))
     if as_json:
         output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
         return

@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import importlib.util
 from contextvars import ContextVar
 from pathlib import Path
 
-from langchain_context_engine.models.disk import NO_RIGHT, READ_ONLY, disk_trouble, is_used_up
+from langchain_context_engine.models.disk import NO_RIGHT, READ_ONLY, disk_trouble
 from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; could not be done; asked in a way that cannot be understood; interrupted."""
 
+EXTRA_OF = {
+    **dict.fromkeys(("packaging", "rich", "typer"), "cli"),
+    **dict.fromkeys(("charset_normalizer", "html_to_markdown", "markdown_it"), "ingest"),
+    **dict.fromkeys(("pathspec", "pygit2", "yaml"), "ingest"),
+    **dict.fromkeys(("pygments", "tree_sitter"), "code"),
+    **dict.fromkeys(("kreuzberg", "pypdfium2", "python_calamine"), "documents"),
+    **dict.fromkeys(("fastapi", "starlette", "uvicorn"), "server"),
+    "mcp": "mcp",
+    "openai": "openai",
+    "streamlit": "inspector",
+    "wordllama": "local",
+}
+"""Modules that a command may lack: the extra that holds each."""
+
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
-# What fails for want of room gives back what it had taken, and Chroma does not always say why it failed.
-_LITTLE = 16 * 2**20
+_NEXT_STEPS = dict.fromkeys((READ_ONLY, NO_RIGHT), "give a folder that may be written: --store")
 _FREE_SOME = "free some space and run this again; what was written before stands"
-_ELSEWHERE = "give a folder that may be written: --store"
-_NEXT_STEPS = {READ_ONLY: _ELSEWHERE, NO_RIGHT: _ELSEWHERE}
 
 
 class CommandFailedError(ContextEngineError):
     """A command could not do what it was asked; the message names the next step."""
+
+
+class InterruptedCommandError(CommandFailedError):
+    """A command was interrupted; the message says what stands and what is missing."""
+
+    exit_code = INTERRUPTED
 
 
 def exit_code_of(error: BaseException) -> int:
@@ -33,9 +51,7 @@ def exit_code_of(error: BaseException) -> int:
     code = getattr(error, "exit_code", None)
     if isinstance(code, int):
         return code
-    if disk_trouble(error):
-        return FAILED
-    return MISUSED if isinstance(error, ConfigError) else FAILED
+    return MISUSED if isinstance(error, ConfigError) and not disk_trouble(error) else FAILED
 
 
 def working_on(folder: Path | None) -> None:
@@ -43,28 +59,44 @@ def working_on(folder: Path | None) -> None:
     _STORE.set(folder)
 
 
-def told_of_disk(error: BaseException) -> str:
-    """Return what a person should know and do where the disk refuses to be written, or "".
+def told(error: Exception) -> str:
+    """Return an error as one line with a next step; "" where all has been said.
 
     Example:
-        >>> told_of_disk(OSError(28, "No space left on device"))
+        >>> told(OSError(28, "No space left on device"))
         'the disk is full: free some space and run this again; what was written before stands'
-        >>> told_of_disk(ValueError("no"))
-        ''
+        >>> told(ModuleNotFoundError("No module named 'typer'", name="typer"))
+        'this needs typer: pip install "langchain-context-engine[cli]"'
     """
-    is_ours = isinstance(error, ContextEngineError) or hasattr(error, "format_message")
+    if isinstance(error, ContextEngineError):
+        return one_line(str(error))
+    if hasattr(error, "format_message"):  # the command line could not be parsed
+        message = one_line(error.format_message())
+        command = getattr(getattr(error, "ctx", None), "command_path", "context-engine")
+        # Without a message the help has been shown instead: no command was given.
+        return message and f"{message.rstrip('.')}; see: {command} --help"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        module = error.name.partition(".")[0]
+        extra = EXTRA_OF.get(module, "all")
+        return f'this needs {module}: pip install "langchain-context-engine[{extra}]"'
     store = _STORE.get()
-    # What we raise says itself what is wrong; what a library raises without a reason may be the disk.
-    told = disk_trouble(error)
-    if not isinstance(error, OSError) and (told or not is_ours):
-        told = disk_trouble(error, store)
-    if not told and not is_ours and store is not None and is_used_up(store, _LITTLE):
-        told = f"the disk is nearly full, and {type(error).__name__} may come of it"
-    if not told or (is_ours and (told in _NEXT_STEPS or told in str(error))):
-        return ""
-    # Of an error of the system that names no file, it is what standard output is written to.
-    place = error.filename if isinstance(error, OSError) else store
-    return f"{told}{f' ({place})' if place else ''}: {_NEXT_STEPS.get(told, _FREE_SOME)}"
+    if refused := disk_trouble(error, None if isinstance(error, OSError) else store):
+        # Of an error of the system that names no file, it is what standard output is written to.
+        place = error.filename if isinstance(error, OSError) else store
+        return f"{refused}{f' ({place})' if place else ''}: {_NEXT_STEPS.get(refused, _FREE_SOME)}"
+    from langchain_context_engine.models.redact import safe_message
+
+    return (
+        f"unexpected {type(error).__name__}: {one_line(safe_message(error))};"
+        " set CONTEXT_ENGINE_TRACEBACK=1 to see where, and please report it"
+    )
+
+
+def require(*modules: str) -> None:
+    """Raise before anything is begun where a module is not installed that is used later."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 def one_line(text: str) -> str:

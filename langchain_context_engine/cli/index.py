@@ -1,24 +1,31 @@
-"""`context-engine index`: bring a store up to date with a repository, a folder or a file."""
+"""`context-engine index` and `prepare`: bring a store up to date with a repository, a folder or a file."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.memory import give_back, share_memory
+from langchain_context_engine.cli.allocator import give_back, share_memory
+from langchain_context_engine.cli.failure import CommandFailedError, InterruptedCommandError
 from langchain_context_engine.cli.options import (
-    DEFAULT_STORE,
+    CollectionsOption,
     EmbeddingsOption,
+    StoreOption,
     read_pairs,
     read_size,
 )
-from langchain_context_engine.cli.prepare import read_words
-from langchain_context_engine.cli.store import require_path, store_to_fill
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
+from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 
 if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
     from langchain_context_engine.ingest import IndexReport
 
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
@@ -26,7 +33,9 @@ _MOST_LISTED = 10_000
 
 
 def index(
-    path: Annotated[Path, typer.Argument(help="A git repository, a folder, or a file.")],
+    path: Annotated[
+        Path, typer.Argument(help="A git repository, a folder, or a file; else the folder here.")
+    ] = Path(),
     *,
     store: Annotated[Path, typer.Option("--store", "-s", metavar="DIR", help="Folder of the store.")] = (
         DEFAULT_STORE
@@ -73,24 +82,26 @@ def index(
     A git repository gives the collections code, commits and docs; a folder gives code and docs; a file
     gives one collection of its own. A second folder in one store goes before them by its name.
     """
-    require_path(path)
+    if not path.exists():
+        raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
+    from langchain_context_engine import ingest  # before a store is made: its extra may be missing
+
     share_memory(1)
-    home = store_to_fill(store, DEFAULT_STORE)
+    home = store_to_fill(store)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
         "max_file_bytes": read_size("--max-size", max_size),
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
-    client = home.client_for(is_dry=is_dry)
-    with output.progress_bar("indexing") as on_progress:
+    client = home.client_for_dry_run() if is_dry else home.create()
+    filling = contextlib.nullcontext() if is_dry else _filling(home, path, client)
+    with filling, output.progress_bar("indexing") as on_progress:
         chosen |= {"is_dry": is_dry, "on_progress": on_progress}
         if path.is_file():
             report = _index_file(path, (client, embedder), name=name, fields=fields, **chosen)
         else:
-            from langchain_context_engine.ingest import index_repository
-
-            report = index_repository(
+            report = ingest.index_repository(
                 path,
                 client,
                 embedder,
@@ -101,13 +112,57 @@ def index(
                 **chosen,
             )
         if report.written and not is_dry:
-            names = report.collections
-            words_of = [client.get_collection(each, embedding_function=None) for each in names]
             give_back()
-            read_words(words_of, lambda done, total, each: on_progress(done, total, f"words of {each}"))
-    if lists_skipped:
-        _list(report)
-    _tell(report, home.folder, is_dry=is_dry)
+            found = collections_of(client, list(report.collections))
+            _read_words(found, on_progress)
+    _tell(report, home.folder, is_dry=is_dry, lists_skipped=lists_skipped)
+
+
+def prepare(
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    collection: CollectionsOption = None,
+    server: Annotated[
+        str | None,
+        typer.Option("--server", metavar="HOST:PORT", help="A Chroma server, in place of a folder."),
+    ] = None,
+) -> None:
+    """Read collections into their indexes of words; what was read before is not read again.
+
+    It may be interrupted and goes on where it was. Without it the first question starts the reading, and
+    answers without words until it is done.
+    """
+    from langchain_context_engine.search.state import index_state
+
+    share_memory(1)
+    if server is None:
+        found = Store(store).collections(collection)
+    else:
+        found = collections_of(_server(server), collection)
+    with output.progress_bar("reading") as show:
+        _read_words(found, show)
+    for each in found:
+        output.write_text(f"{each.name}: {index_state(each)}")
+
+
+@contextlib.contextmanager
+def _filling(home: Store, path: Path, client: ClientAPI) -> Iterator[None]:
+    """Say what stands where a run is interrupted, and leave no empty collection where it is refused."""
+    before = {str(each.name) for each in client.list_collections()}
+    try:
+        with home.filling(path):
+            yield
+    except ContextEngineError:
+        for each in collections_of(client):
+            if each.name not in before and not each.count():
+                client.delete_collection(each.name)
+        raise
+    except KeyboardInterrupt as error:
+        count = sum(each.count() for each in collections_of(client))
+        raise InterruptedCommandError(
+            f"interrupted; {output.counted(count, 'record')} stand in {home.folder}, not all of {path};"
+            f" the next run goes on: context-engine index {path}"
+        ) from error
 
 
 def _index_file(
@@ -121,28 +176,46 @@ def _index_file(
     return index_jsonl(path, name, *into, fields, delete_missing=True, **chosen)
 
 
-def _list(report: IndexReport) -> None:
-    for entry in report.left_out[:_MOST_LISTED]:
+def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
+    """Read what was written to collections since into their indexes of words."""
+    from langchain_context_engine.sources.chroma import ChromaSource
+
+    for each in collections:
+        ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
+
+
+def _server(address: str) -> ClientAPI:
+    import chromadb
+
+    host, _, port = address.rpartition(":")
+    try:
+        return chromadb.HttpClient(host=host or "127.0.0.1", port=int(port))
+    except Exception as error:  # whatever Chroma raises here, it is the server that cannot be reached
+        raise CommandFailedError(
+            f"no Chroma server answers at {address}: {type(error).__name__}; give --server HOST:PORT"
+        ) from error
+
+
+def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool) -> None:
+    for entry in report.left_out[:_MOST_LISTED] if lists_skipped else ():
         detail = f" ({entry.detail})" if entry.detail else ""
         output.write_text(output.without_controls(f"{entry.reason}\t{entry.where}{detail}"))
-    if len(report.left_out) > _MOST_LISTED:
+    if lists_skipped and len(report.left_out) > _MOST_LISTED:
         output.write_text(f"and {len(report.left_out) - _MOST_LISTED} more")
-
-
-def _tell(report: IndexReport, store: Path, *, is_dry: bool) -> None:
-    from langchain_context_engine.cli.tables import index_table
-
     for warning in report.warnings:
         output.warn(warning)
     skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))
     left_out = f"; left out: {skipped}" if skipped else ""
     if not report.written:
-        output.write_text(
-            f"nothing written: {report.unchanged} records in {store} stand as they are{left_out}"
-        )
+        stand = output.counted(report.unchanged, "record")
+        output.write_text(f"nothing written: {stand} in {store} as before{left_out}")
         return
-    output.write_table(index_table(report))
+    for name, counts in report.collections.items():
+        figures = ((getattr(counts, each), each) for each in ("added", "updated", "unchanged", "deleted"))
+        told = ", ".join(f"{count:,} {each}" for count, each in figures if count)
+        output.write_text(f"{name}: {told or 'empty'}")
+    written = output.counted(report.written, "record")
     done = "would be written" if is_dry else "written"
-    output.write_text(f"{report.written} records {done} to {store} in {report.seconds:.1f} s{left_out}")
+    output.write_text(f"{written} {done} to {store} in {report.seconds:.1f} s{left_out}")
     if not is_dry:
         output.write_text('next: context-engine ask "your question"')

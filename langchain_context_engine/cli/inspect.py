@@ -13,18 +13,23 @@ from typing import Annotated, Any
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.inspect_command import ADDRESS, DEFAULT_PORT
-from langchain_context_engine.cli.options import DEFAULT_STORE, StoreOption, read_pairs
-from langchain_context_engine.cli.store import Store
+from langchain_context_engine.cli.options import JournalOption, StoreOption, read_pairs
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store
+
+PortOption = Annotated[
+    int, typer.Option("--port", "-p", min=1, max=65535, help="The inspector's, on 127.0.0.1.")
+]
+BrowserOption = Annotated[
+    bool, typer.Option("--browser/--no-browser", help="Open the inspector in the browser at once.")
+]
 
 
 def inspect(
     *,
     store: StoreOption = DEFAULT_STORE,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
-    ] = None,
+    journal: JournalOption = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", "-t", help="A file that `ask --json` gave.")
     ] = None,
@@ -34,10 +39,8 @@ def inspect(
             "--scope", metavar="KEY=VALUE", help="Show only what was asked within this scope; repeatable."
         ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="On 127.0.0.1.")] = DEFAULT_PORT,
-    opens_browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open it in the browser at once.")
-    ] = True,
+    port: PortOption = DEFAULT_PORT,
+    opens_browser: BrowserOption = True,
 ) -> None:
     """Open the inspector: every answer, its candidates, and what other weights would give. Ctrl-C ends it."""
     open_inspector(
@@ -57,19 +60,10 @@ def open_inspector(
     port: int = DEFAULT_PORT,
     opens_browser: bool = True,
 ) -> None:
-    """Run the inspector until it is ended, and end with its exit code.
-
-    Raises:
-        CommandFailedError: The extra `inspector` is not installed, or the port is taken.
-    """
-    from importlib.util import find_spec
-
+    """Run the inspector until it is ended, and end with its exit code; see `inspect_command.inspect`."""
     from langchain_context_engine.cli.inspect_command import inspect as run
 
-    if find_spec("streamlit") is None:
-        raise CommandFailedError(
-            'the inspector is not installed: pip install "langchain-context-engine[inspector]"'
-        )
+    require("streamlit")
     require_free(ADDRESS, port, "the inspector")
     output.note(f"the inspector is at http://{ADDRESS}:{port}; Ctrl-C ends it")
     shown = ", ".join(f"{key}={value}" for key, value in (scope or {}).items())
@@ -78,17 +72,15 @@ def open_inspector(
         if shown
         else "it shows the questions and texts of every scope; --scope KEY=VALUE shows one alone"
     )
-    raise typer.Exit(
-        run(journal, trace, scope=scope, port=port, opens_browser=opens_browser and _has_a_screen())
+    # In a bare terminal a text browser would take it over.
+    has_screen = sys.platform != "linux" or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
     )
+    raise typer.Exit(run(journal, trace, scope=scope, port=port, opens_browser=opens_browser and has_screen))
 
 
 def require_free(host: str, port: int, what: str) -> None:
-    """Check that an address can be listened at, before anybody is told that it is.
-
-    Raises:
-        CommandFailedError: It is taken, or is none of this machine's.
-    """
+    """Raise before anybody is told that `what` listens at an address where it cannot."""
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind) as probe:
@@ -112,8 +104,3 @@ def shown_address(host: str, port: int) -> str:
         ('127.0.0.1:80', '[::1]:80')
     """
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _has_a_screen() -> bool:
-    """Return whether a browser can open a window; in a bare terminal a text browser would take it over."""
-    return sys.platform != "linux" or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -12,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.cli.memory import shared_memory_environment
+from langchain_context_engine.cli.allocator import shared_memory_environment
 from langchain_context_engine.models.errors import ConfigError
-
-__all__ = ["app_path", "inspect", "inspect_command", "inspect_environment"]
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"
@@ -25,7 +22,6 @@ _VARIABLES = (JOURNAL_VARIABLE, TRACE_VARIABLE, SCOPE_VARIABLE)
 
 ADDRESS = "127.0.0.1"
 DEFAULT_PORT = 8501
-_HIGHEST_PORT = 65535
 
 _PRIVATE: Mapping[str, str | Sequence[str]] = {
     "server.address": ADDRESS,
@@ -65,11 +61,7 @@ _THEME: Mapping[str, str | Sequence[str]] = {
 
 
 def app_path() -> Path:
-    """Return the file that Streamlit runs: in a wheel inside this package, in a checkout beside it.
-
-    Raises:
-        ConfigError: It is in neither place.
-    """
+    """Return the file that Streamlit runs: in a wheel inside this package, in a checkout beside it."""
     package = Path(__file__).resolve().parents[1]
     for path in (package / "inspector" / "app.py", package.parent / "inspector" / "app.py"):
         if path.is_file():
@@ -77,34 +69,18 @@ def app_path() -> Path:
     raise ConfigError("the inspector's files are missing; install langchain-context-engine[inspector] again")
 
 
-def inspect_command(
-    app: Path, *, port: int = DEFAULT_PORT, opens_browser: bool = True, theme: str | None = None
-) -> list[str]:
-    """Return the command that starts the inspector.
-
-    Args:
-        app: From `app_path`.
-        port: Where it listens.
-        opens_browser: Open it in the browser at once.
-        theme: "light" or "dark"; None follows the system.
-
-    Raises:
-        ConfigError: The port is no port, or there is no such theme.
+def inspect_command(app: Path, *, port: int = DEFAULT_PORT, opens_browser: bool = True) -> list[str]:
+    """Return the command that starts the inspector, whose app is `app_path()` or lies beside it.
 
     Example:
         >>> inspect_command(Path("app.py"))[1:5]
         ['-m', 'streamlit', 'run', 'app.py']
     """
-    if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _HIGHEST_PORT:
-        raise ConfigError(f"port must be a number from 1 to {_HIGHEST_PORT}, got {port!r}")
-    if theme not in (None, "light", "dark"):
-        raise ConfigError(f"theme must be 'light' or 'dark', got {theme!r}")
     options: dict[str, str | Sequence[str]] = {
         **_PRIVATE,
         **_THEME,
         "server.port": str(port),
         "server.headless": "false" if opens_browser else "true",
-        **({"theme.base": theme} if theme else {}),
     }
     flags = [
         f"--{name}={one}"
@@ -159,10 +135,8 @@ def inspect(
         opens_browser: Open it in the browser at once.
 
     Raises:
-        ConfigError: The extra `inspector` is not installed, or there is no such trace.
+        ConfigError: There is no such trace, or the inspector's files are missing.
     """
-    if importlib.util.find_spec("streamlit") is None:
-        raise ConfigError("the inspector needs: pip install 'langchain-context-engine[inspector]'")
     door = app_path().with_name("door.py")
     command = inspect_command(door, port=port, opens_browser=opens_browser)
     process = subprocess.Popen(command, env=inspect_environment(journal, trace, scope))  # noqa: S603

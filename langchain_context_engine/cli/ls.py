@@ -1,134 +1,103 @@
-"""`context-engine ls`: what a store holds."""
+"""`context-engine ls` and `rm`: what a store holds, and deleting of it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+import sys
+from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.options import DEFAULT_STORE, StoreOption
-from langchain_context_engine.cli.store import Store
-from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.search.quotas import Portions
+from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.options import JsonOption, StoreOption
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of
+from langchain_context_engine.models.errors import ConfigError
 
 _PAGE = 300
+_STEP = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
-    """What one collection holds.
-
-    Attributes:
-        collection: Its name.
-        records: How many.
-        oldest: The earliest day among its records' dates, ISO 8601 in UTC; "" where none has one.
-        newest: The latest.
-        embedder: What embedded it, "" where it does not say.
-        dimension: Length of its vectors; None where it is empty.
-        folder: The folder or file that it mirrors, "" for none.
-    """
-
-    collection: str
-    records: int
-    oldest: str
-    newest: str
-    embedder: str
-    dimension: int | None
-    folder: str
-
-
-def ls(
-    *,
-    store: StoreOption = DEFAULT_STORE,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
-) -> None:
+def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """List the store's collections: records, oldest and newest date, embedder, and what they mirror."""
     home = Store(store)
-    client = home.open()
-    names = sorted(str(collection.name) for collection in client.list_collections())
-    found = [holding(client.get_collection(name, embedding_function=None)) for name in names]
-    size = _size(home.folder)
+    found = [_holding(collection) for collection in collections_of(home.open())]
+    size = sum(path.lstat().st_size for path in home.folder.rglob("*") if path.is_file())
     if as_json:
-        held = [asdict(item) for item in found]
-        output.write_json(
-            json.dumps({"store": str(home.folder), "bytes": size, "collections": held}, indent=2)
-        )
+        held = {"store": str(home.folder), "bytes": size, "collections": found}
+        output.write_json(json.dumps(held, indent=2))
         return
-    if found:
-        _write(found)
-    records = sum(item.records for item in found)
-    output.write_text(f"{len(found)} collections, {records} records, {_in_words(size)} in {home.folder}")
+    for each in found:
+        dates = f", {each['oldest']} to {each['newest']}" if each["oldest"] else ""
+        head = f"{each['collection']}: {output.counted(each['records'], 'record')}{dates}"
+        by = ", ".join(map(str, filter(None, (each["embedder"] or "unknown embedder", each["dimension"]))))
+        # A line each: whoever copies a name or a path wants it whole.
+        output.write_text(output.without_controls("\n  ".join(filter(None, (head, by, each["folder"])))))
+    collections = output.counted(len(found), "collection")
+    records = output.counted(sum(each["records"] for each in found), "record")
+    output.write_text(f"{collections}, {records}, {_in_words(size)} in {home.folder}")
 
 
-def holding(collection: Any) -> Holding:
-    """Return what a collection holds."""
-    dates = [at for at in map(_date, _metadatas(collection)) if at is not None]
+def rm(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="COLLECTION...", help="What to delete.")
+    ] = None,
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    is_all: Annotated[bool, typer.Option("--all", help="Every collection of the store.")] = False,
+    is_sure: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete collections; recorded answers stay, and what was indexed can be indexed again."""
+    from langchain_context_engine.ingest import delete_collection
+
+    if bool(names) == is_all:
+        raise ConfigError("give the collections to delete, or --all; context-engine ls lists them")
+    home = Store(store)
+    client = home.open()
+    found = collections_of(client, None if is_all else list(dict.fromkeys(names or ())))
+    counts = {str(each.name): output.counted(each.count(), "record") for each in found}
+    told = ", ".join(f"{name} ({count})" for name, count in counts.items()) or "nothing"
+    if counts and not is_sure:
+        question = f"delete {told} from {home.folder}?"
+        if not sys.stdin.isatty():  # where nobody can answer nothing is deleted
+            raise CommandFailedError(f"{question} Say so with --yes")
+        if not typer.confirm(question, err=True):
+            raise CommandFailedError("nothing was deleted")
+    for name in counts:
+        delete_collection(client, name)
+    output.write_text(f"deleted {told} from {home.folder}")
+
+
+def _holding(collection: Any) -> dict[str, Any]:
+    """Return what a collection holds; dates are days in UTC, "" where no record has one."""
+    dates = list(_dates(collection))
     known = embedders.remembered(collection)
-    return Holding(
-        collection=str(collection.name),
-        records=collection.count(),
-        oldest=min(dates).date().isoformat() if dates else "",
-        newest=max(dates).date().isoformat() if dates else "",
-        embedder=known.model,
-        dimension=known.dimension,
-        folder=str((collection.metadata or {}).get("indexed_folder", "")),
-    )
+    return {
+        "collection": str(collection.name),
+        "records": collection.count(),
+        "oldest": min(dates).date().isoformat() if dates else "",
+        "newest": max(dates).date().isoformat() if dates else "",
+        "embedder": known.model,
+        "dimension": known.dimension,
+        "folder": str((collection.metadata or {}).get("indexed_folder", "")),
+    }
 
 
-def _metadatas(collection: Any) -> Iterator[Mapping[str, Any]]:
-    pages = Portions(_PAGE).pages(
-        lambda most, place: collection.get(include=["metadatas"], limit=most, offset=place)["metadatas"] or []
-    )
-    yield from (metadata or {} for metadata in pages)
+def _dates(collection: Any) -> Iterator[datetime]:
+    from langchain_context_engine.models.clock import read_instant
 
-
-def _date(metadata: Mapping[str, Any]) -> datetime | None:
-    return read_instant(metadata.get("created_at"))
-
-
-def _write(found: list[Holding]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("collection", "records", "oldest", "newest", "embedder", "of"):
-        table.add_column(head, justify="right" if head == "records" else "left", no_wrap=True)
-    for item in found:
-        cells = (item.collection, str(item.records), item.oldest, item.newest, _embedder(item), item.folder)
-        table.add_row(*(Text(output.without_controls(cell)) for cell in cells))
-    if output.fits(table):
-        output.write_table(table)
-    else:
-        # No name or path is broken: whoever copies it wants it whole.
-        for item in found:
-            output.write_text(output.without_controls(_in_lines(item)))
-
-
-def _embedder(item: Holding) -> str:
-    return f"{item.embedder or 'unknown'}{f', {item.dimension}' if item.dimension else ''}"
-
-
-def _in_lines(item: Holding) -> str:
-    dates = f", {item.oldest} to {item.newest}" if item.oldest else ""
-    lines = (f"{item.collection}: {item.records} records{dates}", _embedder(item), item.folder)
-    return "\n  ".join(filter(None, lines)) + "\n"
-
-
-def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+    for start in range(0, collection.count(), _PAGE):
+        page = collection.get(include=["metadatas"], limit=_PAGE, offset=start)["metadatas"] or []
+        read = (read_instant((metadata or {}).get("created_at")) for metadata in page)
+        yield from (date for date in read if date is not None)
 
 
 def _in_words(size: int) -> str:
     number = float(size)
     for unit in ("bytes", "kB", "MB"):
-        if number < 1000:  # noqa: PLR2004 (the step between the units)
+        if number < _STEP:
             return f"{number:.0f} {unit}"
-        number /= 1000
+        number /= _STEP
     return f"{number:.1f} GB"

@@ -11,12 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
-from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
-from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.cli.memory import share_memory
-from langchain_context_engine.cli.options import RecordsOption, ScopeOption, read_pairs
-from langchain_context_engine.cli.store import Store
+from langchain_context_engine.cli import output
+from langchain_context_engine.cli.allocator import share_memory
+from langchain_context_engine.cli.embedders import AUTO
+from langchain_context_engine.cli.failure import CommandFailedError, require
+from langchain_context_engine.cli.options import (
+    EngineOptions,
+    RecordsOption,
+    ScopeOption,
+    read_pairs,
+    with_engine_options,
+)
 from langchain_context_engine.models.errors import UnknownNameError
 
 CLIENTS: Mapping[str, tuple[str, str]] = {
@@ -66,16 +71,14 @@ def mcp(
             "--weight": options.weights,
             "--set": options.settings,
             "--settings": None if options.settings_file is None else [options.settings_file.absolute()],
-            "--embeddings": None if options.embeddings == embedders.AUTO else [options.embeddings],
+            "--embeddings": None if options.embeddings == AUTO else [options.embeddings],
         }
-        _register(register, options.store, told, () if records else ("--no-journal",))
+        more = [
+            str(part) for name, values in told.items() for value in values or () for part in (name, value)
+        ]
+        _register(register, options, [*more, *(() if records else ("--no-journal",))])
         return
-    from importlib.util import find_spec
-
-    if find_spec("mcp") is None:
-        raise CommandFailedError(
-            'the MCP server is not installed: pip install "langchain-context-engine[mcp]"'
-        )
+    require("mcp")
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
     share_memory()
@@ -88,25 +91,23 @@ def mcp(
             engine.journal.close()
 
 
-def _register(
-    client: str, store: Path, options: Mapping[str, Sequence[Any] | None], flags: Sequence[str]
-) -> None:
+def _register(client: str, options: EngineOptions, more: Sequence[str]) -> None:
     """Print the settings of a coding agent that start this server, over an absolute store.
 
     Raises:
         UnknownNameError: The client is not known.
+        CommandFailedError: There is no store yet.
     """
     if client not in CLIENTS:
         raise UnknownNameError("client", client, CLIENTS)
+    store = options.store.absolute()
+    if not options.home.exists:
+        raise CommandFailedError(
+            f"there is no store in {store}; make one first: context-engine index PATH --store {store}"
+        )
     key, place = CLIENTS[client]
-    whole = store.absolute()
-    if not Store(whole).exists:
-        output.warn(f"there is no store in {whole} yet; make one with: context-engine index PATH")
     output.note(f"for {place}:")
-    given = [
-        part for name, values in options.items() for value in values or () for part in (name, str(value))
-    ]
-    command, arguments = _executable(), ["mcp", "--store", str(whole), *given, *flags]
+    command, arguments = _executable(), ["mcp", "--store", str(store), *more]
     if client == "codex":
         # A text in JSON is one in TOML.
         told = (json.dumps(each, ensure_ascii=False) for each in (command, arguments))

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate
 
 import typer
 
-from langchain_context_engine.cli import output
-from langchain_context_engine.cli.store import Store, here
+from langchain_context_engine.cli.embedders import AUTO
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store, nearest_store
 from langchain_context_engine.models.errors import ConfigError
 
-DEFAULT_STORE = Path(".context-engine")
-
-
-def nearest_store(store: Path) -> Path:
-    """Return the default store here or, as git does, in the nearest folder above; a named one as it is."""
-    if store != DEFAULT_STORE or Store(store).exists:
-        return store
-    found = next((f / store for f in here().parents if Store(f / store).exists), None)
-    if found is None:
-        return store
-    output.note(f"the store is {found}")
-    return found
-
+if TYPE_CHECKING:
+    from langchain_context_engine.engine import ContextEngine
+    from langchain_context_engine.trace.settings_file import SettingsFile
 
 StoreOption = Annotated[
     Path,
@@ -52,29 +45,87 @@ ScopeOption = Annotated[
     list[str] | None,
     typer.Option("--scope", metavar="KEY=VALUE", help="Metadata that must match; repeatable."),
 ]
-WeightsOption = Annotated[
-    list[str] | None,
-    typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable."),
-]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
-]
-
-SettingsFileOption = Annotated[
-    Path | None,
-    typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON."),
-]
 RecordsOption = Annotated[
     bool, typer.Option("--journal/--no-journal", help="Record the traces, for explain and inspect.")
 ]
+JournalOption = Annotated[
+    Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+
+_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)(?P<binary>i?)b?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions:
+    """What a command was told of the store and of the engine over it; each field is an option."""
+
+    store: StoreOption = DEFAULT_STORE
+    collections: CollectionsOption = None
+    weights: Annotated[
+        list[str] | None,
+        typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable."),
+    ] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
+    ] = None
+    settings_file: Annotated[
+        Path | None, typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON.")
+    ] = None
+    embeddings: EmbeddingsOption = AUTO
+
+    @property
+    def home(self) -> Store:
+        """The store."""
+        return Store(self.store)
+
+    @cached_property
+    def file(self) -> SettingsFile:
+        """What the file of settings says: nothing where none is named."""
+        from langchain_context_engine.trace.settings_file import SettingsFile, read_settings
+
+        return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
+
+    def refuse_request(self) -> None:
+        """Raise where the file says something of the question, which the caller asks."""
+        if self.file.request:
+            raise ConfigError(
+                f"{self.settings_file}: the table 'request' is the caller's to send; leave it out here"
+            )
+
+    def given(self, *, records: bool) -> Mapping[str, Any]:
+        """Return the engine's settings: those of the file, then `--set` and `--weight`, and its journal."""
+        settings = {**self.file.settings, **read_pairs("--set", self.settings)}
+        if weights := read_pairs("--weight", self.weights):
+            settings["weights"] = weights
+        return {"journal": str(self.home.journal_path) if records else None, **settings}
+
+    def engine(self, *, records: bool) -> ContextEngine:
+        """Return the engine over the store, which records its answers or not."""
+        return self.home.engine(
+            names=self.collections, embeddings=self.embeddings, **self.given(records=records)
+        )
+
+
+def with_engine_options(command: Callable[Concatenate[EngineOptions, ...], None]) -> Callable[..., None]:
+    """Return a command that takes the options of `EngineOptions` beside its own, which come first."""
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = inspect.signature(EngineOptions, eval_str=True).parameters
+
+    @wraps(command)
+    def taking(**told: Any) -> None:
+        options = EngineOptions(**{name: told.pop(name) for name in shared})
+        command(options, **told)
+
+    parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own, *shared.values())]
+    taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    taking.__annotations__ = {each.name: each.annotation for each in parameters}
+    return taking
 
 
 def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
     """Return NAME=VALUE options as a dictionary; a value that is JSON is read as JSON, else as a string.
-
-    Raises:
-        ConfigError: One has no `=`, or nothing before it.
 
     Example:
         >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
@@ -85,18 +136,15 @@ def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
         name, equals, value = pair.partition("=")
         if not equals or not name.strip():
             raise ConfigError(f"{option} takes NAME=VALUE, got {pair!r}")
-        found[name.strip()] = _read_value(value)
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
     return found
-
-
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)(?P<binary>i?)b?", re.IGNORECASE)
 
 
 def read_size(option: str, size: str) -> int:
     """Return a size in bytes.
-
-    Raises:
-        ConfigError: It is none.
 
     Example:
         >>> read_size("--max-size", "2MB"), read_size("--max-size", "1.5 KiB"), read_size("--max-size", "10")
@@ -107,10 +155,3 @@ def read_size(option: str, size: str) -> int:
         raise ConfigError(f"{option} takes a size such as 500kB, 2MB or 1GiB, got {size!r}")
     step = 1024 if found["binary"] else 1000
     return int(float(found["number"]) * step ** " kmg".index(found["unit"].lower() or " "))
-
-
-def _read_value(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value

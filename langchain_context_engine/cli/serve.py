@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.engine_options import EngineOptions, with_engine_options
-from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.allocator import share_memory
+from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.inspect import require_free, shown_address
-from langchain_context_engine.cli.memory import share_memory
-from langchain_context_engine.cli.options import RecordsOption, ScopeOption, read_pairs
+from langchain_context_engine.cli.options import (
+    EngineOptions,
+    RecordsOption,
+    ScopeOption,
+    read_pairs,
+    with_engine_options,
+)
 from langchain_context_engine.models.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -52,7 +57,7 @@ def serve(
     With --design prime the collections are files, found by words and without vectors; threads, references
     and feedback count. Two collections by the names of --messages and --references are no files.
     """
-    _require("fastapi", "uvicorn")
+    require("fastapi", "uvicorn")
     from langchain_context_engine.serving.server import require_token_beyond_this_machine
     from langchain_context_engine.serving.server import serve as run
 
@@ -104,12 +109,3 @@ def _prime(
     service = PrimeContextService(files, *threads, settings=settings, **options.given(records=records))
     service.prepare()
     return service
-
-
-def _require(*modules: str) -> None:
-    from importlib.util import find_spec
-
-    if any(find_spec(module) is None for module in modules):
-        raise CommandFailedError(
-            'the server is not installed: pip install "langchain-context-engine[server]"'
-        )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError, working_on
 from langchain_context_engine.models.disk import NO_RIGHT, disk_trouble
-from langchain_context_engine.models.errors import ConfigError, SourceError, UnknownNameError
+from langchain_context_engine.models.errors import SourceError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from langchain_context_engine.engine import ContextEngine
     from langchain_context_engine.trace.context import Context
 
+DEFAULT_STORE = Path(".context-engine")
+
 _CHROMA_FILE = "chroma.sqlite3"
 _OURS = {"chroma", "demo"}
+_UNFINISHED = "unfinished-"
 # What `index` writes: the file or document that a record is from, and where in it.
 _SEQUENCE = ("document", "start")
 # A command waits for a cold disk rather than answer without a source.
@@ -57,12 +60,31 @@ class Store:
         except PermissionError:
             return False
 
-    def create(self) -> ClientAPI:
-        """Return a client; the folder is made where there is none, and kept out of git.
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """What is being indexed into it, or was when somebody interrupted it."""
+        return tuple(path.read_text(encoding="utf-8") for path in self.folder.glob(f"{_UNFINISHED}*"))
 
-        Raises:
-            CommandFailedError: It cannot be written.
+    @contextlib.contextmanager
+    def filling(self, path: Path) -> Iterator[None]:
+        """Mark the store as unfinished while a folder or file is indexed into it.
+
+        The mark is left by what kills or interrupts the run, and goes with one that ends or is refused.
         """
+        whole = str(path.absolute())
+        mark = self.folder / f"{_UNFINISHED}{hashlib.blake2b(os.fsencode(whole), digest_size=6).hexdigest()}"
+        was_there = mark.exists()
+        mark.write_text(whole, encoding="utf-8", errors="replace")
+        try:
+            yield
+        except Exception:
+            if not was_there:
+                mark.unlink(missing_ok=True)
+            raise
+        mark.unlink(missing_ok=True)
+
+    def create(self) -> ClientAPI:
+        """Return a client; the folder is made where there is none, and kept out of git."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             # Only where everything is ours: a folder of somebody's own keeps its own .gitignore.
@@ -73,29 +95,14 @@ class Store:
             raise CommandFailedError(f"store {self.folder} cannot be written: {told}") from error
         return self._client()
 
-    def client_for(self, *, is_dry: bool) -> ClientAPI:
-        """Return a client to write by; for a dry run, one that makes no store where there is none.
-
-        Raises:
-            CommandFailedError: The store cannot be written, or not be read.
-        """
-        if not is_dry:
-            return self.create()
-        if self.exists:
-            return self._client()
+    def client_for_dry_run(self) -> ClientAPI:
+        """Return a client that a dry run reads by: of an empty store in memory where there is none."""
         import chromadb
 
-        # All clients in memory are one store: a database of its own has nothing of others in this process.
-        name = f"dry-run-{uuid4()}"
-        chromadb.AdminClient(chromadb.EphemeralClient().get_settings()).create_database(name)
-        return chromadb.EphemeralClient(database=name)
+        return self._client() if self.exists else chromadb.EphemeralClient()
 
     def open(self) -> ClientAPI:
-        """Return a client of a store that exists.
-
-        Raises:
-            CommandFailedError: There is none, or Chroma cannot read it.
-        """
+        """Return a client of a store that exists."""
         if not self.exists:
             raise CommandFailedError(
                 f"no store in {self.folder}; make one with: context-engine index PATH --store {self.folder}"
@@ -103,19 +110,8 @@ class Store:
         return self._client()
 
     def collections(self, names: Sequence[str] | None = None) -> list[Any]:
-        """Return the collections that hold something, by name; or those named, in that order.
-
-        Raises:
-            UnknownNameError: There is no collection of a name.
-            CommandFailedError: There is none at all.
-        """
-        client = self.open()
-        known = sorted(collection.name for collection in client.list_collections())
-        for name in names or ():
-            if name not in known:
-                raise UnknownNameError("collection", name, known)
-        opened = [client.get_collection(name, embedding_function=None) for name in names or known]
-        found = [collection for collection in opened if collection.count()]
+        """Return the collections that hold something, by name; or those named, in that order."""
+        found = [each for each in collections_of(self.open(), names) if each.count()]
         if not found:
             raise CommandFailedError(
                 f"the store in {self.folder} holds nothing; fill it with: context-engine index PATH"
@@ -146,33 +142,31 @@ class Store:
         for collection in self.collections(names):
             try:
                 found = embedders.embedder_for(collection, embeddings)
-                # One object for one model, so that a question is embedded once.
-                found = shared.setdefault(embedders.describe(found), found)
             except CommandFailedError as error:
                 if names:
                     raise
                 reasons.append(str(error))
-            else:
-                sources.append(ChromaSource(collection, embeddings=found, sequence=_SEQUENCE))
+                continue
+            # One object for one model, so that a question is embedded once.
+            found = shared.setdefault(embedders.describe(found), found)
+            sources.append(ChromaSource(collection, embeddings=found, sequence=_SEQUENCE))
         if not sources:
             raise CommandFailedError(reasons[0])
         for reason in reasons:
             output.warn(reason)
+        for path in self.unfinished:
+            output.warn(told_of_unfinished(path))
         engine = ContextEngine(
             sources=sources, journal=journal, **{"timeout_seconds": _TIMEOUT_SECONDS, **settings}
         )
         for source in engine.sources:
             # One that cannot be read costs its own candidates and a warning, when it is asked.
             with contextlib.suppress(SourceError):
-                source.prepare(with_texts=False)
+                source.prepare()
         return engine
 
     def trace(self, trace_id: str | None = None) -> Context:
-        """Return a recorded context: that of an id or of its beginning, or the latest.
-
-        Raises:
-            CommandFailedError: There is no journal or no trace in it, or none of that id.
-        """
+        """Return a recorded context: that of an id or of its beginning, or the latest."""
         from langchain_context_engine.journal import Journal
 
         if not self.journal_path.is_file():
@@ -202,45 +196,54 @@ class Store:
 
     def _why(self, error: Exception) -> str:
         told = disk_trouble(error, self.folder)
-        if told and told != NO_RIGHT:
+        if told == NO_RIGHT or (self.exists and not os.access(self.chroma_path / _CHROMA_FILE, os.W_OK)):
+            return "it may not be written, which Chroma does even to read; give a copy by --store"
+        if told:
             return f"{told}, and Chroma writes even to read; free some space, or give a copy by --store"
-        if self.exists and not os.access(self.chroma_path / _CHROMA_FILE, os.W_OK):
-            return (
-                "it may not be written, which Chroma does even to read; give a copy by --store,"
-                " or the right to write"
-            )
         return f"{type(error).__name__}; is it a Chroma folder of this version, and may you write there?"
 
 
-def here() -> Path:
-    """Return the folder that the command runs in.
+def collections_of(client: ClientAPI, names: Sequence[str] | None = None) -> list[Any]:
+    """Return a client's collections by name; or those named, in that order."""
+    known = sorted(str(collection.name) for collection in client.list_collections())
+    for name in names or ():
+        if name not in known:
+            raise UnknownNameError("collection", name, known)
+    return [client.get_collection(name, embedding_function=None) for name in names or known]
 
-    Raises:
-        CommandFailedError: It is gone.
-    """
+
+def told_of_unfinished(path: str) -> str:
+    """Return what a person should know where not everything was indexed."""
+    return (
+        f"{path} is not wholly indexed: that runs, or was interrupted; go on by: context-engine index {path}"
+    )
+
+
+def here() -> Path:
+    """Return the folder that the command runs in."""
     try:
         return Path.cwd()
     except FileNotFoundError as error:
         raise CommandFailedError("the folder you are in was deleted; go to another first") from error
 
 
-def store_to_fill(store: Path, default: Path) -> Store:
+def nearest_store(store: Path) -> Path:
+    """Return the default store here or, as git does, in the nearest folder above; a named one as it is."""
+    if store != DEFAULT_STORE or Store(store).exists:
+        return store
+    found = next((f / store for f in here().parents if Store(f / store).exists), None)
+    if found is None:
+        return store
+    output.note(f"the store is {found}")
+    return found
+
+
+def store_to_fill(store: Path) -> Store:
     """Return the store to write: the default one is looked for up to the top of the repository here."""
     started = here()
-    if store == default and not Store(store).exists:
+    if store == DEFAULT_STORE and not Store(store).exists:
         top = next((folder for folder in (started, *started.parents) if (folder / ".git").exists()), started)
         for folder in started.parents:
             if folder.is_relative_to(top) and Store(folder / store).exists:
                 return Store(folder / store)
     return Store(store)
-
-
-def require_path(path: Path) -> Path:
-    """Return a path that exists.
-
-    Raises:
-        ConfigError: It does not.
-    """
-    if not path.exists():
-        raise ConfigError(f"there is no {path}; give a folder, a git repository or a file")
-    return path

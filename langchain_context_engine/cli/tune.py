@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from langchain_context_engine.cli import output
 from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.cli.options import DEFAULT_STORE, StoreOption
-from langchain_context_engine.cli.store import Store
+from langchain_context_engine.cli.options import JournalOption, JsonOption, StoreOption
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 
 
 def tune(
     *,
     store: StoreOption = DEFAULT_STORE,
-    journal: Annotated[
-        Path | None, typer.Option("--journal", "-j", help="A journal of your application; else the store's.")
-    ] = None,
+    journal: JournalOption = None,
     metric: Annotated[str, typer.Option("--metric", "-m", help="ndcg or recall, of the first ten.")] = "ndcg",
     signals: Annotated[
         list[str] | None,
         typer.Option("--signal", metavar="NAME", help="Weigh only these and the present ones; repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Deals the questions into folds.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, nothing else.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Learn weights from judged questions, and say whether they are better on questions held out.
 

@@ -1,57 +1,47 @@
-"""Building the demo's collections: bundled memories, chat and experiences, and a git repository."""
+"""The demo's collections: bundled memories, chat and experiences, and a git repository."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.demo.repository import create_demo_repository
-from langchain_context_engine.ingest import IndexReport, delete_collection, index_jsonl, index_repository
-from langchain_context_engine.ingest.report import OnProgress
 
 if TYPE_CHECKING:
-    from chromadb.api import ClientAPI
-    from chromadb.api.models.Collection import Collection
-
     from langchain_context_engine.embeddings.local import LocalEmbeddings
+    from langchain_context_engine.ingest.report import OnProgress
 
 WORKSPACE_ID = "harbor"
 """The workspace that the demo asks in; the bundled data has another one, which must never show."""
 
 _KINDS = {"memories": "memory", "chat": "message", "experiences": "experience"}
-_REPOSITORY_COLLECTIONS = ("code", "commits", "docs")
+_OF_REPOSITORY = ("code", "commits", "docs")
 _MAX_COMMITS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoCollections:
-    """What the demo asks.
+    """What the demo asks: six Chroma collections, what embedded them, and the repository behind three.
 
     Attributes:
-        client: The persistent client that holds the collections.
-        embeddings: What they were embedded with.
-        repository: The repository that was indexed.
-        memories: Facts, decisions and incidents, `kind` memory.
-        chat: Turns of conversations, `kind` message.
-        experiences: What was tried and how it went, `kind` experience.
-        code: Functions and classes of the repository.
-        commits: Its commits.
-        docs: Its documents.
-        report: What building them wrote.
+        workspace_id: Whose the repository's records are.
+        written: Records that were written, and `unchanged`, those that stood already.
     """
 
-    client: ClientAPI
+    client: Any
     embeddings: LocalEmbeddings
     repository: Path
-    memories: Collection
-    chat: Collection
-    experiences: Collection
-    code: Collection
-    commits: Collection
-    docs: Collection
-    report: IndexReport
+    workspace_id: str
+    written: int
+    unchanged: int
+    memories: Any
+    chat: Any
+    experiences: Any
+    code: Any
+    commits: Any
+    docs: Any
 
 
 def require_demo() -> None:
@@ -70,12 +60,14 @@ def load_demo(
 ) -> DemoCollections:
     """Build the demo's persistent Chroma collections, or bring them up to date, without a network.
 
-    Every record carries `workspace_id`; the repository's records belong to "harbor".
-
     Args:
         directory: Where the store goes, in its subfolder `chroma`.
-        repository: The git repository to index; None is the bundled one, made in `directory`.
+        repository: The git repository to index, as a workspace of its own by its folder's name; None is
+            the bundled one of the workspace "harbor", made in `directory`.
         on_progress: Called with (done, total, label).
+
+    Returns:
+        The collections; every record carries its `workspace_id`.
 
     Raises:
         ConfigError: The extra `local` is missing, or there is no such folder.
@@ -83,17 +75,17 @@ def load_demo(
     import chromadb
 
     from langchain_context_engine.embeddings.local import LocalEmbeddings
+    from langchain_context_engine.ingest import delete_collection, index_jsonl, index_repository
 
     home = Path(directory)
     home.mkdir(parents=True, exist_ok=True)
-    root = create_demo_repository(home / "harbor") if repository is None else Path(repository)
-    root = root.resolve()
+    root = (create_demo_repository(home / "harbor") if repository is None else Path(repository)).resolve()
+    workspace_id = WORKSPACE_ID if repository is None else root.name
     client = chromadb.PersistentClient(path=str(home / "chroma"))
     embeddings = LocalEmbeddings()
     reports = []
-    data = files("langchain_context_engine.demo").joinpath("data")
     for name, kind in _KINDS.items():
-        with as_file(data.joinpath(f"{name}.jsonl")) as path:
+        with as_file(files("langchain_context_engine.demo").joinpath("data", f"{name}.jsonl")) as path:
             reports.append(
                 index_jsonl(
                     path,
@@ -105,7 +97,10 @@ def load_demo(
                     on_progress=on_progress,
                 )
             )
-    _forget_other_repository(client, root)
+    for collection in client.list_collections():  # what an earlier demo made of another repository
+        indexed = (collection.metadata or {}).get("indexed_folder")
+        if collection.name in _OF_REPOSITORY and indexed != str(root):
+            delete_collection(client, collection.name)
     reports.append(
         index_repository(
             root,
@@ -113,40 +108,19 @@ def load_demo(
             embeddings,
             prefix="",
             max_commits=_MAX_COMMITS,
-            metadata={"workspace_id": WORKSPACE_ID},
+            metadata={"workspace_id": workspace_id},
             on_progress=on_progress,
         )
     )
-    collections = {
-        name: client.get_or_create_collection(name, embedding_function=None)
-        for name in (*_KINDS, *_REPOSITORY_COLLECTIONS)
-    }
     return DemoCollections(
         client=client,
         embeddings=embeddings,
         repository=root,
-        report=_joined(reports),
-        **collections,
-    )
-
-
-def _forget_other_repository(client: ClientAPI, root: Path) -> None:
-    """Delete what an earlier demo made of another repository."""
-    for collection in client.list_collections():
-        indexed = (collection.metadata or {}).get("indexed_folder")
-        if collection.name in _REPOSITORY_COLLECTIONS and indexed != str(root):
-            delete_collection(client, collection.name)
-
-
-def _joined(reports: list[IndexReport]) -> IndexReport:
-    skipped: dict[str, int] = {}
-    for report in reports:
-        for reason, count in report.skipped.items():
-            skipped[reason] = skipped.get(reason, 0) + count
-    return IndexReport(
-        collections={name: counts for report in reports for name, counts in report.collections.items()},
-        skipped=skipped,
-        left_out=tuple(entry for report in reports for entry in report.left_out),
-        warnings=tuple(warning for report in reports for warning in report.warnings),
-        seconds=sum(report.seconds for report in reports),
+        workspace_id=workspace_id,
+        written=sum(report.written for report in reports),
+        unchanged=sum(report.unchanged for report in reports),
+        **{
+            name: client.get_or_create_collection(name, embedding_function=None)
+            for name in (*_KINDS, *_OF_REPOSITORY)
+        },
     )

@@ -1,9 +1,17 @@
-"""Three questions that show what the engine does, over the bundled memories, chat and experiences."""
+"""Three questions that show what the engine does, over the bundled data, and some to go on with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+COMPANY = (
+    "Harbor is a company that does not exist: six people who make the software of small marinas, for\n"
+    "berths, bookings and invoices. Bundled are what its assistant remembers, the talk of the team, what\n"
+    "was tried and how it went, and its small repository; beside them some records of Lantern, another\n"
+    "tenant, which must never show."
+)
+"""Who the demo's questions are about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,3 +56,10 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
         key_id="m-provider-stripe",
     ),
 )
+
+NEXT_QUESTIONS: tuple[str, ...] = (
+    "Why were there gaps in the invoice numbers?",
+    "Why do we move from Paddle to Stripe?",
+    "How do I void an invoice that is already paid?",
+)
+"""Questions of the same company that the demo proposes; each is answered by its first passages."""

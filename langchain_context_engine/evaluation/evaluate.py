@@ -15,6 +15,7 @@ from langchain_context_engine.evaluation.questions import Question, load_questio
 from langchain_context_engine.evaluation.report import Outcome, Ranking, Report, compare
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import SupportsGet
 from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.trace.context import Context
 
@@ -120,7 +121,7 @@ def _contents(
     if missing:
         request = ContextRequest(query=question.query, **{"limit": len(missing), **question.fields})
         for source in getattr(subject, "sources", ()):
-            for candidate in source.get(missing, request) if hasattr(source, "get") else ():
+            for candidate in source.get(missing, request) if isinstance(source, SupportsGet) else ():
                 known.setdefault(candidate.id, []).append(candidate.text)
     return known
 

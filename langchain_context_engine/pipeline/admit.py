@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import CandidateTest, filter_test, scope_test
+from langchain_context_engine.filters import CandidateTest, filter_test, scope_test
 from langchain_context_engine.models.freeze import is_blank, with_fields
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict

@@ -13,6 +13,7 @@ from langchain_context_engine.models.errors import AllSourcesFailedError, Source
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import Source, SupportsAsync, SupportsCompany
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.pipeline.admit import Collected, admit
 from langchain_context_engine.pipeline.bounding import bounded
@@ -49,7 +50,7 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
     """
     companies: dict[Hashable, list[int]] = {}
     for i, source in enumerate(sources):
-        company = source.company(request) if hasattr(source, "company") else None
+        company = source.company(request) if isinstance(source, SupportsCompany) else None
         companies.setdefault((i,) if company is None else company, []).append(i)
     jobs = [
         (places, _asking(company, [sources[i] for i in places], request))
@@ -85,7 +86,7 @@ def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) 
 
 
 def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
-    if hasattr(source, "fetch"):
+    if isinstance(source, Source):
         return lambda: source.fetch(request)
     return lambda: asyncio.run(source.afetch(request))
 
@@ -115,7 +116,7 @@ async def _answered(
     source: Any, request: ContextRequest, asked: float, begun: list[Callable[[], bool]]
 ) -> Answer:
     """Return what a source answers, walked through; a sequence of its own is walked in a thread."""
-    if not hasattr(source, "afetch"):
+    if not isinstance(source, SupportsAsync):
         return await _in_thread(lambda: source.fetch(request), asked, begun)
     answer = await source.afetch(request)
     return answer if is_plain(answer) else await _in_thread(lambda: walked(answer), asked, begun)

@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.pipeline.admit import Collected, admit
 from langchain_context_engine.pipeline.bounding import bounded
@@ -80,10 +81,7 @@ class _Reach:
         self.most_links = max(request.limit or 0, LEAST_LINKS)
         self.request = replace(request, limit=None, offset=0)
         self.known = {candidate.key: candidate for candidate in candidates}
-        self.sources: dict[str, Any] = {}
-        for source in sources:
-            if hasattr(source, "get"):
-                self.sources.setdefault(getattr(source, "collection_name", source.name), source)
+        self.sources = readers(sources)
         self.deadline = deadline
         self.decisions: list[Decision] = []
         self.warnings: list[str] = []
@@ -129,13 +127,14 @@ class _Reach:
         self._add({key: why for key, why in wanted.items() if key not in self.known})
 
     def _can_name(self, source: str) -> bool:
-        return hasattr(self.sources.get(source), "link_named")
+        return isinstance(self.sources.get(source), SupportsLinks)
 
     def _named(self, source: str, text: str) -> Sequence[str]:
-        if not self._can_name(source):
+        named = self.sources[source]
+        if not isinstance(named, SupportsLinks):
             return ()
         try:
-            names: Sequence[str] = self.sources[source].link_named(text, self.request)
+            names = named.link_named(text, self.request)
         except Exception as error:  # noqa: BLE001 - whatever a source raises costs only its own candidates
             self.warnings.append(f"source {source!r} could not look up names: {safe_message(error)}")
             return ()

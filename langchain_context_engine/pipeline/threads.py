@@ -1,6 +1,6 @@
 """Threads that nothing waits for but the end of the program, and that only for a while.
 
-A daemon thread that is in native code (Chroma, tantivy, SQLite) when the interpreter goes down takes the
+A daemon thread that is in native code (Chroma, SQLite) when the interpreter goes down takes the
 process with it. So at exit those that run are told, and waited for: all of them together for some seconds.
 One that hangs longer than that is left behind.
 """

@@ -1,30 +1,5 @@
-"""Searching one Chroma collection: its records, vectors and words, what changed in it, who reads it when.
+"""Searching one Chroma collection: the nearest by its own index, words by ours, records by id.
 
-Machinery of the sources; nobody outside imports a Chroma client. Begin with `search.py`, one
-question over both legs; `shelf.py` holds what is known of a collection.
+Machinery of the sources; nobody outside imports a Chroma client. Begin with `hybrid_search.py`, one question
+over both legs; `collection_index.py` keeps the index of words in step with a collection.
 """
-
-from __future__ import annotations
-
-__all__ = [
-    "collection",
-    "dated",
-    "finders",
-    "folders",
-    "forks",
-    "lexical",
-    "query_vectors",
-    "quotas",
-    "reading",
-    "records",
-    "search",
-    "sheets",
-    "shelf",
-    "shelves",
-    "sparse",
-    "state",
-    "store_search",
-    "stores",
-    "together",
-    "watches",
-]

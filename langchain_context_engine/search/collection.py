@@ -96,19 +96,10 @@ class CollectionHandle:
         """Return how many records there are."""
         return int(self._call("count"))
 
-    def nearest(
-        self, vector: Sequence[float], n: int, where: dict[str, Any] | None
-    ) -> list[tuple[str, float]]:
-        """Return (id, raw distance) of up to n records, nearest first, ties by id."""
-        answer = self._within_quota(
-            lambda most: self._call(
-                "query",
-                query_embeddings=[list(vector)],
-                n_results=min(n, most),
-                where=where,
-                include=["distances"],
-            )
-        )
+    def nearest(self, vector: Sequence[float], n: int, **among: Any) -> list[tuple[str, float]]:
+        """Return (id, raw distance) of up to n of a `where` or of `ids`, nearest first, ties by id."""
+        asked = {"query_embeddings": [list(vector)], "include": ["distances"], **among}
+        answer = self._within_quota(lambda most: self._call("query", **asked, n_results=min(n, most)))
         found = zip((answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0], strict=True)
         return sorted(
             ((id_, steady(float(distance))) for id_, distance in found if math.isfinite(distance)),
@@ -152,12 +143,24 @@ class CollectionHandle:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
         return list(self.rows(where, ()))
 
+    def holding(self, text: str, where: dict[str, Any] | None, most: int) -> list[str]:
+        """Return up to `most` ids of records in whose document a text stands verbatim."""
+        held = self._call("get", where=where, where_document={"$contains": text}, limit=most, include=[])
+        return list(held["ids"])
+
     def ids_from(self, place: int, most: int) -> list[str]:
         """Return up to `most` ids from a place on, in the collection's order."""
         answer = self._within_quota(
             lambda quota: self._call("get", limit=min(most, quota), offset=place, include=[])
         )
         return list(answer["ids"])
+
+    def page(self, place: int, most: int) -> Rows:
+        """Return id → text and metadata of up to `most` records from a place on, in Chroma's order."""
+        answer = self._within_quota(
+            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=list(FIELDS))
+        )
+        return rows_of(answer, FIELDS)
 
     def metadata(self, where: dict[str, Any] | None) -> Rows:
         """Return id → metadata of all records that a `where` lets through, in the collection's order."""

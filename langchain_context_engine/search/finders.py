@@ -1,18 +1,18 @@
 """Ways to find records without vectors: by full text, by keywords, by spelling, by date, by reference.
 
-A finder is `(shelf, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
+A finder is `(searched, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_context_engine.filtering.filters import (
-    EVERYTHING,
+import numpy as np
+
+from langchain_context_engine.filters import (
     Condition,
     Filter,
     Matcher,
@@ -22,20 +22,22 @@ from langchain_context_engine.filtering.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.ranking.signals import Keyword
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.lexical import LexicalIndex
-from langchain_context_engine.search.postings import LexicalQuery
-from langchain_context_engine.search.shelf import Shelf
-from langchain_context_engine.search.view import Admits, View
+from langchain_context_engine.search.index_manager import IndexManager
+from langchain_context_engine.search.scoring import LexicalQuery
+from langchain_context_engine.search.segment import facet
+from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.words import STOP_WORDS, query_terms
 
 KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
 """A question's keywords: its words of more than three letters that are no stop words."""
 
-_KEYWORDS_TRIED, _LOOKED_AT_ONCE = 20, 200
+_KEYWORDS_TRIED, _FEW, _VIEWS_READ = 20, 30, 200
+_SHORT_TERMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,33 +63,41 @@ class Searched:
 
     Attributes:
         handle: The collection.
-        index: The index of words.
-        shelf: The collection's shelf in it, up to date.
+        manager: The indexes of the engine.
+        snapshot: The collection's index, up to date.
         wanted: Scope, `deleted` and `where`.
+        within: Scope and `deleted`: words are weighed there.
         admits: Tells of an id and its metadata whether the record may be offered.
-        within: Scope and `deleted`: words are counted there.
     """
 
     handle: CollectionHandle
-    index: LexicalIndex
-    shelf: Shelf
+    manager: IndexManager
+    snapshot: Snapshot
     wanted: Filter
-    admits: Admits
+    within: Filter
+    admits: Callable[[str, Mapping[str, Any]], bool]
 
-    within: Filter = EVERYTHING
+    def rows(self, wanted: Filter | None = None) -> Any:
+        """Return the rows of the index that the request, or another filter, may admit."""
+        return self.snapshot.chosen(self.snapshot.mask(wanted or self.wanted)[0])
 
-    @property
-    def view(self) -> View:
-        """The records, of every scope."""
-        return self.shelf.view
-
-    def admitted(self, ids: Iterable[str], is_wanted: Matcher | None = None) -> Iterator[str]:
-        """Yield those ids that the request may see, and that a finder wants for what their metadata say."""
-        rest = iter(ids)
-        while some := list(itertools.islice(rest, _LOOKED_AT_ONCE)):
-            known = self.view.metadata(some)
-            seen = (id_ for id_ in some if id_ in known and self.admits(id_, known[id_]))
-            yield from (id_ for id_ in seen if is_wanted is None or is_wanted(known[id_]))
+    def admitted(
+        self, rows: Iterable[int], needed: int, is_wanted: Matcher | None = None
+    ) -> list[tuple[str, int]]:
+        """Return (id, row) of the first so many that the request may see and a finder wants."""
+        rest, found = iter(rows), list[tuple[str, int]]()
+        while len(found) < needed and (some := list(itertools.islice(rest, max(_FEW, needed)))):
+            ids = self.snapshot.ids_of(some)
+            known = self.handle.metadata_of(ids)
+            for id_, row in zip(ids, some, strict=True):
+                metadata = known.get(id_)
+                if (
+                    metadata is not None
+                    and self.admits(id_, metadata)
+                    and (is_wanted is None or is_wanted(metadata))
+                ):
+                    found.append((id_, row))
+        return found[:needed]
 
 
 Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
@@ -102,51 +112,53 @@ def by_keywords(searched: Searched, request: ContextRequest, needed: int) -> lis
     """Return the records that have every keyword of the question, by BM25; none without keywords."""
     keywords = sorted(KEYWORDS.keywords(request.query))
     terms = tuple(dict.fromkeys(term for word in keywords for term in query_terms(word)))
-    return _by_words(searched, request, LexicalQuery(terms, (), needs_all=True), needed)
+    return _by_words(searched, request, LexicalQuery(terms, needs_all=True), needed)
 
 
 def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, needed: int) -> list[Hit]:
     if not query.terms:
         return []
-    index, shelf = searched.index, searched.shelf
-    found = index.search(query, shelf, searched.wanted, searched.admits, needed, searched.within)
-    ids = [id_ for id_, _ in found]
-    claims = index.scores(LexicalQuery.of(request.query), shelf, ids, searched.within)
+    snapshot, manager = searched.snapshot, searched.manager
+    scores = manager.scores(query, searched.within, snapshot)
+    claims = manager.scores(LexicalQuery.of(request.query), searched.within, snapshot)
+    rows, _ = snapshot.best(scores, snapshot.mask(searched.wanted)[0], snapshot.size)
     return [
         Hit(
             id=id_,
-            relevance=score / (1 + score),
-            rank=score,
-            claims={"lexical": claims[id_][0], "phrase": claims[id_][1]},
+            relevance=float(scores[row] / (1 + scores[row])),
+            rank=float(scores[row]),
+            claims={"lexical": float(claims[row])},
         )
-        for id_, score in found
+        for id_, row in searched.admitted(rows.tolist(), needed)
     ]
 
 
 @dataclass(slots=True)
 class _Spelled:
-    """How the paths and texts of a collection are spelled, as a view had them."""
+    """How the paths and short texts of a collection are spelled, as a snapshot had them."""
 
     stamp: int = -1
-    digests: dict[str, bytes] = field(default_factory=dict)
+    digests: dict[str, int] = field(default_factory=dict)
     paths: TrigramIndex = field(default_factory=TrigramIndex)
     texts: TrigramIndex = field(default_factory=TrigramIndex)
 
-    def sync(self, view: View) -> None:
+    def sync(self, snapshot: Snapshot, handle: CollectionHandle) -> None:
         """Read what has changed since."""
-        since = view.since
-        now = {id_: digest for id_, digest in view.rows.all_digests() if not since.has(id_)}
-        now |= {new.id: new.digest for new in since.news()}
+        rows = snapshot.chosen(None).tolist()
+        ids = snapshot.ids_of(rows)
+        now = snapshot.digests_of(ids)
         for id_ in self.digests.keys() - now.keys():
             self.paths.remove(id_)
             self.texts.remove(id_)
-        changed = [id_ for id_, digest in now.items() if self.digests.get(id_) != digest]
-        for start in range(0, len(changed), _LOOKED_AT_ONCE):
-            for id_, record in view.records(changed[start : start + _LOOKED_AT_ONCE]).items():
-                metadata = record.metadata
-                self.paths.put(id_, str(metadata.get("path") or metadata.get("title") or ""))
-                self.texts.put(id_, record.document or "")
-        self.digests, self.stamp = now, view.stamp
+        row_of = {id_: row for id_, row in zip(ids, rows, strict=True) if self.digests.get(id_) != now[id_]}
+        for id_, names in zip(row_of, snapshot.names_of(row_of.values()), strict=True):
+            self.paths.put(id_, names["path"] or names["title"])
+            self.texts.remove(id_)
+        # A long text is never alike enough to a question.
+        short = [id_ for id_, row in row_of.items() if snapshot.lengths[row] <= _SHORT_TERMS]
+        for id_, fields in handle.read(short, ("documents",)).items():
+            self.texts.put(id_, fields.get("documents") or "")
+        self.digests, self.stamp = now, snapshot.stamp
 
 
 class Fuzzy:
@@ -168,7 +180,7 @@ class Fuzzy:
             raise ConfigError(msg)
         self.threshold = threshold
         self._known: dict[str, _Spelled] = {}
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records that are alike enough, the most alike first."""
@@ -176,20 +188,81 @@ class Fuzzy:
         texts = {request.query, " ".join(keywords), *keywords}
         likeness: dict[str, float] = {}
         with self._lock:
-            for index in self._synced(searched):
-                for text in texts:
-                    for id_, alike in index.search(text, self.threshold):
-                        likeness[id_] = max(alike, likeness.get(id_, 0.0))
+            known = self._known.setdefault(str(searched.handle.collection.id), _Spelled())
+            if known.stamp != searched.snapshot.stamp:
+                known.sync(searched.snapshot, searched.handle)
+            for index, text in itertools.product((known.paths, known.texts), texts):
+                for id_, alike in index.search(text, self.threshold):
+                    likeness[id_] = max(alike, likeness.get(id_, 0.0))
         best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
-        found = first(searched.admitted(best_first), needed)
-        return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_ in found]
+        rows, mask = searched.snapshot.rows_of(best_first), searched.snapshot.mask(searched.wanted)[0]
+        seen = (rows[id_] for id_ in best_first if id_ in rows and (mask is None or mask[rows[id_]]))
+        found = searched.admitted(seen, needed)
+        return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_, _ in found]
 
-    def _synced(self, searched: Searched) -> tuple[TrigramIndex, TrigramIndex]:
-        """Return the indexes of paths and of texts, brought up to date with the catalogue."""
-        known = self._known.setdefault(searched.shelf.collection, _Spelled())
-        if known.stamp != searched.view.stamp:
-            known.sync(searched.view)
-        return known.paths, known.texts
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentlyAccessed:
+    """Finds what was opened last: by a date in the metadata, and by the user's views in a journal.
+
+    Attributes:
+        by: The metadata key, which ends with `_at` or holds ISO dates; records without it, and without a
+            view, are not found.
+        journal: A `Journal`, or None.
+        user_key: The key of the request's scope that names the user.
+    """
+
+    by: str = "accessed_at"
+    journal: Any = None
+    user_key: str = "user_id"
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        instants = searched.snapshot.instants(self.by).copy()
+        views = self._views(searched.handle.name, request)
+        for id_, row in searched.snapshot.rows_of(list(views)).items():
+            instants[row] = np.fmax(instants[row], views[id_])
+        rows = searched.rows()
+        return _latest(searched, rows[~np.isnan(instants[rows])], instants, needed)
+
+    def _views(self, collection: str, request: ContextRequest) -> dict[str, float]:
+        user = request.scope.get(self.user_key)
+        if self.journal is None or not isinstance(user, str):
+            return {}
+        seen = self.journal.recent(user, limit=_VIEWS_READ)
+        return {view.key[1]: view.time.timestamp() for view in reversed(seen) if view.key[0] == collection}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfThread:
+    """Finds the latest records of the thread that `request.focus["thread"]` names; none without one.
+
+    Attributes:
+        thread_key: The metadata key that holds the thread.
+        by: The metadata key of the date; the undated count as oldest.
+        lacking: A metadata key that a record must not have, or "".
+    """
+
+    thread_key: str = "thread_id"
+    by: str = "created_at"
+    lacking: str = ""
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        thread = focused(request, "thread")
+        if not isinstance(thread, str) or not thread:
+            return []
+        instants = np.nan_to_num(searched.snapshot.instants(self.by), nan=-np.inf)
+        rows = searched.rows(all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted))
+        return _latest(searched, rows, instants, needed, lambda told: told.get(self.lacking) is None)
+
+
+def _latest(
+    searched: Searched, rows: Any, instants: Any, needed: int, is_wanted: Matcher | None = None
+) -> list[Hit]:
+    order = np.lexsort((searched.snapshot.ids[rows], -instants[rows]))
+    found = searched.admitted(rows[order].tolist(), needed, is_wanted)
+    return [Hit(id=id_, relevance=1 / (1 + place)) for place, (id_, _) in enumerate(found)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,13 +284,14 @@ class Referenced:
         given = focused(request, "references")
         names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
         wanted = dict.fromkeys([*names, *self._kept(request)])
-        known = searched.view.metadata(list(wanted))
-        paths = tuple(name for name in wanted if name not in known)
-        by_path: dict[str, list[str]] = {}
-        for record in searched.view.selected(Condition("path", "$in", paths)) if paths else ():
-            by_path.setdefault(str(record.metadata.get("path")), []).append(record.id)
-        named = (id_ for name in wanted for id_ in ([name] if name in known else by_path.get(name, ())))
-        return [Hit(id=id_, relevance=1.0) for id_ in first(searched.admitted(dict.fromkeys(named)), needed)]
+        snapshot = searched.snapshot
+        by_id = snapshot.rows_of(list(wanted))
+        mask = snapshot.mask(searched.wanted)[0]
+        named: dict[int, None] = {}
+        for name in wanted:
+            rows = [by_id[name]] if name in by_id else snapshot.having([facet("path", name)]).tolist()
+            named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
+        return [Hit(id=id_, relevance=1.0) for id_, _ in searched.admitted(named, needed)]
 
     def _kept(self, request: ContextRequest) -> list[str]:
         thread = focused(request, "thread")
@@ -236,8 +310,3 @@ class Referenced:
 def focused(request: ContextRequest, name: str) -> Any:
     """Return what a request's focus says under a name, or None."""
     return request.focus.get(name) if isinstance(request.focus, Mapping) else None
-
-
-def first(ids: Iterable[str], needed: int) -> list[str]:
-    """Return the first so many ids; no more than those are looked at."""
-    return [id_ for id_, _ in zip(ids, range(needed), strict=False)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,8 @@ INDEX_DIR = "CONTEXT_ENGINE_INDEX_DIR"
 """The environment variable that names another folder for the indexes."""
 
 _NAME = "context-engine-index"
+_TICK_NANOSECONDS = 50_000_000
+_moments = itertools.count()
 
 
 def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path | None:
@@ -62,6 +66,37 @@ def make(folder: Path) -> None:
     parent.mkdir(parents=True, exist_ok=True, mode=mode)
     folder.mkdir(exist_ok=True)
     folder.chmod(mode)
+
+
+def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[Any] | None:
+    """Return what is the same as long as nothing is written to a store in files; None for any other store.
+
+    It is the age and size of Chroma's file. What was written a moment ago may be written again within a tick
+    of the file system's clock, so its stamp is equal to none.
+
+    Args:
+        handle: A collection of the store.
+        is_settled: Wait until the moment is over.
+    """
+    settings = settings_of(handle)
+    if settings is None or not settings.is_persistent:
+        return None
+    file = Path(str(settings.persist_directory)) / "chroma.sqlite3"
+    while True:
+        found: list[Any] = []
+        for path in (file, file.with_name(f"{file.name}-wal")):
+            try:
+                told = path.stat()
+            except OSError:
+                continue
+            # Who sets a file's age back cannot set back when it was changed.
+            found += [max(told.st_mtime_ns, told.st_ctime_ns), told.st_mtime_ns, told.st_size]
+        age = time.time_ns() - max(found[::3], default=0)
+        if not 0 <= age < _TICK_NANOSECONDS:
+            return found or None
+        if not is_settled:
+            return [*found, next(_moments)]
+        time.sleep((_TICK_NANOSECONDS - age) / 1e9)
 
 
 def is_local(handle: CollectionHandle) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.collection_index import FILE
 from langchain_context_engine.search.folders import folder_of
-from langchain_context_engine.search.sparse import choose_search
-from langchain_context_engine.search.volume import version
+from langchain_context_engine.search.segment import DamagedIndexError, facts_of
+from langchain_context_engine.search.store_search import choose_search
 
 _MEGABYTE = 2**20
 
@@ -26,7 +26,6 @@ class IndexState:
         is_whole: The collection was read to its end once.
         is_readable: It is of this version, and not damaged; True where there is none.
         size_bytes: What it takes on disk.
-        vectors_kept: The vectors are in it, so they are measured in memory; else the store's index is asked.
         is_by_store: The store searches by itself, so there is no index here.
     """
 
@@ -36,7 +35,6 @@ class IndexState:
     is_whole: bool = False
     is_readable: bool = True
     size_bytes: int = 0
-    vectors_kept: bool = False
     is_by_store: bool = False
 
     def __str__(self) -> str:
@@ -49,9 +47,8 @@ class IndexState:
         if not self.is_whole and not self.indexed:
             return "no index yet; make it with: context-engine prepare"
         share = "" if self.is_whole else f" of {self.records:,}, not finished: context-engine prepare"
-        vectors = "measured in memory" if self.vectors_kept else "by the store's own index"
         size = self.size_bytes / _MEGABYTE
-        return f"index of {self.indexed:,}{share}, {size:,.1f} MB, vectors {vectors}"
+        return f"index of {self.indexed:,}{share}, {size:,.1f} MB"
 
 
 def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexState:
@@ -68,22 +65,17 @@ def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexSt
     if choose_search(handle, "auto") is not None:
         return IndexState(folder=None, records=handle.count(), is_by_store=True)
     folder, records = folder_of(handle, index_dir), handle.count()
-    if folder is None or not (folder / "records.db").is_file():
-        return IndexState(folder=folder, records=records)
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     try:
-        with sqlite3.connect(f"{(folder / 'records.db').absolute().as_uri()}?mode=ro", uri=True) as database:
-            facts = dict(database.execute("SELECT name, value FROM facts").fetchall())
-            kept = database.execute("SELECT 1 FROM records WHERE vector IS NOT NULL LIMIT 1").fetchone()
-        database.close()
-    except sqlite3.Error:
-        return IndexState(folder=folder, records=records, is_readable=False, size_bytes=size)
+        size = 0 if folder is None else (folder / FILE).stat().st_size
+        facts = {} if folder is None else facts_of(folder / FILE)
+    except FileNotFoundError:
+        return IndexState(folder=folder, records=records)
+    except (DamagedIndexError, OSError):
+        return IndexState(folder=folder, records=records, is_readable=False)
     return IndexState(
         folder=folder,
         records=records,
-        indexed=int(facts.get("count", 0)),
-        is_whole=facts.get("is_whole") == "1",
-        is_readable=facts.get("version") == version(),
+        indexed=int(facts.get("records", 0)),
+        is_whole=bool(facts.get("is_whole")),
         size_bytes=size,
-        vectors_kept=kept is not None,
     )

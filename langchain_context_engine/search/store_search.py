@@ -13,19 +13,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.filtering.filters import AllOf, AnyOf, Condition, Filter, all_of, to_chroma
-from langchain_context_engine.models.errors import SourceError
+from langchain_context_engine.filters import AllOf, all_of, to_chroma
+from langchain_context_engine.models.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.models.kept import kept_property
-from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.search.collection import FIELDS, NoSearchError
+from langchain_context_engine.search.collection import FIELDS, CollectionHandle, NoSearchError, is_in_process
+from langchain_context_engine.search.hybrid_search import Search, asked_more, merge_by_rank
 from langchain_context_engine.search.quotas import QUOTA
-from langchain_context_engine.search.ranking import merge_by_rank, settled
 from langchain_context_engine.search.records import compare, relevance_of, steady, without_sparse
-from langchain_context_engine.search.search import Record, Search
-from langchain_context_engine.search.sparse import TWO_WAYS, SparseIndex
+
+if TYPE_CHECKING:
+    from chromadb.base_types import SparseVector
 
 _VECTORS = "#embedding"
 _SPARE = 10
@@ -34,6 +35,84 @@ _DEEPEST = 3000
 """Hits of a leg that are looked at before an answer does with what was found."""
 _MOST_PREDICATES = 7
 """Comparisons in a filter; Chroma Cloud takes 8, of which the ids of the second request are one."""
+
+
+SEARCHES = ("auto", "store", "own")
+"""Who searches: whoever can do it best, the store by its own search, or this package by its index."""
+
+TWO_WAYS = (
+    'either leave it to search="own", which keeps an index of words on this machine, or keep the collection '
+    "in Chroma Cloud or distributed Chroma, with a sparse index in its schema"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseIndex:
+    """The index that a collection's schema has for words.
+
+    Attributes:
+        key: The metadata key that holds the sparse vectors.
+        function: Chroma's embedding function of it, which runs in this process for BM25.
+    """
+
+    key: str
+    function: Any
+
+    def vector(self, text: str) -> SparseVector | None:
+        """Return the sparse vector of a question; None where it has no word that counts.
+
+        Raises:
+            EmbeddingError: The embedding function failed.
+        """
+        try:
+            (found,) = self.function.embed_query(input=[text])
+        except Exception as error:  # noqa: BLE001 - anyone's function, over anyone's service
+            msg = f"the question's words could not be embedded for {self.key!r}: {safe_message(error)}"
+            raise EmbeddingError(msg) from None
+        return found if len(found.indices) else None
+
+
+def sparse_index_of(collection: Any) -> SparseIndex | None:
+    """Return a collection's sparse index, or None without one that embeds; Chroma allows one a collection.
+
+    Chroma warns where it cannot make the index' embedding function, and says why.
+    """
+    # As it came: reading the whole schema makes the embedding function of the vectors too, which takes a
+    # second, warns where that cannot be made, and is of no use here.
+    schema = getattr(getattr(collection, "_model", None), "serialized_schema", None) or {}
+    for key, types in sorted((schema.get("keys") or {}).items()):
+        sparse = ((types or {}).get("sparse_vector") or {}).get("sparse_vector_index") or {}
+        if not sparse.get("enabled"):
+            continue
+        from chromadb.api.types import Schema
+
+        read = Schema.deserialize_from_json({"defaults": {}, "keys": {key: types}}).keys[key].sparse_vector
+        index = read and read.sparse_vector_index
+        if index and index.config.embedding_function is not None:
+            return SparseIndex(key, index.config.embedding_function)
+    return None
+
+
+def choose_search(handle: CollectionHandle, search: str) -> SparseIndex | None:
+    """Return the sparse index by which the store is to search a collection; None leaves it to our own index.
+
+    Raises:
+        ConfigError: `search` is none of `SEARCHES`, or is "store" where the store cannot do it.
+    """
+    if search not in SEARCHES:
+        raise ConfigError(f"search must be one of {', '.join(SEARCHES)}, got {search!r}")
+    if search == "own":
+        return None
+    is_local = is_in_process(handle.collection)
+    found = None if is_local else sparse_index_of(handle.collection)
+    if search == "store" and found is None:
+        why = (
+            "local Chroma has no search of its own"
+            if is_local
+            else "its schema has no sparse index that embeds"
+        )
+        raise ConfigError(f'search="store" cannot be had of collection {handle.name!r}: {why}; {TWO_WAYS}')
+    return found
 
 
 @dataclass(slots=True)
@@ -85,13 +164,11 @@ class StoreSearch(Search):
 
     Attributes:
         sparse: The index of words; None searches by vectors alone.
-        default_kind: The kind of records that name none.
         source: The source's name, for warnings.
         warnings: What the answer must say.
     """
 
     sparse: SparseIndex | None = None
-    default_kind: str = ""
     source: str = ""
     points: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -110,17 +187,15 @@ class StoreSearch(Search):
             self._ask(asking, needed)
         found = []
         for leg in legs:
-            best = settled(leg.best_first(), self._sees, needed, is_all=True) or []
+            best = self._seen(leg)[:needed]
             found.append([id_ for id_, _ in best])
-            self._told(leg, needed, len(best))
+            self._told_of(leg, needed, len(best))
             self._note(leg)
         return merge_by_rank(*found)[:needed]
 
-    def load(self, ids: Sequence[str]) -> Mapping[str, Record]:
+    def load(self, ids: Sequence[str]) -> None:
         """Read the records of ids into `records`."""
-        found = self.handle.read(ids, FIELDS)
-        self.records |= found
-        return found
+        self.records |= self.handle.read(ids, FIELDS)
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of both legs."""
@@ -142,10 +217,13 @@ class StoreSearch(Search):
         if leg.is_all or leg.depth >= max(_DEEPEST, needed):
             return False
         # Hits that score like the last one may go on beyond it.
-        return settled(leg.best_first(), self._sees, needed, is_all=False) is None
+        seen, last = self._seen(leg), max(leg.hits.values(), default=math.inf)
+        return len(seen) < needed or seen[needed - 1][1] == last
 
-    def _sees(self, id_: str) -> bool:
-        return self.admits(id_, self.records[id_].get("metadatas") or {})
+    def _seen(self, leg: _Leg) -> list[tuple[str, float]]:
+        """Return the hits of a leg that may be offered, best first."""
+        hits = leg.best_first()
+        return [hit for hit in hits if self.admits(hit[0], self.records[hit[0]].get("metadatas") or {})]
 
     def _ask(self, legs: Sequence[_Leg], needed: int) -> None:
         """Ask the legs for their next hits, all in one request."""
@@ -251,39 +329,12 @@ class StoreSearch(Search):
             raise SourceError(msg)
         return rows
 
-    def _told(self, leg: _Leg, needed: int, found: int) -> None:
+    def _told_of(self, leg: _Leg, needed: int, found: int) -> None:
         if found < needed and not leg.is_all and not self.warnings:
             self.warnings.append(
                 f"{self.source!r} has filters that its store cannot check: they were asked of its best "
                 f"{leg.depth:,} records, further ones may pass too"
             )
-
-
-def asked_more(request: ContextRequest, default_kind: str = "") -> list[Filter]:
-    """Return filters that a store can check and that admit at least what a request's own fields do.
-
-    Dates and confidence are not among them: records write them as numbers or as text.
-    """
-    found: list[Filter] = []
-    if request.kinds is not None and default_kind not in request.kinds:
-        kinds = tuple(request.kinds)
-        found.append(AnyOf((Condition("kind", "$in", kinds), Condition("type", "$in", kinds))))
-    if request.conversation_id is not None:
-        found.append(Condition("conversation_id", "$in", _written_as(str(request.conversation_id))))
-    return found
-
-
-def _written_as(text: str) -> tuple[Any, ...]:
-    """Return the values that are written like a text."""
-    values: list[Any] = [text]
-    for kind in (int, float):
-        try:
-            value = kind(text)
-        except ValueError:
-            continue
-        if str(value) == text and math.isfinite(value):
-            values.append(value)
-    return (*values, *(value for value in (True, False) if str(value) == text))
 
 
 def _comparisons(where: Mapping[str, Any]) -> int:

@@ -7,8 +7,15 @@ from typing import Any
 
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import (
+    Source,
+    SupportsAsync,
+    SupportsGet,
+    SupportsSharing,
+    collection_of,
+)
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 
 Ask = Callable[[ContextRequest], ContextRequest | None]
 """Gives the request that the source is asked in place of the engine's; None: it is not asked."""
@@ -51,21 +58,21 @@ class AdaptedSource:
     ) -> None:
         self.source = source
         self.name = name
-        self.collection_name: str = getattr(source, "collection_name", name)
+        self.collection_name: str = collection_of(source)
         self._ask = ask
         self._keep = keep
         self._shape = shape
         # It can be asked as the source can, and in no other way: the engine looks for what there is.
-        if callable(getattr(source, "fetch", None)):
+        if isinstance(source, Source):
             self.fetch = self._fetch
-        if callable(getattr(source, "afetch", None)):
+        if isinstance(source, SupportsAsync):
             self.afetch = self._afetch
-        if callable(getattr(source, "get", None)):
+        if isinstance(source, SupportsGet):
             self.get = self._get
 
     def share(self, shared: SharedResources) -> AdaptedSource:
         """Return a copy over a source that uses what the sources of an engine share."""
-        source = self.source.share(shared) if hasattr(self.source, "share") else self.source
+        source = self.source.share(shared) if isinstance(self.source, SupportsSharing) else self.source
         return AdaptedSource(source, name=self.name, ask=self._ask, keep=self._keep, shape=self._shape)
 
     def _fetch(self, request: ContextRequest) -> Sequence[Candidate]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import check_filters
+from langchain_context_engine.filters import check_filters
 from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import (
+    SupportsAsync,
+    SupportsOpening,
+    SupportsSharing,
+    collection_of,
+)
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.pipeline import dedupe
 from langchain_context_engine.sources.pinned import PinnedSource
-from langchain_context_engine.sources.source import SharedResources
-from langchain_context_engine.text import analysis
+from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.trace.config import EngineConfig
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
@@ -52,12 +56,8 @@ class Asking:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
             raise ConfigError(f"two sources are named {min(twice)!r}; give one of them another name")
-        shared = SharedResources(
-            index_dir=config.index_dir,
-            on_text=_prepared_by(config),
-            memory_megabytes=config.memory_megabytes,
-        )
-        bound = tuple(source.share(shared) if hasattr(source, "share") else source for source in sources)
+        shared = SharedResources(index_dir=config.index_dir)
+        bound = tuple(s.share(shared) if isinstance(s, SupportsSharing) else s for s in sources)
         return cls(sources=bound).under(config)
 
     def under(self, config: EngineConfig) -> Asking:
@@ -100,7 +100,8 @@ class Asking:
 
     def patience(self, request: ContextRequest, timeout_seconds: float) -> float:
         """Return how many seconds the sources have: more where a large store is opened for the first time."""
-        is_cold = any(getattr(source, "is_cold", False) for source in self.sources_for(request))
+        asked = self.sources_for(request)
+        is_cold = any(isinstance(source, SupportsOpening) and source.is_cold for source in asked)
         return max(timeout_seconds, OPENING_SECONDS) if is_cold else timeout_seconds
 
     def with_usage(self, candidates: tuple[Candidate, ...], journal: Any) -> tuple[Candidate, ...]:
@@ -113,21 +114,8 @@ class Asking:
         )
 
 
-def _prepared_by(config: EngineConfig) -> Callable[[str], None]:
-    """Return what works out of a text what does not depend on the question, when a source reads it."""
-    parts = config.parts()
-    # A counter of one's own may ask a server, which nobody wants to be asked for every text there is.
-    count = parts.packing.count if isinstance(config.tokenizer, str) else None
-
-    def prepare(text: str) -> None:
-        analysis.prepare(text, count)
-        dedupe.prepare(text, parts.dedupe_threshold)
-
-    return prepare
-
-
 def _names(source: Any) -> tuple[str, ...]:
-    return (source.name, getattr(source, "collection_name", source.name))
+    return (source.name, collection_of(source))
 
 
 def _checked_name(source: Any) -> str:
@@ -135,29 +123,12 @@ def _checked_name(source: Any) -> str:
         raise ConfigError(
             f"a source is an object, got the class {source.__name__}: give {source.__name__}(…)"
         )
-    fetches = callable(getattr(source, "fetch", None)) or callable(getattr(source, "afetch", None))
     name = getattr(source, "name", None)
-    if not fetches:
-        named = f" {name!r}" if isinstance(name, str) and name else ""
+    if not callable(getattr(source, "fetch", None)) and not isinstance(source, SupportsAsync):
         raise ConfigError(
-            f"source{named} must have fetch(request) or afetch(request), got {type(source).__name__}: "
-            f"{_instead_of(source)}"
+            f"a source has a name and fetch(request) or afetch(request), got {type(source).__name__}: give "
+            "ChromaSource(collection), RetrieverSource(retriever, name=…), or PinnedSource([…]) for documents"
         )
     if not isinstance(name, str) or not name:
         raise ConfigError(f"a source needs a name (a non-empty string), {type(source).__name__} has {name!r}")
     return name
-
-
-def _instead_of(source: Any) -> str:
-    """Return what to give in place of what is no source."""
-    if hasattr(source, "page_content"):
-        return "a source is asked for documents; give PinnedSource([…]) for what is always in"
-    if hasattr(source, "get_or_create_collection"):
-        return "give a ChromaSource over one of its collections"
-    if callable(getattr(source, "query", None)) and callable(getattr(source, "get", None)):
-        return "give ChromaSource(collection)"
-    if callable(getattr(source, "as_retriever", None)):
-        return "give RetrieverSource(….as_retriever(), name=…)"
-    if callable(getattr(source, "invoke", None)):
-        return "give RetrieverSource(retriever, name=…)"
-    return "give a ChromaSource over your collection, or a RetrieverSource over your retriever"

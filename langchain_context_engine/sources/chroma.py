@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import (
+from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
     Filter,
@@ -15,31 +18,29 @@ from langchain_context_engine.filtering.filters import (
     matcher,
     read_scope,
     read_where,
+    to_chroma,
 )
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.collection_index import CollectionIndex, Told
 from langchain_context_engine.search.folders import is_local
-from langchain_context_engine.search.lexical import LexicalIndex
+from langchain_context_engine.search.hybrid_search import Search
+from langchain_context_engine.search.index_manager import IndexManager
+from langchain_context_engine.search.lookups import ids_named_in
 from langchain_context_engine.search.query_vectors import Vector, check_vector
-from langchain_context_engine.search.reading import Told, told_of
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.search.search import Search
-from langchain_context_engine.search.shelf import Shelf
-from langchain_context_engine.search.sparse import choose_search
-from langchain_context_engine.search.store_search import StoreSearch
-from langchain_context_engine.search.together import Together
-from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.search.store_search import StoreSearch, choose_search
+from langchain_context_engine.sources.shared import SharedResources
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
 
-_FIRST_READING_SECONDS = 1.0
-"""How long a question waits for the first reading of a large collection before it does without words."""
-
+_LINES = re.compile(r":\d+(-\d+)?$")
+_MOST_HOLDING = 5
 
 _COLD_FROM = 5_000
 """Records from which on opening a collection may take longer than a question's deadline."""
@@ -59,7 +60,7 @@ class ChromaSource:
         name: How people know the source; the collection's name by default.
         kind: The kind of records that name none.
         sequence: The metadata keys (group, order) that say what adjoins what.
-        hybrid: Search by words too, see `LexicalIndex`.
+        hybrid: Search by words too, see `IndexManager`.
         search: Who searches by words. "own" is this package, with an index on this machine; "store" is the
             collection's sparse index (Chroma Cloud, distributed Chroma), with nothing read ahead, see
             `StoreSearch`; "auto" is the store where it has one, else this package.
@@ -68,7 +69,7 @@ class ChromaSource:
         ConfigError: An argument is of the wrong type, or the store cannot search by itself.
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class ChromaSource:
         self._sparse = choose_search(self._handle, search) if hybrid or search != "auto" else None
         self._keeps_index = hybrid and self._sparse is None
         self._shared = shared or SharedResources()
-        self._answered: dict[str, bool] = {}
+        self._is_cold = True
         self.collection_name: str = self._handle.name
         """The collection's name: the `source` of every candidate. Of two collections of one name (in two
         databases) the engine calls the second `name#2`, so that their ids do not mix."""
@@ -122,30 +123,21 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
-        begun = self.begin(request)
-        if begun is None:
-            return Offer()
-        found = begun[0].candidates(begun[1])
-        return Offer(found, warnings=self._warnings(request, begun[0]), searched=begun[0].searched)
-
-    def begin(self, request: ContextRequest) -> tuple[Search, list[str]] | None:
-        """Return a search and the ids that `fetch` will return, or None where there is nothing to find."""
         pushed = all_of(read_scope(request.scope), read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         if limit == 0 or pushed == NOTHING or request.kinds == ():
-            return None
+            return Offer()
         if request.vector is None and not request.query.strip():
-            return None
+            return Offer()
         search = self._search(request, self._vector(request), pushed)
         search.rejected |= {
             item if isinstance(item, str) else item[1]
             for item in request.excluded
             if isinstance(item, str) or item[0] == self.collection_name
         }
-        found = search.find(request.offset + limit)[request.offset :]
-        # Here and not in `fetch`, which is not called where several are asked together.
-        self._answered["is"] = True
-        return search, found
+        found = search.candidates(search.find(request.offset + limit)[request.offset :])
+        self._is_cold = False
+        return Offer(found, warnings=self._warnings(request, search), searched=search.searched)
 
     def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""
@@ -153,24 +145,18 @@ class ChromaSource:
             return search.warnings
         if not self._keeps_index:
             return []
-        shelf = self._shared.lexical.state(self._handle)
-        if shelf is None or not (search.lexical is None or shelf.has_news):
-            return []
         # Figures are of all tenants' records.
-        return told_of(shelf, self.name, is_scoped=bool(request.scope))
+        index = self._shared.lexical.index_of(self._handle)
+        return index.told(self.name, is_scoped=bool(request.scope))
 
     @property
     def is_cold(self) -> bool:
         """A large local collection that this process has not asked yet."""
-        if self._answered or not is_local(self._handle):
-            return False
-        try:
-            is_large = self._handle.count() > _COLD_FROM
-        except SourceError:
-            is_large = False
-        if not is_large:
-            self._answered["is"] = True
-        return is_large
+        if self._is_cold and is_local(self._handle):
+            with suppress(SourceError):
+                self._is_cold = self._handle.count() > _COLD_FROM
+            return self._is_cold
+        return False
 
     def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
         """Return the candidates of these ids in their order; the missing and the out of scope are left out.
@@ -183,7 +169,7 @@ class ChromaSource:
             return []
         has_query = request.vector is not None or bool(request.query.strip())
         search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
-        search.load(ids)
+        search.load(list(dict.fromkeys(ids)))
         is_known = matcher(scope)
         kept = [
             id_
@@ -199,64 +185,51 @@ class ChromaSource:
 
         Empty for a source that is not hybrid, and until its records have been read.
         """
-        shelf = self._shared.lexical.peek(self._handle) if self._keeps_index else None
-        if shelf is None:
+        index = self._shared.lexical.peek(self._handle) if self._keeps_index else None
+        if index is None:
             return []
-        is_known = matcher(self._scope(request))
-        return shelf.view.named_in(text, lambda _, metadata: is_known(metadata))
+        within, manager = self._scope(request), self._shared.lexical
+        return manager.guarded(index, lambda: ids_named_in(text, index.snapshot, within), [])
 
-    def company(self, request: ContextRequest) -> Together | None:
-        """Return what asks those sources together that share an index and answer from memory.
+    def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
+        """Return records in scope with this id, path, title or symbol, else some that hold this very text.
 
-        None where a store or an embedder may have to be waited for. Threads that wait for nothing only
-        take turns, which costs more than it gives.
+        Raises:
+            SourceError: The collection could not be read.
         """
-        if request.vector is None and not getattr(self.embeddings, "is_in_process", False):
-            return None
-        shelf = self._shared.lexical.peek(self._handle) if self._keeps_index else None
-        if shelf is None or not (shelf.is_exact and shelf.is_current) or shelf.has_news:
-            return None
-        if not shelf.vectors.has_all(len(shelf.view)):
-            return None
-        return Together(self._shared.lexical)
+        path = _LINES.sub("", named.partition(" ")[0])
+        called = {"$or": [{"path": path}, {"title": named}, {"symbol": named}, {"sha": named}]}
+        scope = to_chroma(self._scope(request))
+        where = called if scope is None else {"$and": [scope, called]}
+        ids = [named, *self._handle.find(where)]
+        found = self.get(ids, replace(request, query="", vector=None))
+        if found or not named.strip():
+            return found
+        ids = self._handle.holding(named, scope, _MOST_HOLDING)
+        return self.get(ids, replace(request, query="", vector=None))
 
-    def prepare(self, *, with_texts: bool = True, progress: Told | None = None) -> None:
+    def prepare(self, *, progress: Told | None = None) -> None:
         """Read the collection now, rather than with the first question; what was read before stays read.
 
         Args:
             progress: Told how many records are read and how many there are.
-            with_texts: Also work out now what a question would work out of a text that it meets for the
-                first time; False leaves that to the background, while nobody asks.
 
         Raises:
             SourceError: The collection could not be read, or its index not be written.
         """
-        if not self._keeps_index:
-            return
-        shelf = self._shared.lexical.read(self._handle, progress)
-        if with_texts:
-            self._shared.lexical.prepare_texts(shelf)
+        if self._keeps_index:
+            self._shared.lexical.prepare(self._handle, progress)
 
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))
 
-    def _lexical(self) -> tuple[LexicalIndex, Shelf] | None:
+    def _lexical(self) -> tuple[IndexManager, CollectionIndex] | None:
         if not self._keeps_index:
             return None
-        index = self._shared.lexical
-        shelf = index.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
-        if shelf is not None and self.sequence is not None:
-            shelf.arrange(self.sequence)
-        return None if shelf is None else (index, shelf)
+        index = self._shared.lexical.sync(self._handle)
+        return None if index is None else (self._shared.lexical, index)
 
     def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
-        is_known, lexical = matcher(self._scope(request)), self._lexical()
-
-        def adjacent(id_: str) -> tuple[str, ...]:
-            if lexical is None or self.sequence is None:
-                return ()
-            return lexical[1].view.adjacent(id_, self.sequence, lambda _, found: is_known(found))
-
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             return to_candidate(
                 id_,
@@ -264,7 +237,6 @@ class ChromaSource:
                 source=self.collection_name,
                 kind=self.kind,
                 sequence=self.sequence,
-                neighbours=adjacent(id_) if measures else (),
                 **measures,
             )
 
@@ -275,11 +247,12 @@ class ChromaSource:
             "wanted": all_of(Not(HIDDEN), pushed),
             "pushed": pushed,
             "to_candidate": candidate,
+            "default_kind": self.kind,
         }
         if self._sparse is None:
-            return Search(lexical=lexical, **asked)
+            return Search(lexical=self._lexical(), sequence=self.sequence, **asked)
         sparse = self._sparse if self.hybrid else None
-        return StoreSearch(sparse=sparse, default_kind=self.kind, source=self.name, **asked)
+        return StoreSearch(sparse=sparse, source=self.name, **asked)
 
     def _vector(self, request: ContextRequest) -> Vector:
         if request.vector is not None:

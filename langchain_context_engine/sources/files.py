@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import (
+from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
     Not,
@@ -20,13 +20,13 @@ from langchain_context_engine.filtering.filters import (
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.finders import Finder, Hit, Searched
-from langchain_context_engine.search.reading import Told, read_kept, told_of
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
-from langchain_context_engine.sources.source import SharedResources
+from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches
 from langchain_context_engine.text.truncate import Extractive, keep_start
@@ -41,7 +41,6 @@ _READ_FOR_EXCERPT = 12_000
 _CHARACTERS_PER_TOKEN, _LEAST_OF_WHOLE = 8, 24_000
 """What is offered of a whole text that no budget can hold: so much around the matches."""
 
-_FIRST_READING_SECONDS = 1.5
 _FIELDS = ("documents", "metadatas")
 
 
@@ -70,7 +69,7 @@ class FileSource:
         ConfigError: An argument is of the wrong type.
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,
@@ -126,7 +125,7 @@ class FileSource:
         Raises:
             SourceError: The collection could not be read.
         """
-        self._shared.lexical.read(self._handle, progress)
+        self._shared.lexical.prepare(self._handle, progress)
         self.fetch(ContextRequest(query="prepare", limit=1))
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
@@ -141,10 +140,10 @@ class FileSource:
         limit = self.limit if request.limit is None else min(self.limit, request.limit)
         if limit == 0 or wanted == NOTHING or request.kinds == ():
             return []
-        shelf = self._shared.lexical.sync(self._handle, wait_seconds=_FIRST_READING_SECONDS)
-        if shelf is None:
-            state = self._shared.lexical.state(self._handle)
-            told = [] if state is None else told_of(state, self.name, is_scoped=bool(request.scope))
+        manager = self._shared.lexical
+        index = manager.sync(self._handle)
+        if index is None:
+            told = manager.index_of(self._handle).told(self.name, is_scoped=bool(request.scope))
             return Offer(warnings=told)
 
         is_wanted, passes = matcher(wanted), filter_test(request)
@@ -155,14 +154,16 @@ class FileSource:
 
         searched = Searched(
             handle=self._handle,
-            index=self._shared.lexical,
-            shelf=shelf,
+            manager=manager,
+            snapshot=index.snapshot,
             wanted=wanted,
-            admits=admits,
             within=all_of(Not(HIDDEN), read_scope(request.scope)),
+            admits=admits,
         )
-        hits = self.find(searched, request, request.offset + limit)[request.offset :]
-        records = read_kept(shelf, self._handle, [hit.id for hit in hits])
+        nothing: Sequence[Hit] = ()
+        hits = manager.guarded(index, lambda: self.find(searched, request, request.offset + limit), nothing)
+        hits = hits[request.offset :]
+        records = self._handle.read([hit.id for hit in hits], _FIELDS)
         asked = query_terms(request.query)
         return [
             self._shown(hit, records[hit.id], request, asked)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.sources.pinned import scope_as_metadata
-from langchain_context_engine.sources.shown import shown_source
+from langchain_context_engine.sources.pinned import digest, scope_as_metadata
 
 
 class HistorySource:
@@ -31,12 +30,11 @@ class HistorySource:
         [('Hi', 1.0), ('Hello', 0.5)]
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(self, last: int = 20, *, name: str = "history") -> None:
         if isinstance(last, bool) or not isinstance(last, int) or last < 0:
-            msg = f"last must be a whole number of 0 or more, got {last!r}"
-            raise ConfigError(msg)
+            raise ConfigError(f"last must be a whole number of 0 or more, got {last!r}")
         self.last = last
         self.name = name
 
@@ -69,12 +67,7 @@ def _ids_of(messages: list[Message]) -> list[str]:
     ids: list[str] = []
     seen: Counter[str] = Counter()
     for message in messages:
-        id_ = (
-            message.id
-            or hashlib.blake2b(
-                f"{message.role}\x00{message.text}".encode("utf-8", "replace"), digest_size=8
-            ).hexdigest()
-        )
-        ids.append(id_ if not seen[id_] else f"{id_}-{seen[id_]}")
+        id_ = message.id or digest(f"{message.role}\x00{message.text}")
+        ids.append(f"{id_}-{seen[id_]}" if seen[id_] else id_)
         seen[id_] += 1
     return ids

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
 
 
 class PinnedSource:
@@ -35,7 +35,7 @@ class PinnedSource:
         True
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(self, items: Iterable[Any] = (), *, name: str = "pinned", kind: str = "pinned") -> None:
         self.name = name
@@ -62,7 +62,7 @@ class PinnedSource:
             return replace(item, is_pinned=True, relevance=1.0, source=item.source or self.name)
         if isinstance(item, str):
             return Candidate(
-                id=_digest(item),
+                id=digest(item),
                 text=item,
                 source=self.name,
                 kind=self.kind,
@@ -72,11 +72,12 @@ class PinnedSource:
             )
         if hasattr(item, "page_content"):
             record = {"documents": item.page_content, "metadatas": item.metadata}
-            id_ = str(item.id) if item.id else _digest(item.page_content)
+            id_ = str(item.id) if item.id else digest(item.page_content)
             found = to_candidate(id_, record, source=self.name, kind=self.kind, relevance=1.0)
             return replace(found, is_pinned=True)
-        msg = f"what is pinned is a text, a Candidate, a Document or a (source, id) key, got {item!r}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"what is pinned is a text, a Candidate, a Document or a (source, id) key, got {item!r}"
+        )
 
 
 def is_key(item: Any) -> bool:
@@ -94,5 +95,6 @@ def scope_as_metadata(request: ContextRequest) -> Mapping[str, Any]:
     return values
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return a short id of what has none: a hash of its text."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

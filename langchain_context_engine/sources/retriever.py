@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.freeze import as_data
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.search.records import to_candidate
-from langchain_context_engine.sources.shown import shown_source
 
 SCORE_KEYS = ("relevance_score", "relevance", "similarity", "score")
 """Metadata keys that retrievers and rerankers write a score to, the first that is there."""
@@ -49,7 +50,7 @@ class RetrieverSource:
         ('faq', '7')
     """
 
-    __repr__ = shown_source
+    __repr__ = source_repr
 
     def __init__(
         self,
@@ -62,8 +63,7 @@ class RetrieverSource:
     ) -> None:
         if isinstance(retriever, type) or not callable(getattr(retriever, "invoke", None)):
             given = "a class" if isinstance(retriever, type) else type(retriever).__name__
-            msg = f"RetrieverSource takes a LangChain retriever, got {given}"
-            raise ConfigError(msg)
+            raise ConfigError(f"RetrieverSource takes a LangChain retriever, got {given}")
         own_name = getattr(retriever, "name", None)
         self.retriever = retriever
         self.name = name or (own_name if isinstance(own_name, str) and own_name else type(retriever).__name__)
@@ -79,10 +79,8 @@ class RetrieverSource:
         """
         if not _is_asked(request):
             return []
-        try:
+        with self._failing():
             answer = self.retriever.invoke(request.query, config=self._config)
-        except Exception as error:  # noqa: BLE001 - whatever a retriever raises
-            raise self._failure(error) from None
         return self._candidates(answer, request)
 
     async def afetch(self, request: ContextRequest) -> list[Candidate]:
@@ -93,19 +91,22 @@ class RetrieverSource:
         """
         if not _is_asked(request):
             return []
-        try:
+        with self._failing():
             answer = await self.retriever.ainvoke(request.query, config=self._config)
-        except Exception as error:  # noqa: BLE001
-            raise self._failure(error) from None
         return self._candidates(answer, request)
 
-    def _failure(self, error: Exception) -> SourceError:
-        return SourceError(f"retriever {self.name!r} failed: {safe_message(error)}")
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever a retriever raises
+            raise SourceError(f"retriever {self.name!r} failed: {safe_message(error)}") from None
 
     def _candidates(self, answer: Any, request: ContextRequest) -> list[Candidate]:
         if not isinstance(answer, (list, tuple)) or not all(hasattr(d, "page_content") for d in answer):
-            msg = f"retriever {self.name!r} answered {type(answer).__name__}, expected a list of Documents"
-            raise SourceError(msg)
+            raise SourceError(
+                f"retriever {self.name!r} answered {type(answer).__name__}, expected a list of Documents"
+            )
         found = [
             to_candidate(
                 id_,

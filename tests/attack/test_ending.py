@@ -186,5 +186,5 @@ def test_pages_of_several_collections_are_read_one_at_a_time(tmp_path, monkeypat
     sources = [ChromaSource(each) for each in client.list_collections()]
     engine = ContextEngine(sources)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda source: source.prepare(with_texts=False), engine.sources))
+        list(pool.map(lambda source: source.prepare(), engine.sources))
     assert (len(most), max(most)) == (18, 1)

@@ -64,7 +64,7 @@ def test_a_full_disk_is_told_as_that(error, capsys, monkeypatch):
     def fail(*_args, **_named):
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(cli, "_run", fail)
     assert cli.main(["doctor"]) == 1
     told = capsys.readouterr().err
     assert "the disk is full" in told
@@ -145,7 +145,7 @@ def test_what_names_no_record_is_refused(fields):
 SETTINGS = (
     "budget", "timeout_seconds", "dedupe_threshold", "min_score", "weights", "template", "tokenizer", "order",
     "selection", "scope_keys", "citations", "truncator", "thresholds", "rerank_seconds", "group_by", "titles",
-    "cache", "memory_megabytes", "journal", "fusion", "signals",
+    "cache", "journal", "fusion", "signals",
 )  # fmt: skip
 ODD = (10**400, -(10**5000), float("nan"), "9" * 5000, [], {}, b"x", object(), {"relevance": 10**400})
 

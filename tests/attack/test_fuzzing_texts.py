@@ -18,8 +18,7 @@ from langchain_context_engine import (
     Template,
     replay,
 )
-from langchain_context_engine.filtering.filters import to_chroma
-from langchain_context_engine.filtering.where import matches, read_where
+from langchain_context_engine.filters import matches, read_where, to_chroma
 from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.models.errors import TemplateError
 from tests.attack.test_fuzzing import FUZZED, LONG, SCALARS, TEXTS, VALUES, quick

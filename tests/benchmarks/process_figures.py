@@ -99,7 +99,7 @@ def indexing(maker: Maker, records: int = 5000) -> tuple[float, float, str]:
             index_jsonl(lines, "indexed", client, embeddings)
         indexed = time.perf_counter()
         source = ChromaSource(client.get_collection("indexed", embedding_function=None))
-        source.prepare(with_texts=False)
+        source.prepare()
         read = time.perf_counter()
     own = (indexed - start) - embedder.seconds - store.seconds
     rates = [records / seconds for seconds in (embedder.seconds, store.seconds, indexed - start)]

@@ -60,7 +60,7 @@ def in_memory(collection: chromadb.Collection) -> chromadb.Collection:
 def read_all(engine: ContextEngine) -> None:
     """Read the collections, so that no question does without words."""
     for source in engine.sources:
-        source.prepare(with_texts=False)
+        source.prepare()
 
 
 def say(text: str) -> None:

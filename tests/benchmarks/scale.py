@@ -120,7 +120,7 @@ def read(folder: Path) -> dict[str, float]:
     shutil.rmtree(folder / "context-engine-index", ignore_errors=True)
     engine = engine_on(folder)
     started = time.perf_counter()
-    engine.sources[0].prepare(with_texts=False)
+    engine.sources[0].prepare()
     seconds = time.perf_counter() - started
     size = int((folder / "made").read_text())
     disk = sum(p.stat().st_size for p in (folder / "context-engine-index").rglob("*") if p.is_file())

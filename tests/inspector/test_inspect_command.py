@@ -41,19 +41,6 @@ def test_streamlit_knows_every_flag():
     assert [name for name in _flags()[1] if name not in known] == []
 
 
-@pytest.mark.parametrize("port", [0, -1, 65536, True, "80"])
-def test_a_port_that_is_none_is_refused(port):
-    with pytest.raises(ConfigError, match="port"):
-        _flags(port=port)
-
-
-def test_the_theme_follows_the_system_unless_it_is_named():
-    assert "theme.base" not in _flags()[1]
-    assert _flags(theme="dark")[1]["theme.base"] == "dark"
-    with pytest.raises(ConfigError, match="theme"):
-        _flags(theme="blue")
-
-
 def test_paths_are_passed_on_outside_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trace = tmp_path / "t.json"
@@ -119,12 +106,6 @@ def test_a_launcher_that_is_told_to_end_ends_its_server():
     with launched() as url:
         assert answers(url)
     assert not answers(url)
-
-
-def test_a_missing_extra_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(inspect_command.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="inspector"):
-        inspect_command.inspect()
 
 
 @pytest.mark.parametrize("code", [0, 3])

@@ -16,7 +16,7 @@ DRAWN_FROM = (
     "evaluation",
     "journal",
     "models",
-    "filtering.written",
+    "filters",
     "text.differences",
     "text.highlights",
     "text.words",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,15 +96,14 @@ def formatted(context: Context) -> FormattedContext:
 
 
 def log_context(event: str, found: FormattedContext) -> None:
-    """Log one answer by structlog: how many and how long, never a text.
+    """Log one answer: how many and how long, never a text.
 
     Events: the given one; `context.source_failed` for each source that failed; `context.limit_exceeded`.
-    Where the application has not configured structlog, they go to the standard `logging`: structlog
-    would else print them.
+    They go to structlog where the application has configured it, else to the standard `logging`.
     """
-    log = _logger()
     context = found.context
-    log.info(
+    _log(
+        logging.INFO,
         event,
         items=len(found.items),
         sources_used=dict(found.sources_used),
@@ -114,24 +114,23 @@ def log_context(event: str, found: FormattedContext) -> None:
     )
     for warning in context.warnings:
         if warning.startswith("source ") and " failed: " in warning:
-            log.warning("context.source_failed", warning=warning)
+            _log(logging.WARNING, "context.source_failed", warning=warning)
     if found.limit_exceeded:
-        log.warning("context.limit_exceeded", token_count=found.token_count, max_tokens=context.budget)
+        _log(
+            logging.WARNING,
+            "context.limit_exceeded",
+            token_count=found.token_count,
+            max_tokens=context.budget,
+        )
 
 
-def _logger() -> Any:
-    import structlog
-
-    if structlog.is_configured():
-        return structlog.get_logger(__name__)
-    return structlog.wrap_logger(
-        logging.getLogger(__name__),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
-    )
+def _log(level: int, event: str, **fields: Any) -> None:
+    structlog = sys.modules.get("structlog")  # whoever has configured it has imported it
+    if structlog is not None and structlog.is_configured():
+        structlog.get_logger(__name__).log(level, event, **fields)
+        return
+    told = " ".join(f"{name}={value!r}" for name, value in fields.items())
+    logging.getLogger(__name__).log(level, "event=%r %s", event, told, extra=fields)
 
 
 def _item(passage: Passage) -> ContextItem:

@@ -27,11 +27,12 @@ from langchain_context_engine.designs.prime.values import (
     PrimeContext,
 )
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.errors import ConfigError, ScopeError
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import SupportsPrepare, readers
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.rendering.citations import used_citations
 from langchain_context_engine.search.finders import KEYWORDS
@@ -227,7 +228,7 @@ class PrimeContextService:
 
     def prepare(self) -> None:
         """Read the collections now, rather than with the first question."""
-        for source in (source for source in self.engine.sources if hasattr(source, "prepare")):
+        for source in (s for s in self.engine.sources if isinstance(s, SupportsPrepare)):
             source.prepare()
 
     def close(self) -> None:
@@ -258,17 +259,13 @@ class PrimeContextService:
     def _find(self, item_id: str, scope: Mapping[str, Any]) -> Key:
         """Return the key of a record that the scope may see: whoever cannot see it must not move it."""
         request = ContextRequest(scope=scope)
-        readers = {
-            getattr(source, "collection_name", source.name): source
-            for source in reversed(self.engine.sources)
-            if hasattr(source, "get")
-        }
+        by_id = readers(self.engine.sources)
         collection, _, rest = item_id.partition("/")
-        tries = [(collection, rest)] if collection in readers and rest else []
-        tries += [(name, item_id) for name in reversed(readers)]
+        tries = [(collection, rest)] if collection in by_id and rest else []
+        tries += [(name, item_id) for name in by_id]
         keys: list[Key] = []
         for name, id_ in tries:
-            found = readers[name].get([id_], request)
+            found = by_id[name].get([id_], request)
             if found and in_scope(found[0], request):
                 keys.append(found[0].key)
                 if name == collection:

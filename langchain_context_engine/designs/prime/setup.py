@@ -13,9 +13,10 @@ from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
 from langchain_context_engine.search.finders import (
     Fuzzy,
+    OfThread,
+    RecentlyAccessed,
     Referenced,
     by_keywords,
     full_text,

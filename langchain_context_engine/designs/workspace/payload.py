@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from langchain_context_engine.designs.workspace.request import WorkspaceRequest
-from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.filters import in_scope
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.types import Passage
 from langchain_context_engine.trace.context import Context

@@ -1,0 +1,414 @@
+"""One search of one collection: the nearest by Chroma's index, the words by ours, merged by best rank.
+
+Both legs find ids; then the records are read from Chroma and checked again. What they show to have changed is
+taken into the index at once, and every candidate is given the claims of both legs.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from langchain_context_engine.filters import (
+    HIDDEN,
+    AnyOf,
+    CandidateTest,
+    Condition,
+    Filter,
+    Matcher,
+    Not,
+    all_of,
+    filter_test,
+    matcher,
+    read_scope,
+    to_chroma,
+)
+from langchain_context_engine.models.errors import SourceError
+from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.ranking.newest import MOST, Newest, freshness, names_version, newest_of
+from langchain_context_engine.ranking.roles import is_changelog
+from langchain_context_engine.search.collection import FIELDS, CollectionHandle
+from langchain_context_engine.search.collection_index import CollectionIndex
+from langchain_context_engine.search.index_manager import IndexManager
+from langchain_context_engine.search.lookups import neighbours_of
+from langchain_context_engine.search.query_vectors import Vector
+from langchain_context_engine.search.records import compare, relevance_of
+from langchain_context_engine.search.scoring import LexicalQuery
+from langchain_context_engine.search.snapshot import Mask, Snapshot
+
+_FIRST_DEPTH = 200
+"""Hits asked for at once; one depth for small limits makes the first n of a longer answer the shorter."""
+_NAMED_UP_TO = 5000
+"""Records up to which Chroma is told which ones may be found; of more it is asked deeper."""
+_MEASURED_UP_TO = 20_000
+"""Records out of the reach of Chroma's graph that are measured one by one."""
+_MOST_AHEAD = 3200
+_HOLDING, _HOLDS = 200, 0.6
+"""Of so many that hold most of what a question names, those of at least this share of the best score."""
+_OF_ONE_DATE = 10 * MOST
+"""So many newest are told apart by their place in a file: the sections of one have its date."""
+_LOOKED_AT = 20_000
+"""Among so many of the newest records the sections of a changelog are looked for."""
+
+ToCandidate = Callable[..., Candidate]
+Record = Mapping[str, Any]
+Hits = list[tuple[str, float]]
+
+
+@dataclass(kw_only=True)
+class Search:
+    """The state of one search.
+
+    Attributes:
+        handle: The collection.
+        request: What is asked.
+        vector: The query's vector.
+        wanted: Scope, `deleted` and `where`.
+        pushed: The same without `deleted`: what a store may be asked to check.
+        to_candidate: (id, record, more fields) → Candidate.
+        default_kind: The kind of records that name none.
+        sequence: The metadata keys (group, order) that say what adjoins what.
+        lexical: The indexes of an engine and the collection's own, or None.
+        records: What was read.
+        distances: Id → raw distance, as far as the store told it.
+        rejected: Ids that are not admitted.
+    """
+
+    handle: CollectionHandle
+    request: ContextRequest
+    vector: Vector
+    wanted: Filter
+    pushed: Filter
+    to_candidate: ToCandidate = Candidate
+    default_kind: str = ""
+    sequence: tuple[str, str] | None = None
+    lexical: tuple[IndexManager, CollectionIndex] | None = None
+    records: dict[str, Record] = field(default_factory=dict)
+    distances: dict[str, float] = field(default_factory=dict)
+    rejected: set[str] = field(default_factory=set)
+
+    def find(self, needed: int) -> list[str]:
+        """Return the ids of the `needed` best, best first.
+
+        Where something that was read is refused, the legs are asked without it, and more is read ahead.
+        """
+        ahead = needed
+        while True:
+            order = merge_by_rank(
+                [id_ for id_, _ in self._nearest(ahead)], self._matching(ahead), self._latest()
+            )
+            refused = self._read([id_ for id_ in order[:ahead] if id_ not in self.records])
+            if refused.isdisjoint(order[:needed]):
+                return order[:needed]
+            self.rejected |= refused
+            ahead = min(2 * ahead, max(needed, _MOST_AHEAD))
+
+    def candidates(self, ids: Sequence[str]) -> list[Candidate]:
+        """Return candidates of ids that were read, with relevance and the claims of all legs."""
+        points, neighbours = self._points(ids), self._neighbours(ids)
+        found = []
+        for id_ in ids:
+            distance, cosine = self._measure(id_)
+            claims = {"dense": cosine, "lexical": points[id_]} if self.lexical else {}
+            relevance = relevance_of(distance, self.handle.space)
+            found.append(
+                self.to_candidate(
+                    id_,
+                    self.records[id_],
+                    relevance=relevance,
+                    claims=claims,
+                    neighbours=neighbours.get(id_, ()),
+                )
+            )
+        return found
+
+    def load(self, ids: Sequence[str]) -> None:
+        """Read the records of ids into `records`, with the vectors of those whose distance is not known."""
+        needs_all = self.lexical is not None and self.handle.space != "cosine"
+        unmeasured = [id_ for id_ in ids if self.vector and (needs_all or id_ not in self.distances)]
+        measured = [id_ for id_ in ids if id_ not in set(unmeasured)]
+        found: dict[str, Any] = self.handle.read(measured, FIELDS)
+        found |= self.handle.read(unmeasured, (*FIELDS, "embeddings"))
+        if self.lexical is not None:
+            manager, index = self.lexical
+            manager.guarded(index, lambda: index.heal(ids, found), None)
+        self.records |= found
+
+    @property
+    def searched(self) -> str:
+        """How it was searched, for the trace."""
+        return f"vectors by the store, {'words by the index' if self.lexical else 'without words'}"
+
+    @kept_property
+    def within(self) -> Filter:
+        """What the request may see whatever it looks for: where words are weighed and corrected."""
+        return all_of(Not(HIDDEN), read_scope(self.request.scope))
+
+    @kept_property
+    def _told(self) -> Filter:
+        """The request's filters as far as an index may be asked for them; it admits at least what they do."""
+        return all_of(self.wanted, *asked_more(self.request, self.default_kind))
+
+    @kept_property
+    def _is_wanted(self) -> Matcher:
+        return matcher(self.wanted)
+
+    @kept_property
+    def _passes(self) -> CandidateTest:
+        return filter_test(self.request)
+
+    def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
+        """Tell whether a record may be offered."""
+        if id_ in self.rejected or not self._is_wanted(metadata):
+            return False
+        asked = self.request
+        others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
+        if all(other is None for other in others):
+            return True
+        return self._passes(self.to_candidate(id_, {"metadatas": metadata}))
+
+    def _mask(self, snapshot: Snapshot) -> Any:
+        """Return which rows of an index may be offered, or None for all of them."""
+        mask = snapshot.mask(self._told)[0]
+        rows = list(snapshot.rows_of(list(self.rejected)).values()) if self.rejected else []
+        if not rows:
+            return mask
+        mask = np.ones(snapshot.size, dtype=bool) if mask is None else mask.copy()
+        mask[rows] = False
+        return mask
+
+    def _nearest(self, needed: int) -> Hits:
+        """Return the `needed` nearest hits that may be offered, or all there are."""
+        depth = deeper(_FIRST_DEPTH, 2 * (needed + 1))
+        while True:
+            hits, is_all = self._reached(depth)
+            self.distances.update(hits)
+            # Of what an approximate index gives, the far half may lack some.
+            found = settled(
+                hits if is_all else hits[: max(needed + 1, len(hits) // 2)], needed, is_all=is_all
+            )
+            if found is not None:
+                return found
+            depth *= 4
+
+    def _reached(self, depth: int) -> tuple[Hits, bool]:
+        """Return hits at a depth, nearest first, and whether those are all."""
+        if self.lexical is None:
+            return self._reached_by_filter(depth)
+        snapshot = self.lexical[1].snapshot
+        mask = self._mask(snapshot)
+        if mask is None:
+            hits = self.handle.nearest(self.vector, depth)
+            return self._completed(hits, min(depth, snapshot.count), snapshot, None), len(hits) < depth
+        chosen = snapshot.chosen(mask)
+        if not len(chosen):
+            return [], True
+        if len(chosen) <= _NAMED_UP_TO:
+            ids = snapshot.ids_of(chosen.tolist())
+            # Where another process wrote, Chroma refuses to be told of ids that it knows no vector of yet.
+            with suppress(SourceError):
+                hits = self.handle.nearest(self.vector, min(depth, len(ids)), ids=ids)
+                return self._completed(hits, min(depth, len(ids)), snapshot, mask), len(ids) <= depth
+        deep = min(snapshot.count, 2 + depth * snapshot.count // len(chosen))
+        hits = self.handle.nearest(self.vector, deep)
+        rows = snapshot.rows_of([id_ for id_, _ in hits])
+        kept = [
+            (id_, d) for id_, d in hits if id_ not in self.rejected and (id_ not in rows or mask[rows[id_]])
+        ]
+        return kept, len(hits) < deep or deep == snapshot.count
+
+    def _completed(self, hits: Hits, expected: int, snapshot: Snapshot, mask: Mask) -> Hits:
+        """Return the hits with those that Chroma's index cannot reach.
+
+        Its graph falls into islands where many vectors are alike, found at no depth and by no filter.
+        """
+        if len(hits) >= expected:
+            return hits
+        rows = snapshot.chosen(mask)
+        return hits if len(rows) > _MEASURED_UP_TO else self._measured(hits, snapshot.ids_of(rows.tolist()))
+
+    def _reached_by_filter(self, depth: int) -> tuple[Hits, bool]:
+        """Return the same without an index: by what the store can check of the filters."""
+        where = to_chroma(all_of(self.pushed, *asked_more(self.request, self.default_kind)))
+        hits = self.handle.nearest(self.vector, depth, where=where)
+        is_all = len(hits) < depth
+        if is_all and (where is not None or self.handle.count() > len(hits)):
+            hits = self._measured(hits, self.handle.find(where))
+        return [hit for hit in hits if hit[0] not in self.rejected], is_all
+
+    def _measured(self, hits: Hits, known: Sequence[str]) -> Hits:
+        reached = {id_ for id_, _ in hits}
+        vectors = self.handle.read([id_ for id_ in known if id_ not in reached], ("embeddings",))
+        more = [
+            (id_, compare(self.vector, fields["embeddings"], self.handle.space)[0])
+            for id_, fields in vectors.items()
+            if len(fields.get("embeddings", ())) == len(self.vector)
+        ]
+        return sorted([*hits, *more], key=lambda hit: (hit[1], hit[0]))
+
+    def _matching(self, needed: int) -> list[str]:
+        """Return the ids of the `needed` records that score best by words."""
+        query = LexicalQuery.of(self.request.query)
+        if self.lexical is None or not query.terms:
+            return []
+        manager, index = self.lexical
+
+        def found() -> list[str]:
+            snapshot = index.snapshot
+            scores = manager.scores(query, self.within, snapshot)
+            return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0].tolist())
+
+        return manager.guarded(index, found, [])
+
+    def _latest(self) -> list[str]:
+        """Return the ids of the newest records where the question asks for them, since Chroma cannot sort.
+
+        Where a release is asked for and the collection holds a changelog, its sections are; where the
+        question names something beside, those that hold it.
+        """
+        newest = newest_of(self.request.query)
+        if newest is None or self.lexical is None:
+            return []
+        manager, index = self.lexical
+        return manager.guarded(index, lambda: self._newest(newest, index.snapshot), [])
+
+    def _newest(self, newest: Newest, snapshot: Snapshot) -> list[str]:
+        mask = self._mask(snapshot)
+        instants = snapshot.instants("created_at")
+        rows = snapshot.chosen(mask)
+        rows = rows[~np.isnan(instants[rows])]
+        if newest.about and not newest.is_release:
+            scores = self.lexical[0].scores(LexicalQuery(newest.about), self.within, snapshot)  # type: ignore[index]
+            best, points = snapshot.best(scores, mask, _HOLDING)
+            holding = best[points >= _HOLDS * points[0]] if len(best) else best
+            rows = np.intersect1d(rows, holding)
+        rows = rows[np.argsort(-instants[rows], kind="stable")]
+        if newest.is_release:
+            looked_at = rows[:_LOOKED_AT].tolist()
+            sections = [
+                r
+                for r, name in zip(looked_at, snapshot.names_of(looked_at), strict=True)
+                if is_changelog(name)
+            ]
+            read = self.handle.metadata_of(snapshot.ids_of(sections[:_OF_ONE_DATE]))
+            found = {id_: metadata for id_, metadata in read.items() if names_version(metadata)}
+            if found:
+                return _freshest(found)
+        return _freshest(self.handle.metadata_of(snapshot.ids_of(rows[:_OF_ONE_DATE].tolist())))
+
+    def _points(self, ids: Sequence[str]) -> dict[str, float]:
+        """Return id → BM25 score of records that were read; 0 where no word of the question stands."""
+        points, query = dict.fromkeys(ids, 0.0), LexicalQuery.of(self.request.query)
+        if self.lexical is None or not query.terms:
+            return points
+        manager, index = self.lexical
+
+        def told() -> dict[str, float]:
+            snapshot = index.snapshot
+            scores = manager.scores(query, self.within, snapshot)
+            return {id_: float(scores[row]) for id_, row in snapshot.rows_of(ids).items()}
+
+        nothing: dict[str, float] = {}
+        return points | manager.guarded(index, told, nothing)
+
+    def _neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        if self.lexical is None or self.sequence is None:
+            return {}
+        (manager, index), keys = self.lexical, self.sequence
+        records = {id_: self.records[id_].get("metadatas") or {} for id_ in ids}
+        return manager.guarded(index, lambda: neighbours_of(records, index.snapshot, self.within, keys), {})
+
+    def _measure(self, id_: str) -> tuple[float, float]:
+        """Return (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
+        distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
+        if vector is not None and len(vector) == len(self.vector):
+            own, cosine = compare(self.vector, vector, self.handle.space)
+            return (own if distance is None else distance), cosine
+        return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
+
+    def _read(self, ids: Sequence[str]) -> set[str]:
+        """Read the records and return the ids that are gone or not admitted after all."""
+        self.load(ids)
+        return {
+            id_
+            for id_ in ids
+            if id_ not in self.records or not self.admits(id_, self.records[id_].get("metadatas") or {})
+        }
+
+
+def _freshest(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    dated = ((fresh, id_) for id_, metadata in found.items() if (fresh := freshness(metadata)) is not None)
+    return [id_ for _, id_ in heapq.nlargest(MOST, dated)]
+
+
+def asked_more(request: ContextRequest, default_kind: str = "") -> list[Filter]:
+    """Return filters that an index can check and that admit at least what a request's own fields do.
+
+    Dates and confidence are not among them: records write them as numbers or as text.
+    """
+    found: list[Filter] = []
+    if request.kinds is not None and default_kind not in request.kinds:
+        kinds = tuple(request.kinds)
+        found.append(AnyOf((Condition("kind", "$in", kinds), Condition("type", "$in", kinds))))
+    if request.conversation_id is not None:
+        found.append(Condition("conversation_id", "$in", _written_as(str(request.conversation_id))))
+    return found
+
+
+def _written_as(text: str) -> tuple[Any, ...]:
+    """Return the values that are written like a text."""
+    values: list[Any] = [text]
+    for kind in (int, float):
+        try:
+            value = kind(text)
+        except ValueError:
+            continue
+        if str(value) == text and math.isfinite(value):
+            values.append(value)
+    return (*values, *(value for value in (True, False) if str(value) == text))
+
+
+def deeper(depth: int, goal: int) -> int:
+    """Return the first of `depth`, 4·`depth`, 16·`depth`, … that reaches a goal.
+
+    Example:
+        >>> deeper(200, 150), deeper(200, 201)
+        (200, 800)
+    """
+    while depth < goal:
+        depth *= 4
+    return depth
+
+
+def settled(hits: Hits, needed: int, *, is_all: bool) -> Hits | None:
+    """Return the first `needed` hits, or None where the hits are too few to tell.
+
+    Hits that measure like the last one may go on beyond it, so only those before it are settled.
+    """
+    if is_all:
+        return hits[:needed]
+    if len(hits) <= needed or hits[needed - 1][1] == hits[-1][1]:
+        return None
+    return hits[:needed]
+
+
+def merge_by_rank(*rankings: Sequence[str]) -> list[str]:
+    """Return the ids of several rankings by their best rank; among equals, an earlier ranking's first.
+
+    The first n of the merge of longer rankings are the merge of shorter ones.
+
+    Example:
+        >>> merge_by_rank(["a", "b", "c"], ["c", "d"])
+        ['a', 'c', 'b', 'd']
+    """
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*rankings))
+    return [id_ for id_ in dict.fromkeys(in_turn) if id_ is not None]

@@ -1,0 +1,241 @@
+"""A collection's index at one moment: its segments, and which of their rows live.
+
+Nothing in a snapshot changes, so threads share it. A filter is a mask over its rows: None admits them all.
+What a mask cannot tell for sure it admits, and the caller checks what the store says of the record.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+import numpy as np
+
+from langchain_context_engine.filters import COMPARE, AllOf, AnyOf, Condition, Filter, Not
+from langchain_context_engine.search.segment import DATED, Segment, facet, hash_of
+
+T = TypeVar("T")
+Mask = Any
+"""A boolean of each row, or None for all of them."""
+
+_KEPT, _LARGEST = 256, 2**53
+_stamps = itertools.count()
+
+
+class Snapshot:
+    """See above.
+
+    Args:
+        segments: Their rows follow each other.
+        alive: For each of them whether each of its rows lives.
+
+    Attributes:
+        stamp: Tells it from every other snapshot of this process.
+        count: How many records there are.
+    """
+
+    def __init__(self, segments: Sequence[Segment] = (), alive: Sequence[Any] = ()) -> None:
+        self.segments = tuple(segments)
+        self.alive = tuple(alive)
+        self.stamp = next(_stamps)
+        self.size = sum(map(len, self.segments))
+        self.count = int(sum(int(each.sum()) for each in self.alive))
+        self._bases = list(itertools.accumulate(map(len, self.segments), initial=0))
+        self._living: Mask = None if self.count == self.size else np.concatenate(self.alive)
+        self._kept: dict[Any, Any] = {}
+
+    def __len__(self) -> int:
+        return self.count
+
+    def kept(self, key: Any, work_out: Callable[[], T]) -> T:
+        """Return what was worked out of this snapshot under a key, or work it out now."""
+        if key not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.clear()
+            self._kept[key] = work_out()
+        return self._kept[key]  # type: ignore[no-any-return]
+
+    def with_segment(self, new: Segment, gone: Iterable[str] = ()) -> Snapshot:
+        """Return a snapshot in which the records of a segment take the place of those of their ids."""
+        hashes = np.concatenate([new.ids, np.fromiter(map(hash_of, gone), "u8")])
+        alive = [
+            each & ~np.isin(segment.ids, hashes)
+            for segment, each in zip(self.segments, self.alive, strict=True)
+        ]
+        kept = [(segment, each) for segment, each in zip(self.segments, alive, strict=True) if each.any()]
+        if len(new):
+            kept.append((new, np.ones(len(new), dtype=bool)))
+        return Snapshot([segment for segment, _ in kept], [each for _, each in kept])
+
+    def hashes(self) -> Any:
+        """Return the hashes of all ids."""
+        return self.ids if self._living is None else self.ids[self._living]
+
+    def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return id → row of those that are here."""
+        wanted, found = np.fromiter(map(hash_of, ids), "u8", len(ids)), {}
+        for base, segment, alive in zip(self._bases, self.segments, self.alive, strict=False):
+            if not len(segment):
+                continue
+            places = np.minimum(segment.ids.searchsorted(wanted), len(segment) - 1)
+            for at in np.flatnonzero((segment.ids[places] == wanted) & alive[places]).tolist():
+                found[ids[at]] = base + int(places[at])
+        return found
+
+    def ids_of(self, rows: Iterable[int]) -> list[str]:
+        """Return the ids of rows, in their order."""
+        return self._told(rows, Segment.ids_at)
+
+    def names_of(self, rows: Iterable[int]) -> list[dict[str, str]]:
+        """Return the title, path and symbol of rows, in their order."""
+        return self._told(rows, Segment.names_at)
+
+    def digests_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return id → digest of those that are here."""
+        rows = self.rows_of(ids)
+        digests = self._told(rows.values(), lambda segment, some: segment.digests[some].tolist())
+        return dict(zip(rows, digests, strict=True))
+
+    def best(self, scores: Any, mask: Mask, limit: int) -> tuple[Any, Any]:
+        """Return up to `limit` rows of a mask that score above 0, best first, and their scores.
+
+        Ties stand in an order that is the same everywhere: by the hash of their id.
+        """
+        rows = np.flatnonzero(scores > 0 if mask is None else (scores > 0) & mask)
+        if 0 < limit < len(rows):
+            least = np.partition(scores[rows], len(rows) - limit)[len(rows) - limit]
+            rows = rows[scores[rows] >= least]
+        order = np.lexsort((self.ids[rows], -scores[rows]))[:limit]
+        return rows[order], scores[rows][order]
+
+    @property
+    def ids(self) -> Any:
+        """The hash of each row's id."""
+        return self.kept("ids", lambda: self._joined([segment.ids for segment in self.segments], "u8"))
+
+    @property
+    def lengths(self) -> Any:
+        """How many terms each row has."""
+        return self.kept("lengths", lambda: self._joined([s.lengths for s in self.segments], "u4"))
+
+    def postings(self, term: str) -> tuple[Any, Any]:
+        """Return the living rows that have a term, and how often."""
+        number = hash_of(term)
+        found = [
+            (base, *segment.postings(number))
+            for base, segment in zip(self._bases, self.segments, strict=False)
+        ]
+        rows = self._joined([base + rows.astype("i8") for base, rows, _ in found], "i8")
+        often = self._joined([often for _, _, often in found], "u2")
+        if self._living is None:
+            return rows, often
+        lives = self._living[rows]
+        return rows[lives], often[lives]
+
+    def column(self, key: str) -> Any:
+        """Return the number that each row has under a key, NaN for none."""
+
+        def filled() -> Any:
+            column = np.full(self.size, np.nan)
+            for base, segment in zip(self._bases, self.segments, strict=False):
+                rows, values = segment.column(key)
+                column[rows.astype("i8") + base] = values
+            return column
+
+        return self.kept(("column", key), filled)
+
+    def instants(self, key: str) -> Any:
+        """Return the instant that each row's value of a key names, in epoch seconds, NaN for none."""
+        return self.column(DATED + key)
+
+    def vocabulary(self, initial: str) -> set[str]:
+        """Return the words, of every scope, that begin with a letter."""
+        return set().union(*(segment.vocabulary(initial) for segment in self.segments))
+
+    def having(self, facets: Iterable[int]) -> Any:
+        """Return the living rows that have one of some facets."""
+        return self._living_of(self._having(facets))
+
+    def is_had(self, facets: Any) -> Any:
+        """Return of each of some facets whether a row has it, dead ones included."""
+        told = [segment.is_had(facets) for segment in self.segments]
+        return np.logical_or.reduce(told) if told else np.zeros(len(facets), dtype=bool)
+
+    def chosen(self, mask: Mask) -> Any:
+        """Return the living rows of a mask."""
+        if mask is None:
+            return np.arange(self.size) if self._living is None else np.flatnonzero(self._living)
+        return self._living_of(np.flatnonzero(mask))
+
+    def mask(self, condition: Filter) -> tuple[Mask, bool]:
+        """Return what admits at least the rows that a filter admits, and whether it admits just those."""
+        return self.kept(("mask", repr(condition)), lambda: self._mask(condition))
+
+    def _mask(self, condition: Filter) -> tuple[Mask, bool]:
+        if isinstance(condition, (AllOf, AnyOf)):
+            parts = [self.mask(part) for part in condition.parts]
+            masks = [mask for mask, _ in parts if mask is not None]
+            is_exact = all(exact for _, exact in parts)
+            if isinstance(condition, AllOf):
+                return (np.logical_and.reduce(masks) if masks else None), is_exact
+            if len(masks) < len(parts):
+                return None, is_exact
+            return (np.logical_or.reduce(masks) if masks else np.zeros(self.size, dtype=bool)), is_exact
+        if isinstance(condition, Not):
+            mask, is_exact = self.mask(condition.part)
+            if not is_exact or mask is None:
+                return None, False
+            return (~mask if mask.any() else None), True
+        return self._tested(condition)
+
+    def _tested(self, condition: Condition) -> tuple[Mask, bool]:
+        key, values = condition.key, condition.values
+        if condition.operator == "$in":
+            mask = np.zeros(self.size, dtype=bool)
+            mask[self._having([facet(key, value) for value in values])] = True
+            return mask, True
+        compare = COMPARE.get(condition.operator)
+        if compare is None:
+            return None, False
+        bound = values[0]
+        with np.errstate(invalid="ignore"):
+            if not isinstance(bound, datetime):
+                # A larger whole number has no exact place in a column; a text may be read as a number there.
+                return (compare(self.column(key), bound) if abs(bound) <= _LARGEST else None), False
+            # Wider by what a fraction of a second may be off; what names no instant here may name one there.
+            slack = 1e-3 if condition.operator in {"$lt", "$lte"} else -1e-3
+            instants = self.instants(key)
+            return compare(instants, bound.timestamp() + slack) | (
+                np.isnan(instants) & (key != "created_at")
+            ), False
+
+    def _having(self, facets: Iterable[int]) -> Any:
+        return self._joined(
+            [
+                segment.having(each).astype("i8") + base
+                for each in dict.fromkeys(facets)
+                for base, segment in zip(self._bases, self.segments, strict=False)
+            ],
+            "i8",
+        )
+
+    def _living_of(self, rows: Any) -> Any:
+        return rows if self._living is None else rows[self._living[rows]]
+
+    def _told(self, rows: Iterable[int], ask: Callable[[Segment, list[int]], Sequence[T]]) -> list[T]:
+        """Return what the segments tell of rows, in their order."""
+        wanted = np.fromiter(rows, "i8")
+        found: list[Any] = [None] * len(wanted)
+        for base, segment in zip(self._bases, self.segments, strict=False):
+            mine = np.flatnonzero((wanted >= base) & (wanted < base + len(segment)))
+            for place, told in zip(mine.tolist(), ask(segment, (wanted[mine] - base).tolist()), strict=True):
+                found[place] = told
+        return found
+
+    @staticmethod
+    def _joined(parts: Sequence[Any], kind: str) -> Any:
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty(0, kind)

@@ -1,0 +1,614 @@
+"""The index of words keeps in step with its collection, by what Chroma's public API tells, and bears what befalls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import chromadb
+import pytest
+from filelock import FileLock
+
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.folders import folder_of, store_stamp
+from langchain_context_engine.search.state import index_state
+from tests.builders import WordEmbeddings, a_collection, a_request
+from tests.chroma_builders import EMBEDDINGS, a_source, client, notes
+from tests.conftest import ROOT
+from tests.index_builders import ASK, VECTOR, a_store, index_of, run, started
+
+__all__ = ["client"]
+
+
+def put(collection, id_, text, **metadata) -> None:
+    collection.upsert(
+        ids=[id_], documents=[text], metadatas=[metadata or None], embeddings=[EMBEDDINGS.embed_query(text)]
+    )
+
+
+def by_words(source, query, **fields) -> list[str]:
+    found = source.fetch(a_request(query=query, limit=60, **fields))
+    return sorted(c.id for c in found if c.claims.get("lexical"))
+
+
+def a_quiet_source(collection, seconds=0.0) -> ChromaSource:
+    """A source whose collection is compared again after so many seconds."""
+    source = ChromaSource(collection, embeddings=EMBEDDINGS)
+    source._shared.lexical._quiet_seconds = seconds
+    return source
+
+
+# In step
+
+
+def test_what_was_added_changed_or_deleted_is_found_by_the_next_search(client):
+    """I81."""
+    source = a_source([{"id": "a", "text": "the zebra"}, {"id": "b", "text": "the lion"}], client=client)
+    collection = source._handle.collection
+    assert by_words(source, "zebra") == ["a"]
+    put(collection, "c", "another zebra and yet another zebra")
+    assert by_words(source, "zebra") == ["a", "c"]
+    collection.delete(ids=["a"])
+    assert by_words(source, "zebra") == ["c"]
+    put(collection, "d", "a tiger")
+    collection.delete(ids=["b"])
+    assert by_words(source, "tiger") == ["d"]
+    assert by_words(source, "lion") == []
+
+
+def test_what_is_rewritten_in_place_in_a_small_store_in_files_is_found_at_once(tmp_path):
+    source = a_source(
+        [{"id": f"n{i}", "text": f"note {i}"} for i in range(50)],
+        client=chromadb.PersistentClient(str(tmp_path)),
+    )
+    assert by_words(source, "zebra") == []
+    put(source._handle.collection, "n7", "now a zebra", user="A")
+    assert by_words(source, "zebra") == ["n7"]
+    assert by_words(source, "zebra", scope={"user": "B"}) == []
+    source._handle.collection.update(ids=["n7"], metadatas=[{"user": "B"}])
+    assert by_words(source, "zebra", scope={"user": "B"}) == ["n7"]
+
+
+def test_what_is_rewritten_in_a_large_store_in_files_is_found_soon(tmp_path, monkeypatch):
+    monkeypatch.setattr("langchain_context_engine.search.collection_index._COMPARED_AT_ONCE", 10)
+    source = a_source(
+        [{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)],
+        client=chromadb.PersistentClient(str(tmp_path)),
+    )
+    source.prepare()
+    put(source._handle.collection, "n150", "elephants that nobody thinks near")
+    until = time.monotonic() + 10
+    while "n150" not in by_words(source, "elephants") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert by_words(source, "elephants") == ["n150"]
+
+
+def test_what_is_rewritten_in_memory_is_taken_in_when_it_is_shown_and_all_of_it_now_and_then():
+    collection = a_collection(
+        [{"id": f"n{i:03}", "text": f"note {i}"} for i in range(300)], embeddings=EMBEDDINGS
+    )
+    source = a_quiet_source(collection, seconds=60)
+    source.fetch(a_request(query="zebra"))
+    put(collection, "n007", "now a zebra")
+    shown = {c.id: c for c in source.fetch(a_request(query="zebra"))}
+    assert shown["n007"].text == "now a zebra"
+    assert shown["n007"].claims["lexical"] > 0
+    often = a_quiet_source(collection)
+    put(collection, "n100", "a lion")
+    until = time.monotonic() + 10
+    while not by_words(often, "lion") and time.monotonic() < until:
+        time.sleep(0.02)
+    assert by_words(often, "lion") == ["n100"]
+
+
+def test_a_store_in_files_that_nobody_wrote_to_is_not_read_again(tmp_path):
+    """Its age and size tell; a question costs no call for it, in this process and in the next."""
+    source = a_source(notes(40), client=chromadb.PersistentClient(str(tmp_path)))
+    source.prepare()
+    handle = source._handle
+    assert store_stamp(handle) == store_stamp(handle)
+    for asked in (source, ChromaSource(handle.collection, embeddings=EMBEDDINGS)):
+        calls = []
+        call = asked._handle._call
+        asked._handle._call = lambda method, call=call, calls=calls, **a: (
+            calls.append(method) or call(method, **a)
+        )
+        assert by_words(asked, "billing item 3")
+        assert calls == ["query", "get"]
+    put(handle.collection, "x", "zebra")
+    assert store_stamp(handle) != store_stamp(handle)  # written a moment ago: equal to nothing
+
+
+def test_what_is_not_written_down_yet_is_answered_as_it_is_afterwards(client):
+    collection = a_collection(notes(40, team="red"), client=client, embeddings=EMBEDDINGS)
+    source = ChromaSource(collection, embeddings=EMBEDDINGS, sequence=("document", "start"))
+    source.prepare()
+    put(collection, "n003", "a zebra and billing", team="red", document="d", start=1, title="Ada Lovelace")
+    put(collection, "n004", "another zebra", team="blue", document="d", start=2)
+    put(collection, "new", "one more zebra about item 3", team="red", document="d", start=3)
+    collection.delete(ids=["n005"])
+
+    def answers():
+        asked = [
+            ("zebra billing", {}),
+            ("zebra billing", {"team": "red"}),
+            ("zebar", {"team": "blue"}),
+            ("item 5", {}),
+        ]
+        found = [
+            [
+                (c.id, c.claims, c.neighbours, c.text)
+                for c in source.fetch(a_request(query=query, scope=scope))
+            ]
+            for query, scope in asked
+        ]
+        return [*found, source.link_named("as Ada Lovelace said", a_request())]
+
+    answers()  # a client in memory is told of what was rewritten in place when it is shown
+    before = answers()
+    source.prepare()
+    assert answers() == before
+    assert before[-1] == ["n003"]
+    anew = ChromaSource(collection, embeddings=EMBEDDINGS, sequence=("document", "start"))
+    anew.prepare()
+    source = anew
+    assert answers() == before
+
+
+def test_a_recreated_collection_leaves_nothing_behind(client):
+    """G59."""
+    name = f"c{uuid.uuid4().hex}"
+    source = ChromaSource(
+        a_collection([{"id": "a", "text": "zebra"}], client=client, name=name), embeddings=EMBEDDINGS
+    )
+    assert by_words(source, "zebra") == ["a"]
+    client.delete_collection(name)
+    a_collection([{"id": "a", "text": "lion"}], client=client, name=name)
+    assert by_words(source, "zebra lion") == ["a"]
+    assert by_words(source, "zebra") == []
+
+
+def test_a_question_during_a_reading_says_so_with_figures_and_without_them_in_a_scope(tmp_path):
+    """S2."""
+    collection = a_store(tmp_path, 3100)
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    source = engine.sources[0]
+    folder = folder_of(source._handle)
+    folder.mkdir(parents=True)
+    with FileLock(folder / "lexical.lock"):  # as another process that reads it just now
+        source.fetch(a_request(vector=VECTOR))
+        open_ = engine.build("w7x", vector=VECTOR)
+        scoped = engine.build("w7x", vector=VECTOR, scope={"team": "red"})
+    assert open_.candidates
+    assert scoped.candidates
+    assert "the words of 'notes' are being read: 0 of 3,100; this answer did without them" in open_.warnings
+    assert "the words of 'notes' are being read; this answer did without them" in scoped.warnings
+    source.prepare()
+    assert engine.build("w7x", vector=VECTOR).warnings == ()
+
+
+def test_a_server_that_hangs_keeps_no_other_source_waiting():
+    """Promise 8."""
+
+    class Hanging:
+        name, id, metadata, _client = "hanging", "0", {}, None
+
+        def count(self):
+            time.sleep(20)
+            raise ConnectionError("gone")
+
+        query = get = count
+
+    source = a_source(notes(3))
+    source._shared.lexical.register(CollectionHandle(Hanging()))
+    began = time.monotonic()
+    assert source.fetch(a_request())
+    assert time.monotonic() - began < 10
+
+
+def test_scores_compare_over_the_collections_of_an_engine_and_an_engine_of_many_is_one():
+    common = [{"id": f"n{i}", "text": "billing note"} for i in range(20)]
+    sources = [
+        ChromaSource(a_collection(records, embeddings=EMBEDDINGS), embeddings=EMBEDDINGS)
+        for records in (
+            [{"id": "a", "text": "billing zebra"}],
+            [*common, {"id": "b", "text": "billing zebra"}],
+            *([{"id": f"r{i}", "text": f"tiger number{i}x"}] for i in range(20)),
+        )
+    ]
+    engine = ContextEngine(sources=sources, timeout_seconds=60)
+    asked = a_request(query="billing zebra")
+    found = {c.id: c.claims["lexical"] for source in engine.sources[:2] for c in source.fetch(asked)}
+    assert found["a"] == found["b"] > 0
+    assert [i.candidate.id for i in engine.search("number17x") if i.candidate.claims["lexical"]] == ["r17"]
+
+
+@pytest.mark.parametrize("query", ["invocie", "billing invoice", "zebra note"])
+def test_what_another_tenant_has_changes_no_score_and_no_correction(client, query):
+    """Promise 4: nobody learns from an answer whether a word stands in another tenant's records."""
+    mine = [{"id": f"a{i}", "text": f"invoice {i} about billing", "user": "A"} for i in range(6)]
+    theirs = [{"id": f"b{i}", "text": "invocie zebra billing note", "user": "B"} for i in range(30)]
+    gone = [{"id": "c", "text": "an invocie", "user": "A", "deleted": True}]
+    told = [
+        {
+            c.id: c.claims
+            for c in a_source(r, client=client).fetch(a_request(query=query, scope={"user": "A"}))
+        }
+        for r in (mine, [*mine, *theirs, *gone])
+    ]
+    assert told[0] == told[1]
+    assert told[0]["a1"]["lexical"] > 0 or query == "zebra note"
+
+
+def test_ids_with_line_breaks_and_a_long_text_are_records_like_others(tmp_path):
+    collection = chromadb.PersistentClient(str(tmp_path)).create_collection("odd", embedding_function=None)
+    collection.add(
+        ids=["a\nb", "long"],
+        documents=["a zebra", "word " * 400_000 + "tail"],
+        embeddings=[[1.0, 0.0], [0.0, 1.0]],
+    )
+    found = {
+        c.id: c for c in ChromaSource(collection).fetch(a_request(query="zebra word", vector=[1.0, 0.0]))
+    }
+    assert found["a\nb"].claims["lexical"] > 0
+    assert found["long"].text.endswith("tail")
+
+
+# On disk
+
+
+def test_an_index_lies_beside_the_store_as_private_as_that_or_where_one_says(tmp_path, monkeypatch):
+    store = tmp_path / "store"
+    collection = a_collection(notes(3), client=chromadb.PersistentClient(str(store)))
+    store.chmod(0o700)
+    before = os.umask(0)
+    try:
+        ChromaSource(collection, embeddings=EMBEDDINGS).prepare()
+    finally:
+        os.umask(before)
+    home = index_of(store).parent
+    assert stat.S_IMODE(home.stat().st_mode) == stat.S_IMODE(home.parent.stat().st_mode) == 0o700
+    handle = CollectionHandle(collection)
+    assert folder_of(handle) == home
+    monkeypatch.setenv("CONTEXT_ENGINE_INDEX_DIR", str(tmp_path / "elsewhere"))
+    assert tmp_path / "elsewhere" in folder_of(handle).parents
+    assert tmp_path / "here" in folder_of(handle, tmp_path / "here").parents
+    assert folder_of(CollectionHandle(a_collection(notes(1)))) is None
+
+
+def test_a_process_opens_what_another_has_read(tmp_path):
+    collection = a_store(tmp_path, 300)
+    ChromaSource(collection).prepare()
+    written = index_of(tmp_path).stat()
+    assert json.loads(run(ASK, tmp_path, "w7x").stdout) == [["n7"], []]
+    assert index_of(tmp_path).stat() == written
+    collection.upsert(ids=["n7"], documents=["w7y instead"], embeddings=[VECTOR])
+    assert json.loads(run(ASK, tmp_path, "w7y").stdout) == [["n7"], []]
+
+
+PREPARE = """
+    import sys, chromadb
+    from langchain_context_engine import ChromaSource
+    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+    source = ChromaSource(collection)
+    source.prepare(progress=lambda done, total: print(done, flush=True))
+    for turn in range(int(sys.argv[2])):
+        rows = range(turn % 50, turn % 50 + 20)
+        collection.upsert(ids=[f"n{row}" for row in rows], documents=[f"changed t{turn}x"] * 20, embeddings=[[1.0, 0.1]] * 20)
+        source.prepare()
+"""
+
+
+def test_a_reading_that_was_killed_goes_on_where_it_was(tmp_path):
+    collection = a_store(tmp_path, 12_000)
+    reading = started(PREPARE, tmp_path, 0)
+    while int(reading.stdout.readline() or 12_000) < 8000:
+        pass
+    reading.send_signal(signal.SIGKILL)
+    reading.wait(10)
+    state = index_state(collection)
+    assert 4000 <= state.indexed < 12_000
+    assert not state.is_whole
+    done, source = [], ChromaSource(collection)
+    source.prepare(progress=lambda many, _: done.append(many))
+    assert min(done) > state.indexed
+    assert by_words(source, "w11999x", vector=VECTOR) == ["n11999"]
+    assert index_state(collection).is_whole
+
+
+def test_killed_at_any_moment_an_index_answers_as_a_new_one_does(tmp_path):
+    collection = a_store(tmp_path, 400)
+    for seconds in (0.05, 0.3, 0.7):
+        writing = started(PREPARE, tmp_path, 10_000)
+        writing.stdout.readline()
+        time.sleep(seconds)
+        writing.send_signal(signal.SIGKILL)
+        writing.wait(10)
+    told = run(
+        """
+        import sys, chromadb
+        from langchain_context_engine import ChromaSource, ContextEngine
+        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+        def answers(folder):
+            engine = ContextEngine(sources=[ChromaSource(collection)], index_dir=folder, timeout_seconds=60)
+            return [
+                [(i.candidate.id, sorted(i.candidate.claims.items())) for i in engine.search(q, vector=[1.0, 0.5])]
+                for q in ("changed", "billing item", "w77x", "w3x note")
+            ]
+        kept, anew = answers(None), answers(sys.argv[2])
+        assert kept == anew, (kept, anew)
+        """,
+        tmp_path,
+        tmp_path / "other",
+    )
+    assert told.returncode == 0, told.stderr
+    assert [path.name for path in index_of(tmp_path).parent.glob("*.new")] != [index_of(tmp_path).name]
+    assert collection.count() == 400
+
+
+DAMAGES = {
+    "half of it": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "empty": lambda path: os.truncate(path, 0),
+    "one byte": lambda path: path.write_bytes(path.read_bytes()[:-9] + b"\xff" + path.read_bytes()[-8:]),
+    "nonsense": lambda path: path.write_bytes(b"nonsense" * 1000),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_index_is_set_aside_and_made_anew_and_said_once(tmp_path, damage):
+    """Whatever is wrong with it costs one warning; this answer comes from the store."""
+    source = ChromaSource(a_store(tmp_path, 200))
+    source.prepare()
+    DAMAGES[damage](index_of(tmp_path))
+    answer = json.loads(run(ASK, tmp_path, "w7x").stdout)
+    assert answer[0] == ["n7"]
+    assert len(answer[1]) == 1
+    assert "its index was damaged and is made anew" in answer[1][0]
+    ChromaSource(source._handle.collection).prepare()
+    assert json.loads(run(ASK, tmp_path, "w7x").stdout) == [["n7"], []]
+
+
+def test_an_index_cut_short_or_gone_while_it_is_used_costs_one_warning_and_no_question(tmp_path):
+    engine = ContextEngine([ChromaSource(a_store(tmp_path, 200))], timeout_seconds=60)
+    engine.sources[0].prepare()
+    os.truncate(index_of(tmp_path), 600)
+    contexts = [engine.build(f"w{n}x", vector=VECTOR, limit=3) for n in (7, 8, 9)]
+    assert all(context.candidates for context in contexts)
+    assert sum("made anew" in warning for context in contexts for warning in context.warnings) == 1
+    assert [c.id for c in contexts[-1].candidates if c.claims["lexical"]] == ["n9"]
+    shutil.rmtree(tmp_path / "context-engine-index")
+    assert by_words(engine.sources[0], "w11x", vector=VECTOR) == ["n11"]
+
+
+def test_who_may_not_write_now_keeps_what_is_new_in_memory_and_writes_later(tmp_path):
+    collection = a_store(tmp_path, 50)
+    source = ChromaSource(collection)
+    source.prepare()
+    index = index_of(tmp_path)
+    holder = started(
+        """
+        import sys, time
+        from filelock import FileLock
+        with FileLock(sys.argv[1]):
+            print("held", flush=True)
+            time.sleep(60)
+        """,
+        index.with_suffix(".lock"),
+    )
+    assert holder.stdout.readline() == "held\n"
+    before = index.read_bytes()
+    collection.upsert(ids=["new"], documents=["a zebra"], embeddings=[VECTOR])
+    assert by_words(source, "zebra", vector=VECTOR) == ["new"]  # nobody waits
+    assert index.read_bytes() == before
+    holder.send_signal(signal.SIGKILL)
+    holder.wait(10)
+    source.prepare()
+    assert index.read_bytes() != before
+
+
+@pytest.mark.parametrize(("records", "is_late"), [(300, False), (5000, False), (300, True)])
+def test_a_full_disk_costs_a_warning_that_says_so_and_the_answer_stands(tmp_path, records, is_late):
+    """S4: whenever it happens; what was written before is left as it is."""
+    a_store(tmp_path, records)
+    ended = run(
+        """
+        import sys, json, resource, signal, time, chromadb
+        from langchain_context_engine import ChromaSource, ContextEngine
+        folder, is_late = sys.argv[1], sys.argv[2] == "True"
+        collection = chromadb.PersistentClient(folder).get_collection("notes", embedding_function=None)
+        collection.query(query_embeddings=[[1.0, 0.5]], n_results=1)
+        engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+        if is_late:
+            engine.sources[0].prepare()
+            collection.add(
+                ids=[f"m{row}" for row in range(1500)],  # as many as are written down at once
+                documents=[f"more of billing, w{row}y" for row in range(1500)],
+                embeddings=[[1.0, 0.2]] * 1500,
+            )
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, resource.RLIM_INFINITY))
+        found, warnings, words, until = [], [], [], time.monotonic() + 30
+        while not (words and any("memory" in warning for warning in warnings)) and time.monotonic() < until:
+            context = engine.build("w7x", vector=[1.0, 0.5], limit=5)
+            found.append(len(context.candidates))
+            words = [each.id for each in context.candidates if each.claims.get("lexical")]
+            warnings += context.warnings
+        said = [warning for warning in warnings if "memory" in warning]
+        print(json.dumps([sorted(set(found)), words, said]))
+        """,
+        tmp_path,
+        is_late,
+    )
+    assert ended.returncode == 0, ended.stderr
+    found, words, warnings = json.loads(ended.stdout.splitlines()[-1])
+    assert (found, words) == ([5], ["n7"])
+    assert len(warnings) == 1
+    assert "its index is kept in memory: no file may grow further here" in warnings[0]
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may become another user"
+)
+def test_who_may_not_write_beside_a_store_keeps_the_index_in_the_cache_and_is_told_once():
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    store, cache = folder / "store", folder / "cache"
+    cache.mkdir()
+    a_store(store, 20)
+    (store / "context-engine-index").mkdir(mode=0o700)
+    for path in (cache, store, *(p for p in store.rglob("*") if p.name != "context-engine-index")):
+        os.chown(path, 65534, 65534)
+    told = run(
+        """
+        import os, sys, json, tempfile, chromadb, numpy.ma
+        from langchain_context_engine import ChromaSource, ContextEngine
+        def ask(folder, make):
+            client = chromadb.PersistentClient(folder)
+            collection = make(client)("notes", embedding_function=None)
+            if not collection.count():
+                collection.add(ids=["a"], documents=["b"], embeddings=[[1.0, 0.5]])
+            engine = ContextEngine([ChromaSource(collection)], timeout_seconds=60)
+            engine.sources[0].prepare()
+            return [engine.build("w7x", vector=[1.0, 0.5]) for _ in range(2)]
+        ask(tempfile.mkdtemp(), lambda client: client.create_collection)  # what is imported late cannot be read later
+        os.environ["XDG_CACHE_HOME"] = sys.argv[2]
+        os.setgid(65534)
+        os.setuid(65534)
+        found = ask(sys.argv[1], lambda client: client.get_collection)
+        print(json.dumps([[any(c.claims["lexical"] for c in each.candidates), list(each.warnings)] for each in found]))
+        """,
+        store,
+        cache,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    shutil.rmtree(folder)
+    first, second = json.loads(told.stdout.splitlines()[-1])
+    assert first[0]
+    assert "the store's folder may not be written; its index is kept at" in first[1][0]
+    assert second == [True, []]
+
+
+def test_an_index_of_another_copy_of_the_store_and_a_clock_set_back_hide_no_write(tmp_path):
+    store, copy = tmp_path / "store", tmp_path / "copy"
+    collection = a_collection(
+        notes(30), client=chromadb.PersistentClient(str(store)), name="notes", embeddings=WordEmbeddings(2)
+    )
+    shutil.copytree(store, copy)
+    collection.add(ids=["later"], documents=["a zebra"], embeddings=[VECTOR])
+    source = ChromaSource(collection)
+    source.prepare()
+    shutil.copytree(store / "context-engine-index", copy / "context-engine-index")
+    assert json.loads(run(ASK, copy, "zebra").stdout)[0] == []
+    times = {path: path.stat().st_mtime_ns for path in store.rglob("*")}
+    collection.update(ids=["n003"], documents=["an elephant"], embeddings=[VECTOR])
+    for path, at in times.items():
+        os.utime(path, ns=(at, at))
+    assert by_words(source, "elephant", vector=VECTOR) == ["n003"]
+
+
+READER = """
+    import sys, time, chromadb
+    from pathlib import Path
+    from langchain_context_engine import ChromaSource, ContextEngine
+    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+    # Without doubt: of what was written over meanwhile it is right to doubt.
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60, doubtful_below=0)
+    log, wrong = Path(sys.argv[2]), 0
+    while not log.read_text().strip():
+        time.sleep(0.05)
+    for _ in range(12):
+        last = int(log.read_text().split()[-1])
+        context = engine.build(f"k{last}q", vector=[1.0, 0.5], limit=60)
+        texts = [c.text for c in context.candidates]
+        # It may have been written over by one that is forty turns later, never be missing before that.
+        later = int(log.read_text().split()[-1])
+        wrong += not any(f"k{last}q" in text for text in texts) and later < last + 39
+        wrong += any(t.startswith("turn k") and int(t.split("k")[1].split("q")[0]) < last - 40 for t in texts)
+        wrong += len(context.warnings)
+    print(wrong)
+"""
+
+
+def test_while_one_process_writes_others_ask_and_none_answers_wrongly(tmp_path):
+    a_store(tmp_path, 200)
+    assert run(ASK, tmp_path, "w7x").returncode == 0
+    log = tmp_path / "log.txt"
+    program = """
+        import itertools, sys, time, chromadb
+        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+        for turn in itertools.count():
+            collection.upsert(ids=[f"v{turn % 40}"], documents=[f"turn k{turn}q of it"], embeddings=[[1.0, 0.5]])
+            print(turn, flush=True)
+            time.sleep(0.02)
+    """
+    with log.open("w") as out:
+        writer = started(program, tmp_path, stdout=out)
+        readers = [started(READER, tmp_path, log) for _ in range(3)]
+        told = [reader.communicate(timeout=110)[0] for reader in readers]
+        is_written_to_the_end = writer.poll() is None
+        writer.kill()
+        writer.wait(60)
+    assert is_written_to_the_end
+    assert told == ["0\n"] * 3
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.6])
+def test_a_program_that_ends_while_a_collection_is_read_ends_cleanly(tmp_path, seconds):
+    a_store(tmp_path, 8000)
+    ended = run(
+        """
+        import sys, threading, time, chromadb
+        from langchain_context_engine import ChromaSource, ContextEngine
+        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+        engine = ContextEngine(sources=[ChromaSource(collection)])
+        threading.Thread(target=engine.build, args=("billing",), kwargs={"vector": [1.0, 0.0]}, daemon=True).start()
+        time.sleep(float(sys.argv[2]))
+        """,
+        tmp_path,
+        seconds,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="this system cannot fork")
+def test_an_engine_made_before_a_fork_says_in_the_child_what_to_do_and_goes_on_in_the_parent(tmp_path):
+    a_store(tmp_path, 200)
+    ended = run(
+        """
+        import os, signal, sys, chromadb
+        from langchain_context_engine import ChromaSource, ContextEngine
+        from langchain_context_engine.models.errors import AllSourcesFailedError
+        collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+        engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=30)
+        engine.sources[0].prepare()
+        def words(question):
+            found = engine.search(question, vector=[1.0, 0.5])
+            return [item.candidate.id for item in found if item.candidate.claims["lexical"]]
+        assert words("w7x") == ["n7"]
+        child = os.fork()
+        if child == 0:
+            signal.alarm(30)  # one that hangs does not stay
+            try:
+                words("w9x")
+            except AllSourcesFailedError as error:
+                os.write(1, str(error).encode() + bytes([10]))
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert words("w8x") == ["n8"]
+        print("parent answered")
+        """,
+        tmp_path,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "before this process was forked" in ended.stdout
+    assert "parent answered" in ended.stdout

@@ -1,0 +1,78 @@
+"""Why a record that the store holds was not offered (B22)."""
+
+from __future__ import annotations
+
+import pytest
+
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.evaluation.known_item import why_not_offered
+from tests.builders import WordEmbeddings, a_collection
+
+NOTES = [
+    *({"id": f"n{n}", "text": f"Berth {n} is booked by the day.", "team": "red"} for n in range(150)),
+    {"id": "tea", "text": "Tea is served at four, far from any berth.", "path": "docs/tea.md", "kind": "doc",
+     "title": "Tea time", "team": "red"},
+    {"id": "secret", "text": "Coffee is served at five.", "path": "docs/coffee.md", "team": "blue"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def engine():
+    embeddings = WordEmbeddings()
+    source = ChromaSource(a_collection(NOTES, embeddings=embeddings), embeddings=embeddings, name="notes")
+    return ContextEngine([source], budget=200, scope_keys=("team",))
+
+
+def why(engine, named, **fields):
+    return why_not_offered(
+        engine, "how is berth 7 booked by the day?", named, **{"scope": {"team": "red"}, **fields}
+    )
+
+
+@pytest.mark.parametrize("named", ["tea", "docs/tea.md", "docs/tea.md:3-9", "Tea time", "served at four"])
+def test_a_record_is_meant_by_id_place_title_or_a_piece_of_its_text(engine, named):
+    (found,) = why(engine, named, limit=20)
+    assert (found.key[1], found.is_offered) == ("tea", False)
+
+
+def test_its_rank_is_told_in_each_leg_and_what_lets_it_in_holds(engine):
+    (found,) = why(engine, "tea", limit=20)
+    assert found.rank > 20
+    assert set(found.leg_ranks) <= {"dense", "lexical", "phrase"}
+    assert found.leg_ranks["lexical"] > 1
+    assert f"'notes' offers 20; of {found.rank}, docs/tea.md is dropped: " in found.reason
+    (offered,) = why(engine, "tea", limit=found.rank)
+    assert offered.is_offered
+
+
+def test_a_limit_that_is_told_to_let_it_in_does(engine):
+    question, given = "is tea at a berth served at four?", {"scope": {"team": "red"}, "budget": 64_000}
+    (found,) = why_not_offered(engine, question, "n149", limit=5, **given)
+    assert found.changes == (f"limit {found.rank}",)
+    context = engine.build(question, limit=found.rank, **given)
+    assert found.key in {passage.key for passage in context.passages}
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanting"),
+    [({"kinds": ("memory",)}, "kinds"), ({"where": {"team": "green"}}, "where"), ({"since": "2026-01-01"}, "since"),
+     ({"excluded": ("tea",)}, "excluded")],
+)  # fmt: skip
+def test_a_filter_that_keeps_it_out_is_named(engine, fields, wanting):
+    (found,) = why(engine, "tea", **fields)
+    assert not found.is_offered
+    assert f"the request's {wanting} keeps it out" in found.sentence
+
+
+def test_what_was_offered_says_what_became_of_it(engine):
+    (found,) = why(engine, "n7", limit=20)
+    assert found.is_offered
+    assert "is in, whole" in found.reason
+
+
+@pytest.mark.parametrize(
+    "named", ["secret", "docs/coffee.md", "Coffee is served", "nothing of the kind", "", "  "]
+)
+def test_what_is_out_of_scope_looks_like_what_is_not_there(engine, named):
+    """Promise 4."""
+    assert why(engine, named) == ()
