@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from langchain_context_engine.ingest.readers.declared import named_encoding
-from langchain_context_engine.ingest.readers.decoding import decode_foreign
+from langchain_context_engine.ingest.readers.decoding import decode_foreign, named_encoding
 from langchain_context_engine.ingest.skipped import SkippedError
 
 _IDENTITY = re.compile(

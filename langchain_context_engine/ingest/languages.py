@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
-from langchain_context_engine.ingest.marks import without_mark
+from langchain_context_engine.ingest.places import without_mark
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.suffixes import (
     LANGUAGES_BY_INTERPRETER,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
+from langchain_context_engine.ingest.formats import bulk_of
 from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.readers import bulk_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.readers.generated import refuse_pointer
 from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, FileRead, kind_of, read_records

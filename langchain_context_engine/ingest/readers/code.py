@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.outline import Definition, Outline, Unit, units_of
-from langchain_context_engine.ingest.places import code_place
+from langchain_context_engine.ingest.places import code_place, path_marks
 from langchain_context_engine.ingest.python import python_outline
 from langchain_context_engine.ingest.readers.recipes import RECIPE_OUTLINES
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids

@@ -12,6 +12,7 @@ from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 
 KINDS = ("code", "commits", "docs")
+
 BATCH = 4
 
 
