@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter, index_folder, index_repository
-from langchain_context_engine.ingest.grammars import load_parser
+from langchain_context_engine.ingest.grammars import load_grammar
 from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
@@ -217,14 +217,14 @@ def test_without_the_extra_other_languages_are_cut_by_lines_and_installing_it_re
     write_files(tmp_path, a_dot_js="function one() {\n  return 1;\n}\n", b_dot_py="def two():\n    pass\n")
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "tree_sitter", None)
-        load_parser.cache_clear()
+        load_grammar.cache_clear()
         report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
-    load_parser.cache_clear()
+    load_grammar.cache_clear()
     assert report.warnings == (
-        'javascript: cut by lines, not by functions; pip install "langchain-context-engine[code]"',
+        'javascript, python: cut by lines, not by functions; pip install "langchain-context-engine[code]"',
     )
     types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
-    assert types == {"a.js": "module", "b.py": "function"}
+    assert types == {"a.js": "module", "b.py": "module"}
     report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
     assert report.warnings == ()
     types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
-from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
+from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
 from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.readers import bulk_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
@@ -130,7 +130,7 @@ class FolderMirror:
         """Return what tells one state of a file, and of the way it is read, from another."""
         cut = self.splitter
         setup = (EXTRACTION_VERSION, cut.chunk_size, cut.overlap, cut.class_size, created_at)
-        has_parser = load_parser(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
+        has_parser = load_grammar(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())
 
@@ -153,7 +153,7 @@ def _put(read: FileRead, file_hash: str, known: _StoredFile, writer: CollectionW
 def missing_grammars(paths: Iterable[str]) -> tuple[str, ...]:
     """Return a warning that names the languages whose grammar is not installed; () where none is missing."""
     languages = {language_of(path) or "" for path in paths} & GRAMMARS.keys()
-    missing = sorted(language for language in languages if load_parser(language) is None)
+    missing = sorted(language for language in languages if load_grammar(language) is None)
     install = 'pip install "langchain-context-engine[code]"'
     return (f"{', '.join(missing)}: cut by lines, not by functions; {install}",) if missing else ()
 
