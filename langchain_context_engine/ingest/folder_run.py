@@ -16,8 +16,7 @@ from langchain_context_engine.ingest.files import (
 from langchain_context_engine.ingest.git_files import HeadFiles, Listing, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import small_cache
-from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars
-from langchain_context_engine.ingest.mirror_commits import lacks, sync_commits
+from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars, sync_commits
 from langchain_context_engine.ingest.report import OnProgress
 from langchain_context_engine.ingest.selection import Selection
 from langchain_context_engine.ingest.skipped import Skipped
@@ -64,7 +63,7 @@ class FolderRun:
             if "commits" in self.writers and self.history is not None:
                 self._sync_commits(self.history)
         if self.history is not None:
-            self.warnings.extend(lacks(self.history))
+            self.warnings.extend(self.history.lacks())
         for writer in self.writers.values():
             writer.finish()
 

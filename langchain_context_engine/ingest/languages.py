@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from langchain_context_engine.ingest.marks import without_mark
+from langchain_context_engine.ingest.places import without_mark
 
 _OBJECTIVE_C = (
     r"^[ \t]*(?:@(?:interface|implementation|protocol|class|import|property|end)\b|#[ \t]*import\b)"
@@ -68,7 +68,9 @@ _COMPLETIONS = (b"#compdef ", b"#autoload\n", b"#autoload ")
 _HEAD = 8192
 
 
-_TABLES = tomllib.loads((files(__package__) / "languages.toml").read_text(encoding="utf-8"))
+_TABLES: dict[str, dict[str, str]] = tomllib.loads(
+    (files(__package__) / "languages.toml").read_text(encoding="utf-8")
+)
 _BY_SUFFIX, _BY_NAME, _BY_INTERPRETER = (
     {word: language for language, words in _TABLES[name].items() for word in words.split()}
     for name in ("suffixes", "names", "interpreters")

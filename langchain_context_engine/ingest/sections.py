@@ -9,8 +9,13 @@ from typing import Any
 from langchain_context_engine.ingest.blobs import WORDLESS
 from langchain_context_engine.ingest.changelog import date_below, is_dated_release, is_unreleased, release_of
 from langchain_context_engine.ingest.continued import with_headers
-from langchain_context_engine.ingest.marks import path_marks
-from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
+from langchain_context_engine.ingest.places import (
+    SEPARATOR,
+    code_place,
+    path_marks,
+    trail_place,
+    without_repeated_path,
+)
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter

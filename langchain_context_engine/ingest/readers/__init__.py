@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from langchain_context_engine.ingest.marks import without_mark
+from langchain_context_engine.ingest.places import without_mark
 from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
 from langchain_context_engine.ingest.readers.html import read_html
 from langchain_context_engine.ingest.readers.latex import read_latex

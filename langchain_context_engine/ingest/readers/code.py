@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from langchain_context_engine.ingest.marks import path_marks
 from langchain_context_engine.ingest.outline import Definition, Outline, line_outline, tree_outline
-from langchain_context_engine.ingest.places import code_place
+from langchain_context_engine.ingest.places import code_place, path_marks
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
 from langchain_context_engine.ingest.split import Splitter
 
