@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import textwrap
@@ -13,16 +12,11 @@ from pathlib import Path
 
 import chromadb
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from langchain_context_engine.ingest import Splitter, index_folder, index_repository
-from langchain_context_engine.ingest.grammars import load_grammar
+from langchain_context_engine.ingest import index_folder, index_repository
 from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
-
-TEN_LINES = "\n".join(f"value_{n} = {n}" for n in range(10))
 
 
 @pytest.fixture
@@ -115,38 +109,6 @@ def test_undecodable_text_is_read_as_well_as_can_be(tmp_path, client, prefix, da
     assert [text for text, _ in content(client, f"{prefix}docs").values()] == [expected]
 
 
-PATHS = ("a.py", "b.py", "sub/c.md", "d.txt")
-TEXTS = (
-    "",
-    "def f():\n    return 1\n",
-    "def f():\n    return 2\n\n\nclass A:\n    def g(self):\n        pass\n",
-    "# T\n\nx\n\n# T\n\nx\n",
-    f"# T\n\n{'word ' * 60}\n\n{TEN_LINES}\n",
-    "\0",
-)
-
-
-@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    states=st.lists(st.dictionaries(st.sampled_from(PATHS), st.sampled_from(TEXTS)), min_size=2, max_size=4)
-)
-def test_an_incremental_run_gives_what_a_first_run_gives(tmp_path, client, states):
-    folder = tmp_path / uuid.uuid4().hex
-    prefix, splitter = f"p{uuid.uuid4().hex[:12]}-", Splitter(chunk_size=200)
-    for state in states:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        for path, text in state.items():
-            write_files(folder, **{path.replace("/", "__"): text})
-            os.utime(folder / path, (1_780_000_000, 1_780_000_000))
-        index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter)
-        assert index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter).written == 0
-    fresh = f"f{uuid.uuid4().hex[:12]}-"
-    index_folder(folder, client, WordEmbeddings(), prefix=fresh, splitter=splitter)
-    for kind in ("code", "docs"):
-        assert content(client, f"{prefix}{kind}") == content(client, f"{fresh}{kind}")
-
-
 def test_a_run_that_was_killed_is_completed_by_the_next(tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -209,23 +171,3 @@ def test_a_repository_is_read_without_git_being_installed(tmp_path, client, pref
     assert report.warnings == ()
     assert report[f"{prefix}commits"].added == 1
     assert {m["path"] for _, m in content(client, f"{prefix}docs").values()} == {"a.md"}
-
-
-def test_without_the_extra_other_languages_are_cut_by_lines_and_installing_it_renews_them(
-    tmp_path, client, prefix, monkeypatch
-):
-    write_files(tmp_path, a_dot_js="function one() {\n  return 1;\n}\n", b_dot_py="def two():\n    pass\n")
-    with monkeypatch.context() as without:
-        without.setitem(sys.modules, "tree_sitter", None)
-        load_grammar.cache_clear()
-        report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
-    load_grammar.cache_clear()
-    assert report.warnings == (
-        'javascript, python: cut by lines, not by functions; pip install "langchain-context-engine[code]"',
-    )
-    types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
-    assert types == {"a.js": "module", "b.py": "module"}
-    report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
-    assert report.warnings == ()
-    types = {m["path"]: m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
-    assert types == {"a.js": "function", "b.py": "function"}

@@ -99,7 +99,7 @@ def index_repository(
         warnings.append(
             f"{root} is read as a folder, without commits: {reason or 'it is in no git repository'}"
         )
-    origin = origin_of(root, git, client)
+    origin = origin_of(root, client)
     for kind in kinds:
         check_collection_name(f"{prefix or ''}{kind}")
     if prefix is None:

@@ -66,7 +66,7 @@ def index_file(
     if not file.is_file():
         raise ConfigError(f"no file {given}")
     git, _ = open_git(file.parent)
-    origin = origin_of(file, git, client)
+    origin = origin_of(file, client)
     collection = check_collection_name(name or choose_name(client, origin))
     require_free(client, origin, collection, ("",))
     dates = date_of_writing if git is None else file_dates(History(git), [file.name], silent).date_of
@@ -132,7 +132,7 @@ def index_jsonl(
     """
     started = time.perf_counter()
     lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
-    origin = None if collection_name is not None else origin_of(lines.path.absolute(), None, client)
+    origin = None if collection_name is not None else origin_of(lines.path.absolute(), client)
     name = check_collection_name(collection_name or (choose_name(client, origin) if origin else ""))
     survey = lines.survey()
     last_lines = survey.last_lines

@@ -10,13 +10,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-_FOLDER, _ABOVE, _COMMIT, _WITHIN = "indexed_folder", "indexed_above", "indexed_commit", "indexed_within"
+_FOLDER, _FROM_STORE = "indexed_folder", "indexed_from_store"
 _KINDS = ("code", "commits", "docs")
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME, _SHORTEST_NAME = 60, 3
@@ -28,56 +27,31 @@ class Origin:
 
     Attributes:
         path: The folder, or a single file.
-        git: Its repository; None where it is in none.
-        above: How many folders it stands above the store; None where the store is elsewhere.
+        from_store: The way to it from the store; "" where that is in memory or a server's.
     """
 
     path: Path
-    git: GitFolder | None = None
-    above: int | None = None
+    from_store: str = ""
 
     @property
     def remembered(self) -> dict[str, Any]:
         """What a collection remembers of it."""
-        commit = self.git.head if self.git else None
-        fields = {_FOLDER: str(self.path), _ABOVE: self.above, _COMMIT: commit, _WITHIN: self.within}
-        return {key: value for key, value in fields.items() if value is not None}
-
-    @property
-    def within(self) -> str | None:
-        """Its place in its repository, "." at the top; None outside of one."""
-        if self.git is None:
-            return None
-        top = self.git.folder.parents[self.git.prefix.count("/") - 1] if self.git.prefix else self.git.folder
-        return self.path.relative_to(top).as_posix()
+        return {_FOLDER: str(self.path)} | ({_FROM_STORE: self.from_store} if self.from_store else {})
 
     def is_of(self, metadata: Mapping[str, Any]) -> bool:
-        """Say whether a collection mirrors this: the same folder, or one that has moved here.
-
-        A store within it moved with it; a repository that moved still holds the commit indexed last.
-        """
-        folder = metadata.get(_FOLDER)
-        if folder is None or folder == str(self.path):
-            return folder is not None
-        if self.above is not None and self.above == metadata.get(_ABOVE):
-            return True
-        if os.path.lexists(folder):
+        """Say whether a collection mirrors this: the same folder, or one that moved here with its store."""
+        if _FOLDER not in metadata:
             return False
-        commit = metadata.get(_COMMIT)
-        if commit is None:
-            return self.path.is_dir() or self.path.name == Path(folder).name
-        try:
-            is_here = self.git is not None and commit in self.git.repository
-        except GIT_ERRORS:
-            return False
-        return is_here and metadata.get(_WITHIN) == self.within
+        has_moved = bool(self.from_store) and metadata.get(_FROM_STORE) == self.from_store
+        return has_moved or metadata[_FOLDER] == str(self.path)
 
 
-def origin_of(path: Path, git: GitFolder | None, client: ClientAPI) -> Origin:
+def origin_of(path: Path, client: ClientAPI) -> Origin:
     """Return what is indexed, as a store sees it."""
     settings = client.get_settings()
-    parents = list(Path(settings.persist_directory).resolve().parents) if settings.is_persistent else []
-    return Origin(path=path, git=git, above=parents.index(path) + 1 if path in parents else None)
+    if not settings.is_persistent:
+        return Origin(path=path)
+    return Origin(path=path, from_store=os.path.relpath(path, Path(settings.persist_directory).resolve()))
 
 
 def choose_prefix(client: ClientAPI, origin: Origin, kinds: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -119,7 +93,7 @@ def choose_name(client: ClientAPI, origin: Origin) -> str:
 
 
 def require_free(client: ClientAPI, origin: Origin, prefix: str, kinds: Sequence[str]) -> None:
-    """Refuse names whose collections mirror another folder that still exists.
+    """Refuse names whose collections mirror another folder, unless that is gone: it has moved here.
 
     Args:
         client: The store's.
@@ -131,6 +105,8 @@ def require_free(client: ClientAPI, origin: Origin, prefix: str, kinds: Sequence
         ConfigError: One does.
     """
     for name, other in _taken(_metadata(client), origin, prefix, kinds):
+        if not os.path.lexists(other):
+            continue
         raise ConfigError(
             f"collection {name!r} mirrors another folder, {other}; index this one under a name of its own"
             " (--name, or prefix in Python), or delete the collection first (context-engine rm)"

@@ -97,16 +97,15 @@ def test_of_a_shallow_clone_what_it_lacks_is_said_once_and_unknown_dates_are_non
 
 
 @pytest.mark.parametrize(
-    ("kind", "told", "text"),
+    ("kind", "expected"),
     [
-        ("blob:none", "without line counts", "Number 1\n\na.md"),
-        ("tree:0", "are without files", "Number 1"),
+        ("blob:none", ("without line counts", "Number 1\n\na.md")),
+        ("tree:0", ("are without files", "Number 1")),
     ],
 )
-def test_of_a_partial_clone_commits_are_there_without_what_it_lacks(
-    origin, tmp_path, index, kind, told, text
-):
+def test_of_a_partial_clone_commits_are_there_without_what_it_lacks(origin, tmp_path, index, kind, expected):
     """R3."""
+    told, text = expected
     folder = clone(origin, tmp_path / "clone", f"--filter={kind}")
     (warning,) = index(folder).warnings
     assert told in warning
@@ -188,22 +187,16 @@ def test_a_repository_that_cannot_be_opened_is_read_as_a_folder_and_the_reason_s
 
 
 @pytest.mark.parametrize(
-    ("head", "told", "reasons"),
+    ("head", "told"),
     [
-        (
-            "ref: refs/heads/trunk\n",
-            "its HEAD names refs/heads/trunk, which has no commit; those of other",
-            [],
-        ),
-        ("garbage\n", "its HEAD names no commit", []),
-        ("ref: refs/heads/../../x\n", "its HEAD names no commit", []),
-        ("ref: \udcff\0\n", "its HEAD ", []),
-        (f"{'1' * 40}\n", "", ["missing"]),
+        ("ref: refs/heads/trunk\n", "its HEAD names refs/heads/trunk, which has no commit; those of other"),
+        ("garbage\n", "its HEAD names no commit"),
+        ("ref: refs/heads/../../x\n", "its HEAD names no commit"),
+        ("ref: \udcff\0\n", "its HEAD "),
+        (f"{'1' * 40}\n", ""),  # told among what is left out: a commit that is missing
     ],
 )
-def test_a_head_that_leads_nowhere_is_told_and_the_files_are_read(
-    origin, tmp_path, index, head, told, reasons
-):
+def test_a_head_that_leads_nowhere_is_told_and_the_files_are_read(origin, tmp_path, index, head, told):
     """R1."""
     folder = clone(origin, tmp_path / "clone")
     (folder / ".git/HEAD").write_text(head, errors="surrogateescape")
