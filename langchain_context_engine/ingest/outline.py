@@ -68,7 +68,7 @@ _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_SIGNATURE = 120, 80, 2000
 _SHORT = 3
 """Lines of a macro, or of a call that is given a function, from which on it is a definition of its own."""
 _CLAUSE = 5
-"""Lines up to which a definition is one with the next of the same name: a clause, an overload, a getter."""
+"""Lines up to which a definition is one with that of the same name beside it."""
 
 _CONFLICT = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} |\|{7} )[^\n]*", re.MULTILINE)
 _MACRO_LINE = re.compile(
@@ -288,7 +288,8 @@ class _Marks:
         name = name.partition("<")[0].strip() or name if mark.kind == "class" else name
         name = name.replace("::", ".").replace(".prototype.", ".").strip("'\"").strip("()") or name
         name = name.replace(":", ".") if mark.node.type == "function_declaration" else name
-        return name.strip(".") if len(name) <= _LONGEST_NAME else ""
+        name = name if "/" in name else name.strip(".")
+        return name if len(name) <= _LONGEST_NAME else ""
 
     def _close(self, opened: list[_Open]) -> None:
         """Take the innermost open mark off, and put what it defines among what is found around it."""
@@ -386,22 +387,25 @@ _LONG = frozenset({"value", "macro"})
 
 
 def _parted(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
-    """Return definitions in order, short ones joined with the next of the same name.
+    """Return definitions in order, short ones joined with those of the same name beside them.
 
     What begins within the one before it, as two on one line do, is dropped: lines cannot part them.
     """
     kept: list[Definition] = []
     for each in sorted(definitions, key=lambda d: (d.start_line, -d.end_line)):
         last = kept[-1] if kept else None
-        if last is None or each.start_line > last.end_line + 2 or each.symbol != last.symbol:
-            if last is None or each.start_line > last.end_line:
-                kept.append(each)
-        elif each.docstring or each.children or last.children or last.end_line - last.start_line >= _CLAUSE:
-            if each.start_line > last.end_line:
-                kept.append(each)
-        else:
+        if last is not None and _are_one(last, each):
             kept[-1] = replace(last, end_line=max(last.end_line, each.end_line))
+        elif last is None or each.start_line > last.end_line:
+            kept.append(each)
     return tuple(kept)
+
+
+def _are_one(last: Definition, each: Definition) -> bool:
+    """Say whether two are clauses, overloads, or a property that is read and set: one of them is short."""
+    is_beside = last.symbol == each.symbol and each.start_line <= last.end_line + 2
+    lines = min(d.end_line - d.start_line + 1 for d in (last, each))
+    return is_beside and lines <= _CLAUSE and not (each.docstring or each.children or last.children)
 
 
 def _without_marks(comment: str) -> str:

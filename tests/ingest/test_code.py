@@ -110,7 +110,7 @@ def test_every_line_of_every_record_stands_in_its_file(path, chunk_size):
         first, last = record.metadata["start_line"], record.metadata["end_line"]
         assert len(record.text) <= chunk_size
         assert source[record.metadata["start"] :].startswith(lines[first - 1])
-        assert all(line.strip() in {each.strip() for each in lines[first - 1 : last]} for line in shown)
+        assert all(any(line.strip() in each for each in lines[first - 1 : last]) for line in shown)
         if record.metadata.get("part", 1) > 1 and chunk_size > 60:
             indents = {len(line) - len(line.lstrip()) for line in lines if line.strip() == shown[0].strip()}
             own = len(shown[0]) - len(shown[0].lstrip())

@@ -244,6 +244,7 @@ def test_of_a_source_with_mistakes_or_of_other_times_is_found_what_can_be_read(s
         ("cpp", 'TEST_CASE("it pours", "[pot]") {\n  REQUIRE(pot.pour());\n}\n', "it pours"),
         ("lua", "describe('pot', function()\n  it('pours', function()\n    pour()\n  end)\nend)\n", "pot › pours"),
         ("ex", 'defmodule PotTest do\n  test "pours" do\n    pour()\n  end\nend\n', "PotTest › pours"),
+        ("rs", "rgtest!(pours, |dir: Dir| {\n    pour();\n});\n", "pours"),
         ("php", "<?php\nit('pours', function () {\n  pour();\n});\n", "pours"),
     ],
 )  # fmt: skip

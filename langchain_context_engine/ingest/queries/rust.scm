@@ -17,3 +17,5 @@
 [(use_declaration) (extern_crate_declaration)] @import
 (mod_item !body) @import
 (closure_expression) @anonymous
+(macro_invocation macro: (identifier) @_word (token_tree . (identifier) @name) (#match? @_word "test"))
+  @definition.test

@@ -168,12 +168,15 @@ def _units(lines: Sequence[str], outline: Outline, class_size: int) -> list[_Uni
 
 
 def _outlined(definition: Definition, lines: Sequence[str]) -> _Numbered:
-    """Return a class's lines, of each thing in it those of its signature."""
-    kept = [*range(definition.start_line, definition.end_line + 1)]
+    """Return a class's lines, of each thing in it those of its signature up to the bracket of its body."""
+    kept = {n: lines[n - 1] for n in range(definition.start_line, definition.end_line + 1)}
     for child in definition.children:
-        within = range(child.start_line, child.end_line + 1)
-        kept = [n for n in kept if n not in within or n in child.header]
-    return _without_repeated_blanks([(n, lines[n - 1]) for n in kept])
+        for n in range(child.start_line, child.end_line + 1):
+            if n not in child.header:
+                kept.pop(n, None)
+        opening = child.header[-1]
+        kept[opening] = kept[opening].rstrip().removesuffix("{").rstrip() or kept[opening]
+    return _without_repeated_blanks(list(kept.items()))
 
 
 def _module_units(lines: Sequence[str], outline: Outline) -> Iterator[_Unit]:
