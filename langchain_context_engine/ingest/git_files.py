@@ -11,12 +11,17 @@ from pathlib import Path
 
 import pygit2
 
-from langchain_context_engine.ingest.files import SourceFile, display_path
+from langchain_context_engine.ingest.files import (
+    Rules,
+    SourceFile,
+    display_path,
+    list_folder,
+    read_rules,
+)
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
-from langchain_context_engine.ingest.walk import Rules, list_folder, read_rules
 
 _SUBMODULE, _LINK = 0o160000, 0o120000
 

@@ -10,11 +10,11 @@ from itertools import islice
 from typing import Any, Protocol
 
 from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
+from langchain_context_engine.ingest.formats import bulk_of
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_records import COMMITS_VERSION, commit_records
 from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.readers import bulk_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.readers.generated import refuse_pointer
 from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, kind_of, read_records

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.ingest.blobs import WORDLESS
-from langchain_context_engine.ingest.changelog import date_below, is_dated_release, is_unreleased, release_of
+from langchain_context_engine.ingest.changelog import (
+    date_below,
+    is_dated_release,
+    is_unreleased,
+    release_of,
+)
 from langchain_context_engine.ingest.continued import with_headers
 from langchain_context_engine.ingest.places import (
     SEPARATOR,
@@ -133,7 +138,7 @@ def document_records(
     """
     pieces = [
         (replace(section, head=section.head or head), release, section.start + start, section.start + end)
-        for section, release in zip(document.sections, _releases(path, document, metadata or {}), strict=True)
+        for section, release in zip(document.sections, _releases(path, document), strict=True)
         for (start, end), head in _worded(document.text[section.start : section.end], splitter)
     ]
     leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, *_ in pieces]
@@ -164,35 +169,26 @@ def document_records(
     ]
 
 
-def _releases(path: str, document: Document, metadata: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _releases(path: str, document: Document) -> Iterator[dict[str, Any]]:
     """Yield what each section's release says; its date may stand below the heading, for all its sections.
 
-    One without a date has that of the next older one, since the file's own is of its newest.
+    One without a date is no newer than the one above it, since the file's own date is of its newest.
     """
-    releases = [release_of(path, section.titles) for section in document.sections]
     told: dict[str, dict[str, Any]] = {}
-    for section, release in zip(document.sections, releases, strict=True):
+    last: int | None = None
+    for section in document.sections:
+        release = release_of(path, section.titles)
         version = release.get("version")
-        if version is not None and version not in told:
-            text = document.text[section.start : section.end]
+        text = document.text[section.start : section.end]
+        if version is None:
+            yield release
+            continue
+        if version not in told:
             date = release.get("created_at") or date_below(text)
             is_to_come = not date and is_unreleased(section.titles, text)
-            told[version] = {"unreleased": True} if is_to_come else {"created_at": date}
-    _lend_dates(list(told.values()), metadata.get("created_at"))
-    for release in releases:
-        own = told.get(release.get("version", ""), {})
-        yield {**release, **{name: value for name, value in own.items() if value is not None}}
-
-
-def _lend_dates(told: Sequence[dict[str, Any]], of_file: int | None) -> None:
-    """Give each release without a date, below one that has one, its neighbour's, if the file is newer."""
-    dates = [release.get("created_at") for release in told]
-    first = next((i for i, date in enumerate(dates) if date), len(told))
-    for i in range(first + 1, len(told)):
-        if "created_at" in told[i] and not dates[i]:
-            below = next((date for date in dates[i + 1 :] if date), None)
-            lent = below or next(date for date in reversed(dates[:i]) if date)
-            told[i]["created_at"] = lent if of_file is None else min(lent, of_file)
+            last = date or last
+            told[version] = {"unreleased": True} if is_to_come else {"created_at": last} if last else {}
+        yield {**release, **told[version]}
 
 
 def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:

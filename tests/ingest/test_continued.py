@@ -2,100 +2,76 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.continued import with_headers
-from langchain_context_engine.ingest.readers.asciidoc import read_asciidoc
-from langchain_context_engine.ingest.readers.html import read_html
-from langchain_context_engine.ingest.readers.markdown import read_markdown
-from langchain_context_engine.ingest.readers.restructured import read_restructured
-from langchain_context_engine.ingest.sections import document_records
+from tests.document_builders import records
 from tests.growth import assert_linear, repeated
 
 ROWS = range(60)
+
 PIPES = "| port | what for |\n|-----:|----------|\n" + "".join(
     f"| {i} | purpose {i} of a port |\n" for i in ROWS
 )
+
 GRID = "+------+----+\n| port | it |\n+======+====+\n" + "".join(
     f"| {i:<4} | purpose {i} of a port |\n+------+----+\n" for i in ROWS
 )
+
 SIMPLE = (
     "==== ====\nport it\n==== ====\n" + "".join(f"{i:<4} purpose {i} of it\n" for i in ROWS) + "==== ====\n"
 )
+
 BARS = (
     "[cols=2]\n|===\n|port |what for\n\n" + "".join(f"|{i} |purpose {i} of a port\n" for i in ROWS) + "|===\n"
 )
+
 HTML = "<table><tr><th>port</th><th>what for</th></tr>{}</table>".format(
     "".join(f"<tr><td>{i}</td><td>purpose {i} of a port</td></tr>" for i in ROWS)
 )
 
 
 @pytest.mark.parametrize(
-    ("read", "path", "text", "header"),
+    ("path", "text", "header"),
     [
         (
-            read_markdown,
             "a.md",
             f"# Ports\n\nThese are open.\n\n{PIPES}\nThat is all.",
             "| port | what for |\n|---",
         ),
         (
-            read_markdown,
             "a.md",
             "- Item:\n\n" + PIPES.replace("|", "  |", 1).replace("\n|", "\n  |"),
             "| port |",
         ),
         (
-            read_restructured,
             "a.rst",
             f"Ports\n=====\n\n{GRID}\n\nThat is all.",
             "+------+----+\n| port | it |\n+===",
         ),
         (
-            read_restructured,
             "a.rst",
             f"Ports\n=====\n\n{SIMPLE}\n\nThat is all.",
             "==== ====\nport it\n==== ====",
         ),
-        (read_asciidoc, "a.adoc", f"= Ports\n\n{BARS}\nThat is all.", "|===\n|port |what for"),
-        (read_html, "a.html", f"<h1>Ports</h1>{HTML}<p>That is all.</p>", "port | what for |\n--- | --- |"),
+        ("a.adoc", f"= Ports\n\n{BARS}\nThat is all.", "|===\n|port |what for"),
+        ("a.html", f"<h1>Ports</h1>{HTML}<p>That is all.</p>", "| port | what for |\n| --- | --- |"),
     ],
     ids=["pipes", "in a list", "grid", "simple", "asciidoc", "html"],
 )
-def test_each_passage_with_rows_shows_their_header(read, path, text, header):
-    records = document_records(path, read(path, text, 500), Splitter(chunk_size=500))
-    with_rows = [record for record in records if "purpose" in record.text]
+def test_each_passage_with_rows_shows_their_header(path, text, header):
+    found = records(path, text, chunk_size=500)
+    with_rows = [record for record in found if "purpose" in record.text]
     assert len(with_rows) > 2
     for record in with_rows:
         assert header in record.text
         assert record.text.count(header) == 1
         assert len(record.text) <= 500
-    told = "\n".join(record.text for record in records)
+    told = "\n".join(record.text for record in found)
     assert all(told.count(f"purpose {i} of") == 1 for i in ROWS)
-
-
-def test_a_table_of_a_word_document_has_its_names_ruled_off():
-    docx = pytest.importorskip("docx")
-    from langchain_context_engine.ingest.readers.word import read_docx
-
-    document = docx.Document()
-    table = document.add_table(rows=0, cols=2)
-    for cells in [("port", "purpose"), ("80", "web"), ("22", "shell")]:
-        for cell, text in zip(table.add_row().cells, cells, strict=True):
-            cell.text = text
-    saved = io.BytesIO()
-    document.save(saved)
-    assert "port | purpose\n--- | ---\n80 | web" in read_docx("a.docx", saved.getvalue(), 500).text
-
-
-def test_a_table_that_only_lays_out_has_no_names():
-    page = "<table><tr><td>menu</td><td>text</td></tr><tr><td>more</td><td>words</td></tr></table>"
-    assert "---" not in read_html("a.html", page, 500).text
 
 
 def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():

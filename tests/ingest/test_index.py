@@ -1,4 +1,4 @@
-"""Rules of indexing a folder: what is read and what is not, and that every run ends where a first one would."""
+"""Rules of indexing: what is read, where it goes, and that every run ends where a first one would."""
 
 from __future__ import annotations
 
@@ -27,28 +27,6 @@ def client():
 @pytest.fixture
 def prefix():
     return f"p{uuid.uuid4().hex[:12]}-"
-
-
-@pytest.mark.parametrize("is_repository", [True, False])
-def test_gitignore_is_honoured_in_nested_folders_too(tmp_path, client, prefix, is_repository):
-    if is_repository:
-        git(tmp_path, "init", "-q")
-    write_files(
-        tmp_path,
-        _dot_gitignore="*.log.md\nbuild/\n/top.md\n",
-        a_dot_md="# A\n\nx",
-        b_dot_log_dot_md="# no",
-        top_dot_md="# no",
-        build__c_dot_md="# no",
-        sub___dot_gitignore="!kept.log.md\nlocal.md\n",
-        sub__kept_dot_log_dot_md="# Kept\n\nx",
-        sub__local_dot_md="# no",
-        sub__top_dot_md="# Top\n\nx",
-        _dot_git__info_dot_md="# no",
-    )
-    index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
-    paths = {m["path"] for _, m in content(client, f"{prefix}docs").values()}
-    assert paths == {"a.md", "sub/kept.log.md", "sub/top.md"}
 
 
 def test_binary_huge_minified_linked_and_unknown_files_are_skipped_with_a_count(tmp_path, client, prefix):

@@ -1,4 +1,4 @@
-"""Rules of splitting: bounded pieces that cover the text, and always progress."""
+"""Rules of splitting: bounded pieces that cover the text, always progress, and sections that follow each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
-from langchain_context_engine.ingest.readers.restructured import read_restructured
+from langchain_context_engine.ingest.readers.markup import read_restructured
 from langchain_context_engine.ingest.sections import document_records
 from langchain_context_engine.models.errors import ConfigError
 from tests.growth import assert_linear, repeated
@@ -123,14 +123,6 @@ def titles(text, reader=read_markdown):
     return [s.titles for s in reader("a", text, 1600).sections]
 
 
-def test_a_heading_in_a_code_fence_is_no_heading():
-    assert titles("# A\n\n````\n# not one\n```\n# nor this\n````\n\n## B\n\nx") == [("A",), ("A", "B")]
-
-
-def test_front_matter_is_no_heading():
-    assert titles("---\ntitle: x\n---\n\nHello\n\n# A\n\nx") == [(), ("A",)]
-
-
 def test_underlined_titles_are_headings_in_markdown_and_rest():
     text = "Guide\n=====\n\nx\n\nInstall\n-------\n\ny\n\nDetails\n~~~~~~~\n\nz"
     assert titles(text, read_restructured) == [
@@ -144,10 +136,6 @@ def test_a_rule_or_a_table_is_no_heading():
     assert titles("# A\n\ntext\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- item\n---\n=====  =====\n") == [
         ("A",)
     ]
-
-
-def test_a_heading_without_text_goes_with_the_next():
-    assert titles("# A\n\n## B\n\nx\n\n## C #\n\ny") == [("A", "B"), ("A", "C")]
 
 
 def test_headings_of_a_hostile_document_are_found_in_linear_time():

@@ -1,4 +1,4 @@
-"""Rules of the writer: batches, names, and one embedder for one collection."""
+"""Rules of the writer: batches, names, one embedder for one collection, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from chromadb.errors import ChromaError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.ingest import delete_collection, index_jsonl
-from langchain_context_engine.ingest.record import Record, content_id
+from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from langchain_context_engine.search.sheets import describe
@@ -30,12 +29,6 @@ def client():
 @pytest.fixture
 def name():
     return f"c{uuid.uuid4().hex}"
-
-
-@given(first=st.lists(st.text(max_size=4), max_size=3), second=st.lists(st.text(max_size=4), max_size=3))
-def test_content_ids_are_equal_only_for_equal_parts(first, second):
-    """I78."""
-    assert (content_id(*first) == content_id(*second)) == (first == second)
 
 
 @pytest.mark.unmeasured
@@ -122,14 +115,6 @@ def test_a_collection_made_by_others_is_checked_by_its_vectors_and_keeps_its_own
     assert collection.configuration["hnsw"]["space"] == "l2"
 
 
-def test_cached_embeddings_count_as_what_they_cache(tmp_path, client, name):
-    path = lines(tmp_path, {"id": "a", "text": "x"})
-    embeddings = WordEmbeddings()
-    embeddings.model = "words"
-    index_jsonl(path, name, client, embeddings)
-    assert index_jsonl(path, name, client, CachedEmbeddings(embeddings)).written == 0
-
-
 class BrokenEmbeddings(WordEmbeddings):
     def __init__(self, vector):
         super().__init__(2)
@@ -197,3 +182,24 @@ def test_a_store_that_is_down_is_not_asked_again_for_fewer(client, name, monkeyp
     with pytest.raises(RuntimeError, match="refused"):
         writer.flush()
     assert len(calls) == 1
+
+
+def a_collection_of(client, **metadata):
+    collection = client.create_collection(f"c{uuid.uuid4().hex}", embedding_function=None)
+    collection.add(ids=["a", "b"], documents=["x", "y"], metadatas=[metadata] * 2, embeddings=[[1.0], [2.0]])
+    return collection
+
+
+def test_a_deleted_collections_lists_are_given_to_no_record_that_comes_after(tmp_path):
+    """Chroma gave the next collection's records the files and links of those that were deleted."""
+    client = chromadb.PersistentClient(str(tmp_path))
+    theirs = a_collection_of(client, tenant="theirs", links=["secret"], files=["their.md"])
+    delete_collection(client, theirs.name)
+    ours = a_collection_of(client, tenant="ours")
+    assert ours.get(include=["metadatas"])["metadatas"] == [{"tenant": "ours"}] * 2
+    assert [collection.name for collection in client.list_collections()] == [ours.name]
+
+
+def test_a_collection_that_is_not_there_is_an_error():
+    with pytest.raises(chromadb.errors.NotFoundError):
+        delete_collection(chromadb.EphemeralClient(), "none-of-this-name")
