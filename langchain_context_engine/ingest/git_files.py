@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pygit2
@@ -59,9 +60,9 @@ def list_files(git: GitFolder) -> Listing:
 
 def _tracked(git: GitFolder) -> tuple[list[str], list[Skipped]]:
     entries = head_entries(git) if git.is_bare else _index_entries(git)
-    paths = [path for path, (_, mode) in entries.items() if mode != _SUBMODULE]
     submodules = [path for path, (_, mode) in entries.items() if mode == _SUBMODULE]
-    return paths, [Skipped(where=path, reason="submodule") for path in submodules]
+    skipped = [Skipped(where=path, reason="submodule") for path in submodules]
+    return list(entries.keys() - set(submodules)), skipped
 
 
 def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
@@ -74,22 +75,12 @@ def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
 
 
 def head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return path, from the top of the repository → (hash, mode) of every file at HEAD; {} without one."""
-    if git.head is None:
-        return {}
-    try:
-        index = pygit2.Index()
-        index.read_tree(git.repository[git.head].peel(pygit2.Tree))
-        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in index}
-    except GIT_ERRORS:
-        return _readable_entries(git)
+    """Return path, from the top of the repository → (hash, mode) of every file at HEAD.
 
-
-def _readable_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return the files of those folders at HEAD that can be read; a missing one costs itself."""
+    A folder that is missing or damaged costs itself.
+    """
     found: dict[str, tuple[str, int]] = {}
-    history = History(git)
-    commit = history.read(git.head or "")
+    commit = History(git).read(git.head) if git.head else None
     waiting = [("", commit.tree)] if commit else []
     while waiting:
         prefix, tree_id = waiting.pop()
@@ -129,12 +120,15 @@ def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
     return (*found, *read_rules(Path(excludes).expanduser(), above=git.prefix))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadFiles:
     """Reads the files of a bare repository, which are those of its HEAD."""
 
     git: GitFolder
-    _entries: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def _entries(self) -> dict[str, tuple[str, int]]:
+        return head_entries(self.git)
 
     def head(self, path: str) -> bytes:
         """Return a file's first 8 KiB.
@@ -155,8 +149,6 @@ class HeadFiles:
         return SourceFile(data=bytes(blob.data), modified_at=None)
 
     def _blob(self, path: str) -> pygit2.Blob:
-        if not self._entries:
-            self._entries.update(head_entries(self.git))
         blob_id, mode = self._entries[path]
         if mode == _LINK:
             raise SkippedError("symlink")

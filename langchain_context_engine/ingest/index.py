@@ -21,8 +21,7 @@ from langchain_context_engine.ingest.git_files import HeadFiles, Listing, file_d
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import open_git, small_cache
 from langchain_context_engine.ingest.json_lines import JsonLines
-from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars
-from langchain_context_engine.ingest.mirror_commits import lacks, sync_commits
+from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars, sync_commits
 from langchain_context_engine.ingest.origin import choose_name, choose_prefix, origin_of, require_free
 from langchain_context_engine.ingest.report import IndexReport, OnProgress, silent
 from langchain_context_engine.ingest.skipped import Skipped
@@ -112,7 +111,7 @@ def index_repository(
         kinds = [kind for kind in kinds if kind != "commits"]
         reason = reason or "it is in no git repository"
         warnings.append(f"{root} is read as a folder, without commits: {reason}")
-    origin = origin_of(root, git, client)
+    origin = origin_of(root, client)
     for kind in kinds:
         check_collection_name(f"{prefix or ''}{kind}")
     if prefix is None:
@@ -193,7 +192,7 @@ def index_file(
     if not file.is_file():
         raise ConfigError(f"no file {given}")
     git, _ = open_git(file.parent)
-    origin = origin_of(file, git, client)
+    origin = origin_of(file, client)
     collection = check_collection_name(name or choose_name(client, origin))
     require_free(client, origin, collection, ("",))
     writer = CollectionWriter(client, collection, embeddings, remembers=origin.remembered, is_dry=is_dry)
@@ -210,7 +209,7 @@ def index_file(
     if whole is not None and not writer.report.written:
         detail = f" ({whole.detail})" if whole.detail else ""
         raise ConfigError(f"{given} is left out: {whole.reason}{detail}")
-    writer.finish()
+    writer.flush()
     return _report([writer], skipped, started, warnings=missing_grammars([file.name]))
 
 
@@ -251,7 +250,7 @@ def index_jsonl(
     """
     started = time.perf_counter()
     lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
-    origin = None if collection_name is not None else origin_of(lines.path.absolute(), None, client)
+    origin = None if collection_name is not None else origin_of(lines.path.absolute(), client)
     name = check_collection_name(collection_name or (choose_name(client, origin) if origin else ""))
     survey = lines.survey()
     last_lines = survey.last_lines
@@ -263,7 +262,7 @@ def index_jsonl(
         progress(done, len(last_lines), name)
     if delete_missing:
         writer.delete([record_id for record_id, _ in writer.stored_metadata() if record_id not in last_lines])
-    writer.finish()
+    writer.flush()
     return _report([writer], survey.skipped, started, counts=survey.counts)
 
 
@@ -337,9 +336,7 @@ class _FolderRun:
                 self.skipped.extend(missing)
                 self.warnings.extend(told)
         if self.history is not None:
-            self.warnings.extend(lacks(self.history))
-        for writer in self.writers.values():
-            writer.finish()
+            self.warnings.extend(self.history.lacks())
 
     def _sync_files(self) -> None:
         listing = self._list()

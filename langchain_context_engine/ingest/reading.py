@@ -12,7 +12,7 @@ from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
 from langchain_context_engine.ingest.files import is_binary
 from langchain_context_engine.ingest.formats import FORMATS, format_of
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.outline import Outline
+from langchain_context_engine.ingest.outline import Outline, TooComplexError
 from langchain_context_engine.ingest.readers.code import code_records, outline_of
 from langchain_context_engine.ingest.readers.conversion import convert
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode
@@ -26,7 +26,6 @@ from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.sections import document_records
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
 EXTRACTION_VERSION = 10

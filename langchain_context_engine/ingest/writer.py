@@ -107,9 +107,8 @@ class CollectionWriter:
                 f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
             )
         self._dimension = stored.get(_DIMENSION) or (self._opened and _dimension_of(self._opened))
-        self._remembers = dict(remembers or {})
         # At once, so that a run that is killed is known for what it was.
-        self.remember({key: value for key, value in self._remembers.items() if key != "indexed_commit"})
+        self.remember(remembers or {})
 
     def put(self, records: Iterable[Record]) -> None:
         """Take records; of two with one id the later stands. Full batches are written."""
@@ -246,11 +245,6 @@ class CollectionWriter:
             # Chroma refuses to be told the space again, even the same one.
             kept = {key: value for key, value in self._stored.items() if not key.startswith("hnsw:")}
             self.collection.modify(metadata={**kept, **wanted})
-
-    def finish(self) -> None:
-        """Write what waits, and remember that all of this state is there."""
-        self.flush()
-        self.remember(self._remembers)
 
     @property
     def _stored(self) -> dict[str, Any]:
