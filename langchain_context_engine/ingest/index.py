@@ -199,7 +199,7 @@ def index_file(
     mirror = FolderMirror(
         files=FolderFiles(file.parent),
         writers={"code": writer, "docs": writer},
-        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent).date_of,
+        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent),
         splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
@@ -342,7 +342,7 @@ class _FolderRun:
         listing = self._list()
         wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
         history = self.history
-        dates = file_dates(history, wanted, self.on_progress).date_of if history else _date_of_writing
+        dates = file_dates(history, wanted, self.on_progress) if history else _date_of_writing
         mirror = FolderMirror(
             files=HeadFiles(history.git) if history and history.git.is_bare else FolderFiles(self.root),
             writers={kind: writer for kind, writer in self.writers.items() if kind != "commits"},
