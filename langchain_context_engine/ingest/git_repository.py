@@ -20,7 +20,6 @@ GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
 _opening = threading.Lock()
 _CACHE_BYTES = 16_000_000
-_MOST_NAMED = 5
 _LONGEST_TORN = 256
 """Bytes that the header of an object, "commit 1234" and a NUL, takes at most, however it is packed."""
 
@@ -63,16 +62,13 @@ class GitFolder:
         if self.head is not None:
             return ""
         try:
-            branches = sorted(self.repository.branches)
             named = self.repository.references["HEAD"].target if self.repository.head_is_unborn else ""
+            is_new = bool(named) and not list(self.repository.branches)
         except GIT_ERRORS:
             return "its HEAD cannot be read, so no commits are"
-        if not named:
-            return "its HEAD names no commit, so no commits are read"
-        if not branches:
-            return ""
-        shown = ", ".join(branches[:_MOST_NAMED]) + (", …" if len(branches) > _MOST_NAMED else "")
-        return f"its HEAD names {named}, which has no commit; those of other branches ({shown}) are not read"
+        if named and not is_new:
+            return f"its HEAD names {named}, which has no commit; those of other branches are not read"
+        return "" if is_new else "its HEAD names no commit, so no commits are read"
 
     @cached_property
     def common(self) -> Path:

@@ -193,7 +193,7 @@ def index_file(
     mirror = FolderMirror(
         files=FolderFiles(file.parent),
         writers={"code": writer, "docs": writer},
-        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent).date_of,
+        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent),
         splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
@@ -344,10 +344,11 @@ class _FolderRun:
                 " sparse checkout): they are not read"
             )
         wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
+        dates = file_dates(history, wanted, self.on_progress) if history else _date_of_writing
         mirror = FolderMirror(
             files=HeadFiles(history.git) if history and history.git.is_bare else FolderFiles(self.root),
             writers={kind: writer for kind, writer in self.writers.items() if kind != "commits"},
-            date_of=file_dates(history, wanted, self.on_progress).date_of if history else _date_of_writing,
+            date_of=dates,
             splitter=self.splitter,
             metadata=self.metadata,
             max_file_bytes=self.max_file_bytes,

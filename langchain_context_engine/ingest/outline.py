@@ -76,9 +76,9 @@ _MACRO_LINE = re.compile(
     re.MULTILINE,
 )
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
+_LETTERS = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))  # noqa: PLR2004
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
 _QUOTES = re.compile(r"[a-zA-Z]{0,3}(\"\"\"|'''|\"|'|~s)")
-_SIGN = {"test": " › ", "group": " › "}
 
 
 def tree_outline(text: str, language: str) -> Outline | None:
@@ -96,7 +96,9 @@ def tree_outline(text: str, language: str) -> Outline | None:
     source = text.encode("utf-8", "replace")
     if b"\n>>>>>>> " in source:
         source = _blank(source, _CONFLICT)
-    root = _parsed(grammar.parser, source)
+    # Bash's scanner reads beyond its table of letters for what is none of ASCII, and ends the process.
+    parsed = source.translate(_LETTERS) if language == "shell" else source
+    root = _parsed(grammar.parser, parsed)
     if root.has_error and language in {"c", "cpp"}:
         # What a preprocessor makes of macros is unknown, and a parser takes them for a type or a name.
         bare = _blank(_blank(source, _MACRO_LINE), _MACRO_OF_A_CLASS)
@@ -148,25 +150,23 @@ def _last_row(node: Node) -> int:
 
 @dataclass(slots=True)
 class _Mark:
-    """A node that the query names, and what its patterns say of it."""
+    """A node that the query names, what its patterns say of it, and where what it defines begins."""
 
     kind: str
     node: Node
-    pattern: int
+    first: Node
+    pattern: int = 0
     said: dict[str, Node] = field(default_factory=dict)
     name: str = ""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A mark that later ones may stand in."""
+    """A mark that later ones may stand in, and what was found in it."""
 
-    mark: _Mark | None
-    end: float
-    symbol: str = ""
-    first_row: int = 0
-    first_byte: int = 0
-    found: list[Definition] = field(default_factory=list)
+    mark: _Mark
+    symbol: str
+    found: list[Definition]
 
 
 @dataclass(slots=True)
@@ -188,11 +188,9 @@ class _Marks:
     def outline(self, root: Node, grammar: Grammar) -> Outline:
         """Return the outline of a parsed source."""
         found, docstring = self._found(root, grammar)
-        return Outline(
-            definitions=self._nested(found),
-            import_lines=frozenset(row + 1 for row in self.frame_rows),
-            docstring=docstring,
-        )
+        definitions = self._nested(root, found)
+        lines = frozenset(row + 1 for row in self.frame_rows)
+        return Outline(definitions=definitions, import_lines=lines, docstring=docstring)
 
     def _text(self, node: Node | None) -> str:
         return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -206,9 +204,8 @@ class _Marks:
         docstring = ""
         for pattern, captures in QueryCursor(grammar.query).matches(root):
             said = {name: nodes[0] for name, nodes in captures.items()}
-            label, node = next(
-                pair for pair in said.items() if pair[0] not in _FACTS and not pair[0].startswith("_")
-            )
+            label = next(name for name in said if name not in _FACTS and not name.startswith("_"))
+            node = said[label]
             first, last = node.start_point.row, _last_row(node)
             if label == "module":
                 docstring = _docstring(self._text(said["doc"]))
@@ -223,14 +220,15 @@ class _Marks:
             elif label == "frame":
                 self.frame_rows.update((first, last))
             elif label == "wrap":
-                wraps.append(_Mark(label, node, pattern))
+                wraps.append(_Mark(label, node, node))
             else:
                 kind = label.removeprefix("definition.")
-                mark = marks.setdefault(node.id, _Mark(kind, node, pattern))
+                mark = marks.setdefault(node.id, _Mark(kind, node, node, pattern))
                 if pattern > mark.pattern:  # what stands further down in a query knows better
                     mark.kind, mark.pattern, mark.said = kind, pattern, mark.said | said
                 else:
                     mark.said = said | mark.said
+                mark.first = mark.said.get("start", node)
                 mark.name = grammar.query.pattern_settings(pattern).get("name") or mark.name
         found = [*wraps, *marks.values()]
         return sorted(found, key=lambda mark: (mark.node.start_byte, -mark.node.end_byte)), docstring
@@ -241,47 +239,36 @@ class _Marks:
         after = self.rows[end.row][end.column :] if end.column else b""
         return not self.rows[start.row][: start.column].strip() and not after.strip()
 
-    def _nested(self, marks: Iterable[_Mark]) -> tuple[Definition, ...]:
-        opened = [_Open(None, float("inf"))]
+    def _nested(self, root: Node, marks: Iterable[_Mark]) -> tuple[Definition, ...]:
+        opened = [_Open(_Mark("file", root, root), "", [])]
         for mark in marks:
-            while opened[-1].end <= mark.node.start_byte:
+            while len(opened) > 1 and opened[-1].mark.node.end_byte <= mark.node.start_byte:
                 self._close(opened)
             top = opened[-1]
-            if len(opened) > _DEEPEST or (top.mark is not None and top.mark.kind in _CLOSED):
+            around = top.mark
+            if len(opened) > _DEEPEST or around.kind in _CLOSED:
                 continue
+            if around.kind == "wrap" and _last_row(around.node) == _last_row(mark.node):
+                mark.first = around.first
             if mark.kind == "wrap":
-                at = self._beginning(opened, mark)
-                opened.append(_Open(mark, mark.node.end_byte, self._owner(opened), *at, found=top.found))
+                opened.append(_Open(mark, top.symbol, top.found))
             elif mark.kind == "anonymous":
                 is_the_file = (mark.node.end_byte - mark.node.start_byte) * 2 >= len(self.source)
-                if not is_the_file and not (top.mark is not None and top.mark.kind == "group"):
-                    opened.append(_Open(mark, mark.node.end_byte))
+                if not is_the_file and around.kind != "group":
+                    opened.append(_Open(mark, "", []))
             elif name := self._name(mark):
-                owner = self._text(mark.said.get("owner")) or self._owner(opened)
+                owner = self._text(mark.said.get("owner")) or top.symbol
                 symbol = f"{owner}{_SIGN.get(mark.kind, '.')}{name}" if owner else name
-                at = self._beginning(opened, mark)
-                opened.append(_Open(mark, mark.node.end_byte, symbol, *at))
+                opened.append(_Open(mark, symbol, []))
         while len(opened) > 1:
             self._close(opened)
         return _parted(opened[0].found)
-
-    def _owner(self, opened: list[_Open]) -> str:
-        return opened[-1].symbol
-
-    def _beginning(self, opened: list[_Open], mark: _Mark) -> tuple[int, int]:
-        """Return the row and the byte where a mark begins, with the wrap that ends with it."""
-        start = mark.said.get("start", mark.node)
-        top = opened[-1]
-        is_wrapped = top.mark is not None and top.mark.kind == "wrap"
-        if is_wrapped and top.mark is not None and _last_row(top.mark.node) == _last_row(mark.node):
-            return top.first_row, top.first_byte
-        return start.start_point.row, start.start_byte
 
     def _name(self, mark: _Mark) -> str:
         if mark.kind in _LONG and _last_row(mark.node) - mark.node.start_point.row + 1 < _SHORT:
             return ""
         name = mark.name or " ".join(self._text(mark.said.get("name")).split())
-        if mark.kind in {"test", "group"}:
+        if mark.kind in _SIGN:
             if name.startswith("("):  # TEST(Pot, Pours)
                 return re.sub(r",\s*", ".", name.strip("()"))[:_LONGEST_TITLE]
             return name.strip("'\"`:")[:_LONGEST_TITLE]
@@ -294,34 +281,32 @@ class _Marks:
     def _close(self, opened: list[_Open]) -> None:
         """Take the innermost open mark off, and put what it defines among what is found around it."""
         last = opened.pop()
-        if last.mark is None or last.mark.kind in {"wrap", "anonymous"}:
+        mark, around = last.mark, opened[-1]
+        if mark.kind in {"wrap", "anonymous"}:
             return
-        kind, node = last.mark.kind, last.mark.node
-        around = opened[-1]
-        if kind in {"scope", "group"}:
-            above, told = self._with_above(last.first_row)
-            self.frame_rows.update((last.first_row, _last_row(node)))
-            self.frame_rows.update(() if told else range(above, last.first_row))
+        first = mark.first.start_point.row
+        above, comment = self._with_above(first)
+        if mark.kind in {"scope", "group"}:
+            self.frame_rows.update((first, _last_row(mark.node)), () if comment else range(above, first))
             around.found.extend(last.found)
             return
-        held = last.found if kind in {"class", "object"} else ()
-        header = last.mark.said.get("name", node).end_point.row if kind == "class" else node.start_point.row
-        children = tuple(child for child in _parted(held) if child.start_line > header + 1)
-        if kind == "object" and not children:
+        holds = mark.kind in {"class", "object"}
+        header = mark.said.get("name", mark.node).end_point.row if mark.kind == "class" else first
+        children = tuple(c for c in _parted(last.found) if c.start_line > header + 1) if holds else ()
+        if mark.kind == "object" and not children:
             return
-        holder = next((o.mark.kind for o in reversed(opened) if o.mark and o.mark.kind != "wrap"), "")
-        is_method = holder in {"class", "object"} or "owner" in last.mark.said
-        kind = {"value": "function"}.get(kind, kind)
-        first_row, comment = self._with_above(last.first_row)
-        documented = last.mark.said.get("doc")
+        holder = next(o.mark.kind for o in reversed(opened) if o.mark.kind != "wrap")
+        is_method = holder in {"class", "object"} or "owner" in mark.said
+        kind = "function" if mark.kind == "value" else mark.kind
+        documented = mark.said.get("doc")
         around.found.append(
             Definition(
                 symbol=last.symbol,
                 unit_type="method" if kind == "function" and is_method else kind,
-                start_line=first_row + 1,
-                end_line=_last_row(node) + 1,
-                header=self._header(last, last.mark),
-                signature=self._signature(last, last.mark),
+                start_line=above + 1,
+                end_line=_last_row(mark.node) + 1,
+                header=_header(mark),
+                signature=self._signature(mark),
                 docstring=_docstring(self._text(documented)) if documented else comment,
                 children=children,
             )
@@ -347,28 +332,29 @@ class _Marks:
         first = self.above.get(last, (0, ""))[0]
         return self.rows[first].lstrip().startswith(b"/**") and any(row.strip() for row in self.rows[:first])
 
-    def _signature(self, opened: _Open, mark: _Mark) -> str:
-        body, start = _head_end(mark), opened.first_byte
+    def _signature(self, mark: _Mark) -> str:
+        body, start = _head_end(mark), mark.first.start_byte
         head = self.source[start : start + _LONGEST_SIGNATURE]
-        rows = _last_row(mark.node) - opened.first_row + 1
-        end = mark.node.end_byte if rows < _SHORT else start + len(head.partition(b"\n")[0])
+        is_short = _last_row(mark.node) - mark.first.start_point.row + 1 < _SHORT
+        end = mark.node.end_byte if is_short else start + len(head.partition(b"\n")[0])
         head = head[: (end if body is None else body[0]) - start]
         text = " ".join(head.decode("utf-8", "replace").split())
         text = re.sub(r"(?<=[(\[]) |,? (?=[)\]])", "", text)
         return re.sub(r"(?:\s*(?:=>|[{:;\\]|(?<![->])=))+$", "", text)
 
-    def _header(self, opened: _Open, mark: _Mark) -> range:
-        """Return the 1-based lines of a signature; of a long one the first says the name."""
-        body, first = _head_end(mark), opened.first_row
-        last = first if body is None else body[1]
-        return range(first + 1, (last if last - first < _SHORT else first) + 2)
+
+def _header(mark: _Mark) -> range:
+    """Return the 1-based lines of a signature; of a long one the first says the name."""
+    body, first = _head_end(mark), mark.first.start_point.row
+    last = first if body is None else max(first, body[1])
+    return range(first + 1, (last if last - first < _SHORT else first) + 2)
 
 
 def _head_end(mark: _Mark) -> tuple[int, int] | None:
     """Return the byte and the row where a signature ends, as far as the grammar tells it from the body."""
     body, node = mark.said.get("body"), mark.node
     if body is not None:
-        return body.start_byte, max(body.start_point.row - (body.type == "preproc_arg"), node.start_point.row)
+        return body.start_byte, body.start_point.row - (body.type == "preproc_arg")
     while (body := node.child_by_field_name("body")) is None:
         inner = node.child_by_field_name("value") or node.child_by_field_name("right")
         if inner is None:
@@ -384,6 +370,7 @@ _FACTS = frozenset({"name", "owner", "doc", "body", "start"})
 _CLOSED = frozenset({"function", "value", "macro", "test", "anonymous"})
 """What keeps to itself what is defined in it."""
 _LONG = frozenset({"value", "macro"})
+_SIGN = {"test": " › ", "group": " › "}
 
 
 def _parted(definitions: Iterable[Definition]) -> tuple[Definition, ...]:

@@ -378,3 +378,11 @@ def test_of_any_text_definitions_lie_within_it_and_part_its_lines(text, suffix):
     for each in outline.definitions:
         assert reached < each.start_line <= each.end_line <= text.count("\n") + 1
         reached = each.end_line
+
+
+@pytest.mark.parametrize("sign", ["\U0009b8e8", "😀", "é", "\x80"])
+def test_no_sign_in_a_shell_script_ends_the_process(sign):
+    """The scanner of Bash looked letters up beyond the end of its table."""
+    text = f"|\r\x80${{{sign}\nbuild{sign}() {{\n  echo ${{{sign}}}\n}}\n" * 3
+    assert all(each.unit_type == "function" for each in found_in("sh", text))
+    assert symbols("sh", f"bau_{sign}() {{\n  true\n}}\n") in ([f"bau_{sign}"], [])
