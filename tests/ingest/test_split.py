@@ -88,11 +88,11 @@ def test_a_piece_ends_at_a_blank_line_before_it_ends_at_a_word():
     assert [text[a:b] for a, b in Splitter(chunk_size=20)(text)] == ["one two three", "four five six seven"]
 
 
-@settings(deadline=None, max_examples=150)
 def sections(text):
     return read_markdown("a.md", text, 1000).sections
 
 
+@settings(deadline=None, max_examples=150)
 @given(text=LINES)
 def test_sections_follow_each_other_and_cover_the_document(text):
     found = sections(text)
