@@ -79,9 +79,6 @@ def index_repository(
         is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, "dates", "files" or "commits").
 
-    Returns:
-        Counts for each collection, by its full name, and what was left out.
-
     Raises:
         ConfigError: No such folder, a name, a pattern or a number is not valid, or a collection was made
             with another embedding model or, where a prefix is given, from another folder.
@@ -172,14 +169,11 @@ def index_file(
         client: Any Chroma client.
         embeddings: What embeds new texts.
         name: The collection; None is that of an earlier run over this file, else the file's name.
-        metadata: More for every record.
-        splitter: How long units and sections are cut; by default at 1,600 characters.
-        max_file_bytes: A larger file is refused; a notebook, PDF or office's file from ten times that.
-        is_dry: Report what would be done, and embed and write nothing.
-        on_progress: Called with (done, total, "files" or "dates").
-
-    Returns:
-        Counts for the collection, and what of the file was left out.
+        metadata: As the other options for `index_repository`.
+        splitter: The same.
+        max_file_bytes: The same.
+        is_dry: The same.
+        on_progress: The same.
 
     Raises:
         ConfigError: No such file, it is of a kind that is not read, or left out as a whole (the message says
@@ -241,8 +235,7 @@ def index_jsonl(
         on_progress: Called with (done, total, the collection's name).
 
     Returns:
-        Counts for the collection; lines that are no object with a text, or have none, are skipped, as
-        are earlier lines with an id that comes again.
+        Counts for the collection; lines without a text are skipped, as earlier ones of one id are.
 
     Raises:
         ConfigError: No such file, no line with a text, a bad name, or another embedding model.
@@ -339,9 +332,18 @@ class _FolderRun:
             self.warnings.extend(self.history.lacks())
 
     def _sync_files(self) -> None:
-        listing = self._list()
-        wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
         history = self.history
+        if history is None:
+            paths, skipped = list_folder(self.root)
+            listing = Listing(paths=tuple(paths), skipped=skipped)
+        else:
+            listing = list_files(history.git)
+        if listing.absent:
+            self.warnings.append(
+                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
+                " sparse checkout): they are not read"
+            )
+        wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
         dates = file_dates(history, wanted, self.on_progress) if history else _date_of_writing
         mirror = FolderMirror(
             files=HeadFiles(history.git) if history and history.git.is_bare else FolderFiles(self.root),
@@ -356,15 +358,3 @@ class _FolderRun:
         self.skipped.extend(left_out)
         if "code" in mirror.writers:
             self.warnings.extend(missing_grammars(wanted))
-
-    def _list(self) -> Listing:
-        if self.history is None:
-            found, skipped = list_folder(self.root)
-            return Listing(paths=tuple(found), skipped=skipped)
-        listing = list_files(self.history.git)
-        if listing.absent:
-            self.warnings.append(
-                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
-                " sparse checkout): they are not read"
-            )
-        return listing

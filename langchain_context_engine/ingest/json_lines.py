@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -257,37 +257,30 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
         >>> document.text, document.sections[0].part
         ('hello\n\n', 'line 1')
     """
-    survey = Survey()
-    found: list[tuple[str, str, dict[str, Any] | None]] = []
-    data: list[str] = []
-    first = 0
+    passages = _Passages()
+    data: list[tuple[int, str]] = []
 
     def close() -> None:
         if data:
-            last = first + len(data) - 1
-            found.append(
-                (f"line {first}" if first == last else f"lines {first}-{last}", "\n".join(data), None)
-            )
+            first, last = data[0][0], data[-1][0]
+            label = f"line {first}" if first == last else f"lines {first}-{last}"
+            passages.add(label, "\n".join(line for _, line in data), None)
             data.clear()
 
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip(_SPACE):
-            continue
-        row, problem = read_row(line)
-        if row is None:
-            survey.leave_out(f"{path}:{number}", "invalid", problem)
-            continue
-        record = read_record(row)
-        is_data = record is None or not record.text.strip()
-        if not is_data or sum(map(len, data)) + len(line) > chunk_size:
+        row, problem = read_row(line) if line.strip(_SPACE) else (None, "")
+        record = None if row is None else read_record(row)
+        if problem:
+            passages.survey.leave_out(f"{path}:{number}", "invalid", problem)
+        elif record is not None and record.text.strip():
             close()
-        if record is not None and not is_data:
-            found.append((f"line {number}", record.text, _renamed(record.metadata)))
-        else:
-            first = first if data else number
-            data.append(line)
+            passages.add(f"line {number}", record.text, record.metadata)
+        elif row is not None:
+            if sum(len(each) for _, each in data) + len(line) > chunk_size:
+                close()
+            data.append((number, line))
     close()
-    return _document(found, survey)
+    return passages.document()
 
 
 def read_documents(path: str, text: str) -> Document | None:
@@ -314,38 +307,38 @@ def read_documents(path: str, text: str) -> Document | None:
     is_dump = sum(map(_is_dumped, items)) * 2 > len(items)
     if not (is_dump or (items and 2 * told >= len(text) and all(records))):
         return None
-    survey = Survey()
-    found: list[tuple[str, str, dict[str, Any] | None]] = []
+    passages = _Passages()
     for number, record in enumerate(records, 1):
         if record is not None and record.text.strip():
-            found.append((f"item {number}", record.text, _renamed(record.metadata)))
-        elif record is None:
-            survey.leave_out(f"{path}, item {number}", "invalid", "no object with a text")
+            passages.add(f"item {number}", record.text, record.metadata)
         else:
-            survey.leave_out(f"{path}, item {number}", "empty")
-    return _document(found, survey)
+            reason, detail = ("empty", "") if record else ("invalid", "no object with a text")
+            passages.survey.leave_out(f"{path}, item {number}", reason, detail)
+    return passages.document()
 
 
 def _is_dumped(item: Any) -> bool:
     return isinstance(item, dict) and "page_content" in _unwrapped(item)
 
 
-def _document(passages: Iterable[tuple[str, str, dict[str, Any] | None]], survey: Survey) -> Document:
-    """Return passages (name, text, metadata; None for rows of data) as a document."""
-    parts: list[str] = []
-    sections: list[Section] = []
-    length = 0
-    for label, shown, metadata in passages:
-        said = metadata or {}
+@dataclass(slots=True)
+class _Passages:
+    """A document as it grows by passages with a name, a text and metadata; None for rows of data."""
+
+    survey: Survey = field(default_factory=Survey)
+    _parts: list[str] = field(default_factory=list)
+    _sections: list[Section] = field(default_factory=list)
+    _length: int = 0
+
+    def add(self, label: str, text: str, metadata: Mapping[str, Any] | None) -> None:
+        said = {f"row_{name}" if name in _OWN else name: value for name, value in (metadata or {}).items()}
         given = said.get("kind")
         kind = "table" if metadata is None else given if isinstance(given, str) and given else "doc"
-        end = length + len(shown)
-        sections.append(Section(start=length, end=end, part=label, kind=kind, metadata=said))
-        parts.append(f"{shown}\n\n")
-        length = end + 2
-    skipped = tuple(survey.skipped)
-    return Document(text="".join(parts), sections=tuple(sections), has_lines=False, skipped=skipped)
+        end = self._length + len(text)
+        self._sections.append(Section(start=self._length, end=end, part=label, kind=kind, metadata=said))
+        self._parts.append(f"{text}\n\n")
+        self._length = end + 2
 
-
-def _renamed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"row_{name}" if name in _OWN else name: value for name, value in metadata.items()}
+    def document(self) -> Document:
+        sections, skipped = tuple(self._sections), tuple(self.survey.skipped)
+        return Document(text="".join(self._parts), sections=sections, has_lines=False, skipped=skipped)

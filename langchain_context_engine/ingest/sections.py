@@ -136,36 +136,35 @@ def document_records(
         splitter: How a long section is cut.
         metadata: More for every passage.
     """
-    pieces = [
-        (replace(section, head=section.head or head), release, section.start + start, section.start + end)
-        for section, release in zip(document.sections, _releases(path, document), strict=True)
-        for (start, end), head in _worded(document.text[section.start : section.end], splitter)
-    ]
-    leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, *_ in pieces]
-    texts = [_shown(section, document.text[start:end]) for section, _, start, end in pieces]
-    ids = unique_ids((path, lead, text) for lead, text in zip(leads, texts, strict=True))
-    lines = _Lines(document.text)
+    marks = path_marks(path)
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    line, counted = 1, 0
+    for section, release in zip(document.sections, _releases(path, document), strict=True):
+        lead = SEPARATOR.join(filter(None, (path, *section.titles, section.part)))
+        shared = {
+            **(metadata or {}),
+            **section.metadata,
+            **release,
+            "kind": section.kind,
+            "path": path,
+            "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
+            "headings": SEPARATOR.join(section.titles) or None,
+            "document": path,
+            **(marks if section.kind in _OF_PROGRAMS else {}),
+        }
+        for (a, b), above in _worded(document.text[section.start : section.end], splitter):
+            start, end, head = section.start + a, section.start + b, section.head or above
+            text = document.text[start:end]
+            # An overlap steps back.
+            line += document.text.count("\n", counted, start) - document.text.count("\n", start, counted)
+            counted = start
+            placed = _placed(path, section, line, line + text.count("\n"), has_lines=document.has_lines)
+            said = clean_metadata({**shared, "start": start, "end": end, **placed})
+            found.append((lead, f"{head}\n{text}" if head else text, said))
+    ids = unique_ids((path, lead, text) for lead, text, _ in found)
     return [
-        Record(
-            id=record_id,
-            text=text,
-            lead=lead,
-            metadata=clean_metadata(
-                {
-                    **(metadata or {}),
-                    **section.metadata,
-                    **release,
-                    **_describe(path, section),
-                    **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
-                    "start": start,
-                    "end": end,
-                    **_placed(path, section, *lines.between(start, end), has_lines=document.has_lines),
-                }
-            ),
-        )
-        for record_id, lead, text, (section, release, start, end) in zip(
-            ids, leads, texts, pieces, strict=True
-        )
+        Record(id=record_id, text=text, lead=lead, metadata=said)
+        for record_id, (lead, text, said) in zip(ids, found, strict=True)
     ]
 
 
@@ -200,20 +199,6 @@ def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
         start = after
 
 
-def _shown(section: Section, text: str) -> str:
-    return f"{section.head}\n{text}" if section.head else text
-
-
-def _describe(path: str, section: Section) -> dict[str, Any]:
-    return {
-        "kind": section.kind,
-        "path": path,
-        "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
-        "headings": SEPARATOR.join(section.titles) or None,
-        "document": path,
-    }
-
-
 def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bool) -> dict[str, Any]:
     trail = tuple(filter(None, (*section.titles, section.part)))
     if without_repeated_path(path, trail):
@@ -222,20 +207,3 @@ def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bo
         place = code_place(path, first, last) if has_lines else path
     lines = {"start_line": first, "end_line": last} if has_lines else {}
     return {"place": place, **lines}
-
-
-class _Lines:
-    """Counts the lines of a text as spans go by, mostly forward."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._line, self._counted = 1, 0
-
-    def between(self, start: int, end: int) -> tuple[int, int]:
-        """Return the 1-based first and last line of a span."""
-        if start >= self._counted:
-            self._line += self._text.count("\n", self._counted, start)
-        else:  # an overlap steps back
-            self._line -= self._text.count("\n", start, self._counted)
-        self._counted = start
-        return self._line, self._line + self._text.count("\n", start, end)

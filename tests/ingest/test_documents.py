@@ -143,9 +143,10 @@ INNER = a_word_table((a_paragraph("Inner"),))
         (a_word_table((a_paragraph("Outer") + INNER + a_paragraph(""),)), "Inner"),
         (a_paragraph("Ask ", f'<w:smartTag w:element="PersonName">{a_run("Ann")}</w:smartTag>', "."), "Ask Ann."),
         (a_paragraph("Name", "<w:r><w:tab/></w:r>", "Ana"), "Name Ana"),
+        (a_paragraph("AT&amp;T &lt;b&gt; R&#233;sum&#xe9;"), "AT&T <b> Résumé"),
         (a_paragraph("10", a_run("6", '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>')), "10^6"),
     ],
-    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "raised"],
+    ids=["W1 inserted", "W2 control", "W2 inline", "W3 note", "W3 in a table", "W4 nested", "W5 tag", "tab", "entities", "raised"],
 )  # fmt: skip
 def test_nothing_that_word_shows_is_lost(body, shown):
     """W1, W2, W3, W4, W5."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,13 +34,8 @@ _DECLARATION = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _INTO_KANJI = re.compile(rb"\x1b\$[@B]")
 # Who names the narrower one writes the wider one's characters too, as browsers know.
-_WIDER = {
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "iso8859-1": "cp1252",
-}
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932", "euc_kr": "cp949"}
+_WIDER["iso8859-1"] = "cp1252"
 _WESTERN = (
     "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœŠšŽžŸªº’‘“”„‚–—…•€«»°§©®™£·¿¡²³½¼¾±µ´×\xa0"
 )
@@ -53,20 +49,8 @@ _SCRIPTS: tuple[tuple[str, str, Collection[int], Collection[int], float], ...] =
     ("cp949 euc_kr johab", "euc_kr", range(0xB0, 0xC9), range(0xB0, 0xC9), _MOST),
     ("gb18030 gbk gb2312", "gb2312", range(0xB0, 0xD8), range(0xB0, 0xD8), _MOST),
     ("big5 big5hkscs cp950", "big5", range(0xA4, 0xC7), range(0xA4, 0xC7), _MOST),
-    (
-        "cp932 shift_jis euc_jp euc_jis_2004 shift_jis_2004",
-        "euc_jp",
-        {*_KANA, *range(0xB0, 0xD0)},
-        _KANA,
-        0.15,
-    ),
-    (
-        "cp1251 koi8_r koi8_u cp866 iso8859_5 mac_cyrillic",
-        "koi8_r",
-        range(0xC0, 0x100),
-        range(0xC0, 0xE0),
-        0.5,
-    ),
+    ("cp932 shift_jis euc_jp euc_jis_2004", "euc_jp", {*_KANA, *range(0xB0, 0xD0)}, _KANA, 0.15),
+    ("cp1251 koi8_r koi8_u cp866 iso8859_5", "koi8_r", range(0xC0, 0x100), range(0xC0, 0xE0), 0.5),
 )
 _LONGEST_MEAN_LINE = 1000
 _LEAST_SPACE = 0.1
@@ -164,12 +148,10 @@ def named_encoding(name: str) -> str | None:
         ['gb18030', 'cp932', None, None]
     """
     for known in (name.strip(), name.strip().lower().removeprefix("x-")):
-        try:
+        with suppress(LookupError, ValueError):
             codec = codecs.lookup(known).name
             if "escape" not in codec and codec not in {"utf-7", "idna", "punycode"}:
                 return _WIDER.get(codec, codec) if b"az AZ".decode(codec) == "az AZ" else None
-        except (LookupError, ValueError):
-            continue
     return None
 
 
@@ -199,11 +181,9 @@ def _guessed(data: bytes) -> str:
     sample = b"\n".join(line for line in data.split(b"\n") if not line.isascii())[:_SAMPLE_BYTES]
     if _CONTROLS.search(sample.decode("latin-1")):
         raise SkippedError("binary")
-    try:  # few letters tell of no language: what reads as Western is that
+    with suppress(UnicodeDecodeError):  # few letters tell of no language: what reads as Western is that
         if not _NOT_WESTERN.search(sample.decode("cp1252")):
             return "cp1252"
-    except UnicodeDecodeError:
-        pass
     matches = list(from_bytes(sample))
     best = next((found.encoding for found in matches if _is_likely(found)), None)
     if best is None:

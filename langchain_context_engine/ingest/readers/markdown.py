@@ -75,7 +75,7 @@ def markdown_headings(
         ['D']
     """
     body = text[body_start:]
-    lines = body.split("\n")
+    lines = body.replace("\r\n", " \n").replace("\r", "\n").split("\n")
     starts = [body_start, *accumulate((len(line) + 1 for line in lines), initial=body_start)][1:]
     for level, title, (first, after) in _titled_blocks(_as_markdown(lines) if is_mdx else body, in_lists):
         yield Heading(level=level, title=title, start=starts[first], end=min(starts[after], len(text)))

@@ -40,7 +40,9 @@ _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec su
 _FORMS: Mapping[str, _Form] = {
     "asciidoc": _Form(
         heading=re.compile(r"(={1,6}|#{1,6})[ \t]+(\S[^\n]{0,400})$"),
-        block=re.compile(r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|`{3,}|~{3,}|--|[|,:!]={3,})[ \t]*$"),
+        block=re.compile(
+            r"(-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|`{3,}|~{3,}|--|[|,:!]={3,})(?:(?<=`)\w+)?[ \t]*$"
+        ),
     ),
     "latex": _Form(
         heading=re.compile(
