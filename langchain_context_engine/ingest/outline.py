@@ -273,6 +273,7 @@ class _Marks:
                 return re.sub(r",\s*", ".", name.strip("()"))[:_LONGEST_TITLE]
             return name.strip("'\"`:")[:_LONGEST_TITLE]
         name = name.partition("<")[0].strip() or name if mark.kind == "class" else name
+        name = re.sub(r"<[^<>]*>", "", name) if "::" in name else name
         name = name.replace("::", ".").replace(".prototype.", ".").strip("'\"").strip("()") or name
         name = name.replace(":", ".") if mark.node.type == "function_declaration" else name
         name = name if "/" in name else name.strip(".")

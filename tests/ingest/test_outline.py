@@ -107,6 +107,7 @@ def test_a_definition_has_a_kind_a_place_a_signature_and_what_documents_it(suffi
         ("ts", "export interface P {\n  x: number;\n}\nexport type Q = {\n  y: string;\n};\nnamespace N {\n  export function f() {}\n}\n", ["P", "Q", "N.f"]),
         ("c", "#define MAX(a, b) \\\n  ((a) > (b) \\\n   ? (a) : (b))\n#define MIN 1\nenum color { RED };\ntypedef struct { int x; } point;\nstruct point p;\n", ["MAX", "color", "point"]),
         ("cpp", "int Geo::Point::x() {\n  return 1;\n}\n", ["Geo.Point.x"]),
+        ("cpp", "template <class T>\nvoid A<T>::f() {\n}\nA::~A() {\n}\nbool operator==(A a, A b) {\n}\ntemplate <>\nstruct B<int> {\n};\n", ["A.f", "A.~A", "operator==", "B"]),
         ("rs", "impl<'a, M: Matcher> Searcher<'a, M> {\n    fn search_path(&self) {}\n}\ntrait T {\n    fn go(&self) {}\n}\nmacro_rules! m {\n    () => {}\n}\n", ["Searcher", "Searcher.search_path", "T", "T.go", "m"]),
         ("go", "package a\n\ntype (\n\tA struct{}\n\tB interface{}\n)\n\nfunc (s *Stack[T]) Push(t T) {\n}\n", ["A", "B", "Stack.Push"]),
         ("rb", "module A\n  module B\n    class C\n      class << self\n        def x\n        end\n      end\n      def self.y\n      end\n    end\n  end\nend\n", ["A.B.C", "A.B.C.x", "A.B.C.y"]),
