@@ -200,7 +200,7 @@ def index_file(
     )
     skipped = mirror.sync([file.name], on_progress or silent)
     whole = next((entry for entry in skipped if entry.where == file.name), None)
-    if whole is not None and not writer.report.written:
+    if whole is not None and not (writer.report.written or writer.report.unchanged):
         detail = f" ({whole.detail})" if whole.detail else ""
         raise ConfigError(f"{given} is left out: {whole.reason}{detail}")
     writer.flush()

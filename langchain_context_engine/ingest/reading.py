@@ -15,7 +15,7 @@ from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.outline import Outline, TooComplexError
 from langchain_context_engine.ingest.readers.code import code_records, outline_of
 from langchain_context_engine.ingest.readers.conversion import convert
-from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, without_invisible
 from langchain_context_engine.ingest.readers.generated import (
     is_lock_file,
     refuse_generated_name,
@@ -34,8 +34,6 @@ _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
 _MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
-# What a text has within words that nobody sees: soft hyphens, joiners, a place to break in an address.
-_INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<=[!-~])\u200b(?=[!-~])")
 _NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
@@ -156,7 +154,7 @@ def _read_document(
     if file_format.read_text is None:
         document = convert(name, path, data, splitter.chunk_size)
     else:
-        text = _INVISIBLE.sub("", decode(data))
+        text = without_invisible(decode(data))
         if file_format.is_data:
             refuse_unwritten(text)
         try:

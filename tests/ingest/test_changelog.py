@@ -118,8 +118,3 @@ def test_the_older_form_and_debians_are_read_too():
         "1.2",
         1704153600,
     )
-
-
-def test_an_entry_with_an_impossible_date_has_that_of_its_file_and_prose_is_no_entry():
-    assert read("ChangeLog", GNU.replace("2024-01-02", "2024-13-02")).records[0].metadata["created_at"] == 7
-    assert "author" not in read("notes.txt", GNU).records[0].metadata

@@ -71,12 +71,6 @@ def test_prose_with_a_line_a_paragraph_is_never_minified(path, line):
     assert len(found.records) > 1
 
 
-def test_a_query_on_one_long_line_is_no_minified_code():
-    """F1."""
-    query = "SELECT name, total FROM orders WHERE total > 100 AND state = 'open' OR " * 40
-    assert read("q.sql", query.encode()).records
-
-
 def test_code_and_data_on_long_lines_with_hardly_a_space_are_minified():
     """F1."""
     assert is_minified("function(a,b){return a+b};" * 200)
@@ -104,16 +98,6 @@ def test_a_text_that_names_another_encoding_than_it_is_in_is_read_as_it_is():
     """F2."""
     assert decode(b"# coding: latin-1\n" + CHINESE.encode()).endswith(CHINESE)
     assert decode(b"# coding: ascii; charset=no-such\n" + CHINESE.encode("gbk")).endswith(CHINESE)
-
-
-def test_letters_of_two_scripts_in_one_word_are_a_wrong_guess():
-    """F2."""
-    assert reason("prices.txt", "Prix : 10 €, été".encode("iso8859-15")) == "encoding"
-
-
-def test_data_in_a_language_that_parts_no_words_is_not_minified():
-    """F1."""
-    assert not is_minified('{"text":"' + CHINESE * 100 + '"}')
 
 
 @pytest.mark.parametrize("path", ["a.md", "a.txt", "a.rst", "a.html"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import time
+import zipfile
 from datetime import date, datetime
 from email.message import EmailMessage
 
@@ -152,6 +154,13 @@ def test_nothing_that_word_shows_is_lost(body, shown):
     """W1, W2, W3, W4, W5."""
     data = a_word_file(a_paragraph("Before."), body, footnotes=NOTE.format(2, "Shown in B."))
     assert shown in text("a.docx", data)
+
+
+def test_pictures_in_a_document_are_told():
+    data = io.BytesIO(a_word_file(a_paragraph("Words.")))
+    with zipfile.ZipFile(data, "a") as packed:
+        packed.writestr("word/media/image1.png", b"x")
+    assert told("a.docx", data.getvalue()) == [("a.docx", "picture")]
 
 
 def test_a_sheet_is_read_by_rows_under_its_header_with_dates_and_numbers_as_they_are():
@@ -308,6 +317,11 @@ def test_a_notebook_is_its_cells_in_order_without_outputs():
     ]
     assert texts("a.ipynb", written)[0] == "# Study\n\nWhy.\n\n```python\nx = 1\n```"
     assert told("a.ipynb", written) == [("a.ipynb:cell 6", "invalid"), ("a.ipynb:cell 7", "invalid")]
+
+
+def test_a_cell_of_several_headings_is_cut_at_them():
+    cells = ({"cell_type": "markdown", "source": f"# {n}\n\nOf it.\n\n## Part\n\nMore."} for n in "AB")
+    assert trails("a.ipynb", notebook(*cells)) == ["A", "A › Part", "B", "B › Part"]
 
 
 @pytest.mark.parametrize(

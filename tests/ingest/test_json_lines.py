@@ -77,16 +77,6 @@ def test_of_lines_with_one_id_the_last_stands_and_stays(tmp_path, client, name):
     assert index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings()).written == 0
 
 
-def test_equal_texts_with_other_fields_are_two_records(tmp_path, client, name):
-    index_jsonl(
-        lines(tmp_path, {"text": "x", "workspace_id": "a"}, {"text": "x", "workspace_id": "b"}),
-        name,
-        client,
-        WordEmbeddings(),
-    )
-    assert len(stored(client, name)) == 2
-
-
 def test_lines_that_are_no_object_with_a_text_are_skipped_with_a_count(tmp_path, client, name):
     rows = [
         {"text": "good"},
@@ -210,13 +200,6 @@ def test_lines_that_are_left_out_are_told_by_number_and_reason(tmp_path):
     assert survey.counts == {"invalid": 2, "empty": 1, "duplicate": 1}
 
 
-def test_of_many_bad_lines_the_first_are_told_and_all_are_counted(tmp_path):
-    """F7."""
-    survey = JsonLines(path=lines(tmp_path, {"text": "good"}, *["{bad"] * 500)).survey()
-    assert survey.counts == {"invalid": 500}
-    assert len(survey.skipped) == 100
-
-
 INNER = {"kind": "note", "workspace_id": "acme", "created_at": "2024-05-01"}
 
 PILOT = {"page_content": "The pilot was late.", "metadata": INNER}
@@ -241,16 +224,6 @@ def assert_is_the_note(found):
     assert not {"metadata", "meta", "embedding", "kwargs"} & metadata.keys()
 
 
-@pytest.mark.parametrize("row", [PILOT, SERIALISED, {**SERIALISED, "lc": 1}, NODE, HAYSTACK])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_the_metadata_of_a_dumped_document_are_its_passages(row, mark):
-    """F6."""
-    (found,), skipped = passages("notes.jsonl", text=mark + json.dumps(row) + "\r\n")
-    assert_is_the_note(found)
-    assert found[1]["place"] == "notes.jsonl › line 1"
-    assert not skipped
-
-
 @pytest.mark.parametrize("row", [PILOT, SERIALISED])
 @pytest.mark.parametrize("wrap", [lambda row: [row, row], lambda row: {"documents": [row]}, lambda row: row])
 def test_a_json_file_of_dumped_documents_is_read_document_by_document(row, wrap):
@@ -272,12 +245,6 @@ def test_one_bad_item_in_a_list_of_documents_costs_itself():
     ]
 
 
-def test_a_list_whose_texts_make_up_most_of_it_is_a_list_of_documents():
-    speeches = [{"by": name, "text": "Nobody minded that the pilot was late. " * 3} for name in "AB"]
-    found, _ = passages("speeches.json", text=json.dumps(speeches))
-    assert [m["by"] for _, m in found] == ["A", "B"]
-
-
 @pytest.mark.parametrize(
     "data",
     [{"name": "harbor", "text": "x"}, [{"rule": "no-tabs", "severity": "warn", "text": "x"}], ["a", "b"]],
@@ -296,24 +263,3 @@ def test_json_lines_are_read_in_the_encoding_that_they_are_in(tmp_path, encoding
     path.write_bytes(f'{{"text": "{text}"}}\n{{"text": "plain"}}\n'.encode(encoding))
     lines = JsonLines(path=path)
     assert [record.text for record in lines.records(lines.survey().last_lines)] == [text, "plain"]
-
-
-def test_one_line_of_json_in_another_encoding_costs_itself(tmp_path):
-    """F2."""
-    path = tmp_path / "rows.jsonl"
-    path.write_bytes('{"text": "Größe"}\n{"text": "Straße"}\n'.encode() + b'{"text": "caf\xe9"}\n')
-    lines = JsonLines(path=path)
-    texts = [record.text for record in lines.records(lines.survey().last_lines)]
-    assert texts == ["Größe", "Straße", "caf\ufffd"]
-
-
-def test_a_line_that_is_no_object_is_told_in_words():
-    """F7."""
-    _, skipped = passages("rows.jsonl", text='{"text": "good"}\n{bad\n"a"\n1\nnull\ntrue\n')
-    assert [s.detail for s in skipped] == [
-        "no JSON: Expecting property name enclosed in double quotes, at character 2",
-        "no object but a text",
-        "no object but a number",
-        "no object but null",
-        "no object but a boolean",
-    ]

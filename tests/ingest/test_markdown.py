@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.document_builders import places, read, trails
+from tests.document_builders import read, trails
 
 
 def test_a_line_that_begins_with_inline_code_of_three_backticks_opens_no_fence():
@@ -48,14 +48,6 @@ def test_a_heading_with_links_by_reference_is_told_by_its_words():
     text = b"# UTF-8 ([Java][ExploreCharsets]/[Kotlin][]) `a[b][c]`\n\nx\n\n# The ([Java][A])\n\ny\n"
     titles = [r.metadata["title"] for r in read("a.md", text).records]
     assert titles[1] == "The (Java)"
-
-
-def test_places_are_short_and_do_not_repeat_the_path():
-    assert places("docs/faq.md", "# FAQ\n\n## Why?\n\nx\n") == ["docs/faq.md › Why?"]
-    assert places("notes.txt", "one\n\ntwo\n") == ["notes.txt:1-3"]
-    deep = "".join(f"{'#' * n} {'A long heading of words ' * 4}\n\n" for n in range(1, 7)) + "x\n"
-    assert len(places("a.md", deep)[0]) < 220
-    assert "…" in places("a.md", deep)[0]
 
 
 MDX = """import Tabs from '@theme/Tabs'

@@ -46,11 +46,6 @@ def test_an_item_of_a_list_goes_by_its_name():
     ]
 
 
-def test_settings_and_tables_beside_tests_are_marked():
-    assert read("tests/data/a.json", '{"a": 1}').records[0].metadata["is_test"] is True
-    assert "is_test" not in read("tests/README.md", "# A\n\nx").records[0].metadata
-
-
 def test_small_settings_go_together():
     text = json.dumps({"name": "a", "version": "1.0", "private": True, "scripts": {"test": LONG}}, indent=1)
     assert places("package.json", text, chunk_size=200) == ["package.json:1-4", "package.json › scripts"]

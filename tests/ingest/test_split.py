@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
-from langchain_context_engine.ingest.readers.markup import read_restructured
 from langchain_context_engine.ingest.sections import document_records
 from langchain_context_engine.models.errors import ConfigError
 from tests.growth import assert_linear, repeated
@@ -89,6 +88,10 @@ def test_a_piece_ends_at_a_blank_line_before_it_ends_at_a_word():
     assert [text[a:b] for a, b in Splitter(chunk_size=20)(text)] == ["one two three", "four five six seven"]
 
 
+def sections(text):
+    return read_markdown("a.md", text, 1000).sections
+
+
 @settings(deadline=None, max_examples=150)
 @given(text=LINES)
 def test_sections_follow_each_other_and_cover_the_document(text):
@@ -113,29 +116,6 @@ def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stab
     assert records == document_records(
         "a.md", read_markdown("a.md", text, 1), Splitter(chunk_size=chunk_size)
     )
-
-
-def sections(text):
-    return read_markdown("a.md", text, 1600).sections
-
-
-def titles(text, reader=read_markdown):
-    return [s.titles for s in reader("a", text, 1600).sections]
-
-
-def test_underlined_titles_are_headings_in_markdown_and_rest():
-    text = "Guide\n=====\n\nx\n\nInstall\n-------\n\ny\n\nDetails\n~~~~~~~\n\nz"
-    assert titles(text, read_restructured) == [
-        ("Guide",),
-        ("Guide", "Install"),
-        ("Guide", "Install", "Details"),
-    ]
-
-
-def test_a_rule_or_a_table_is_no_heading():
-    assert titles("# A\n\ntext\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- item\n---\n=====  =====\n") == [
-        ("A",)
-    ]
 
 
 def test_headings_of_a_hostile_document_are_found_in_linear_time():

@@ -8,17 +8,14 @@ import uuid
 import chromadb
 import pytest
 from chromadb import Collection
-from chromadb.errors import ChromaError
-from hypothesis import given
-from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.ingest.record import Record
-from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
+from langchain_context_engine.ingest.writer import CollectionWriter
 from langchain_context_engine.models.errors import ConfigError, EmbeddingError
 from langchain_context_engine.search.sheets import describe
 from tests.builders import WordEmbeddings, a_collection
-from tests.ingest_builders import CountingClient, lines, stored
+from tests.ingest_builders import lines, stored
 
 
 @pytest.fixture
@@ -44,15 +41,6 @@ def test_six_thousand_records_are_written_within_the_batch_limit(client, name):
     assert writer.report.deleted == 6000
 
 
-def test_no_batch_is_larger_than_the_client_allows(client, name):
-    """G63."""
-    embeddings = WordEmbeddings(4)
-    writer = CollectionWriter(CountingClient(client, 7), name, embeddings)
-    writer.put(Record(id=str(n), text=f"text {n}") for n in range(30))
-    writer.flush()
-    assert [len(call) for call in embeddings.calls] == [7, 7, 7, 7, 2]
-
-
 @pytest.mark.parametrize(
     "bad",
     ["ab", "my docs", "données", "a..b", "-ab", "ab-", "", "x" * 513, "1.2.3.4", "a/b", "abc\n", 5],
@@ -61,23 +49,6 @@ def test_a_name_that_chroma_would_not_take_is_refused_with_the_rule(tmp_path, cl
     """G65."""
     with pytest.raises(ConfigError, match=r"3-512 characters from \[a-zA-Z0-9\._-\]"):
         index_jsonl(lines(tmp_path, {"text": "x"}), bad, client, WordEmbeddings())
-
-
-@given(name=st.text(alphabet="ab1.-_ é/", max_size=12))
-def test_a_name_is_taken_exactly_when_chroma_takes_it(name):
-    """G65."""
-    client = chromadb.EphemeralClient()
-    try:
-        client.create_collection(name, embedding_function=None)
-        is_taken = True
-        client.delete_collection(name)
-    except ChromaError:
-        is_taken = False
-    try:
-        is_accepted = check_collection_name(name) == name
-    except ConfigError:
-        is_accepted = False
-    assert is_accepted == is_taken
 
 
 class OtherEmbeddings(WordEmbeddings):

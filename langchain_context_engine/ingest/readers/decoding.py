@@ -52,6 +52,8 @@ _SCRIPTS: tuple[tuple[str, str, Collection[int], Collection[int], float], ...] =
     ("cp932 shift_jis euc_jp euc_jis_2004", "euc_jp", {*_KANA, *range(0xB0, 0xD0)}, _KANA, 0.15),
     ("cp1251 koi8_r koi8_u cp866 iso8859_5", "koi8_r", range(0xC0, 0x100), range(0xC0, 0xE0), 0.5),
 )
+# Between letters of Thai or Khmer a place to break tells where a word ends.
+_INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<![^\x00-\x7f])\u200b|\u200b(?![^\x00-\x7f])")
 _LONGEST_MEAN_LINE = 1000
 _LEAST_SPACE = 0.1
 _UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
@@ -80,6 +82,16 @@ def is_minified(text: str) -> bool:
         return False
     # Languages that part no words have no space either.
     return text.count(" ") + len(_UNSPACED.findall(text)) < _LEAST_SPACE * len(text)
+
+
+def without_invisible(text: str) -> str:
+    r"""Return a text without what nobody sees within its words: soft hyphens, joiners, places to break.
+
+    Example:
+        >>> without_invisible("un\u00adbe\u00adliev\u00adable in\u200bvisible\u200b")
+        'unbelievable invisible'
+    """
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
 def encoding_of_lines(path: Path) -> str:

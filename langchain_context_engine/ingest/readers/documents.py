@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from dataclasses import replace
 from html import unescape
 from pathlib import PurePosixPath
 
 from langchain_context_engine.ingest.readers.html import as_read
 from langchain_context_engine.ingest.readers.markdown import markdown_document
 from langchain_context_engine.ingest.sections import Document
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -39,6 +40,7 @@ _WORDS = re.compile(r"<w:t\b[^>]*>([^<]*)</w:t>|</w:p>")
 _ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
 _STAND_INS = {"&": "\ue0a1", "<": "\ue0a2", ">": "\ue0a3", '"': "\ue0a4", "'": "\ue0a5"}
 _BACK = str.maketrans({stand_in: character for character, stand_in in _STAND_INS.items()})
+_PICTURE = re.compile(r"(?:^|/)(?:media|Pictures|images?)/[^/]+$")
 _LARGEST_PART = 200_000_000
 
 
@@ -57,7 +59,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     if data.startswith(_PASSWORD) and kind != ".doc":
         raise SkippedError("encrypted", "it has a password")
     try:
-        given = _prepared(data) if zipfile.is_zipfile(io.BytesIO(data)) else data
+        given = _prepared(data) if _names(data) else data
         options = kreuzberg.ExtractionConfig(output_format="markdown")
         found = kreuzberg.extract_bytes_sync(given, _TYPES[kind], options)
     except kreuzberg.KreuzbergError as error:
@@ -65,9 +67,20 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     text = _ESCAPED.sub(r"\1", as_read(found.content.replace("&#9;", " ").translate(_BACK))).strip()
     if not text:
         raise SkippedError("empty", "no text, only pictures")
-    properties = found.metadata.get("core_properties")
-    title = (properties or {}).get("title") if isinstance(properties, dict) else found.metadata.get("title")
-    return markdown_document(path, text, title=" ".join(str(title or "").split())[:200])
+    properties = found.metadata.get("core_properties") or found.metadata
+    title = properties.get("title") if isinstance(properties, dict) else ""
+    document = markdown_document(path, text, title=" ".join(str(title or "").split())[:200])
+    pictures = sum(1 for name in _names(data) if _PICTURE.search(name))
+    detail = f"{pictures} pictures, of which nothing is read"
+    told = (Skipped(where=path, reason="picture", detail=detail),) if pictures else ()
+    return replace(document, skipped=told)
+
+
+def _names(data: bytes) -> list[str]:
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return []
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        return packed.namelist()
 
 
 def _prepared(data: bytes) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from langchain_context_engine.ingest.readers.decoding import decode
+from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
 from langchain_context_engine.ingest.readers.generated import refuse_api_page, refuse_generated_text
 from langchain_context_engine.ingest.readers.markdown import markdown_document
 from langchain_context_engine.ingest.sections import Document
@@ -22,7 +22,6 @@ _BLOCK_LINE = re.compile(r"(?<=[^\n])(<span\b[^>]{0,300}display:\s*block[^>]{0,3
 _SUMMARY = re.compile(r"<(/?)summary\b", re.IGNORECASE)
 _RAISED = re.compile(r"\^([^\s^]{1,40})\^")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|[eoªº]|er|ème|TM|SM)\Z|\[")
-_INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<=[!-~])\u200b(?=[!-~])")
 
 
 def read_html(path: str, data: bytes, chunk_size: int) -> Document:
@@ -82,4 +81,4 @@ def as_read(text: str) -> str:
         '10^6, the 1st, unlikely'
     """
     raised = _RAISED.sub(lambda up: up[1] if _ORDINAL.match(up[1]) else f"^{up[1]}", text)
-    return _INVISIBLE.sub("", raised)
+    return without_invisible(raised)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.ingest.readers.markdown import markdown_headings
-from langchain_context_engine.ingest.sections import Document, Heading, Section
+from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 
 
@@ -19,22 +20,10 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
     """
     cells, language = _cells(text)
     parts: list[str] = []
-    sections: list[Section] = []
+    spans: list[tuple[int, int, int]] = []
+    headings: list[Heading] = []
     skipped: list[Skipped] = []
-    trail: list[Heading] = []
-    length = start = first = last = 0
-
-    def close() -> None:
-        nonlocal start
-        if length > start:
-            label = f"cell {first}" if first == last else f"cells {first}-{last}"
-            titles = tuple(heading.title for heading in trail if heading.title)
-            said = {"language": language}
-            sections.append(
-                Section(start=start, end=length, titles=titles, part=label, kind="notebook", metadata=said)
-            )
-        start = length
-
+    length = 0
     for number, cell in enumerate(cells, 1):
         source = _source(cell)
         if source is None:
@@ -43,17 +32,35 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         if not source.strip():
             continue
         is_code = cell.get("cell_type") == "code"
-        headings = [] if is_code else list(markdown_headings(source))
-        shown = f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n"
-        if headings or length - start + len(shown) > chunk_size:
-            close()
-        for heading in headings:
-            trail[:] = [*(above for above in trail if above.level < heading.level), heading]
-        first, last = first if start < length else number, number
-        parts.append(shown)
-        length += len(shown)
-    close()
-    return Document(text="".join(parts), sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+        for found in () if is_code else markdown_headings(source):
+            headings.append(replace(found, start=length + found.start, end=length + found.end))
+        parts.append(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n")
+        spans.append((length, length + len(parts[-1]), number))
+        length = spans[-1][1]
+    whole = "".join(parts)
+    said = {"language": language}
+    under = sections_under(whole, headings, kind="notebook", metadata=said)
+    sections = (part for section in under for part in _by_cells(section, spans, chunk_size))
+    return Document(text=whole, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+
+
+def _by_cells(section: Section, spans: Sequence[tuple[int, int, int]], chunk_size: int) -> Iterator[Section]:
+    """Yield a section in as few parts as a passage may hold, each of whole cells where it can."""
+    begin, end, first, last = section.start, section.start, 0, 0
+    for start, stop, number in spans:
+        upto = min(stop, section.end)
+        if start >= section.end or upto <= section.start:
+            continue
+        if first and upto - begin > chunk_size:
+            yield replace(section, start=begin, end=end, part=_label(first, last))
+            begin, first = end, 0
+        first, last, end = first or number, number, upto
+    if end > begin:
+        yield replace(section, start=begin, end=end, part=_label(first, last))
+
+
+def _label(first: int, last: int) -> str:
+    return f"cell {first}" if first == last else f"cells {first}-{last}"
 
 
 def _cells(text: str) -> tuple[list[Mapping[str, Any]], str]:
