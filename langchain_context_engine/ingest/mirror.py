@@ -7,10 +7,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
-from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
+from langchain_context_engine.ingest.files import FolderFiles, SourceFile, display_path, is_binary
 from langchain_context_engine.ingest.formats import bulk_of
+from langchain_context_engine.ingest.git_files import HeadFiles
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_records import COMMITS_VERSION, commit_records
 from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
@@ -26,18 +27,6 @@ from langchain_context_engine.ingest.writer import READING, CollectionWriter
 
 _MOST_REMEMBERED = 100
 _LEFT_OUT = "file_left_out"
-
-
-class Files(Protocol):
-    """Where files are read from: a folder, or the last commit of a bare repository."""
-
-    def head(self, path: str) -> bytes:
-        """Return a file's first 8 KiB, or raise SkippedError."""
-        ...
-
-    def read(self, path: str, max_bytes: int) -> SourceFile:
-        """Return a file, or raise SkippedError."""
-        ...
 
 
 @dataclass(slots=True)
@@ -58,7 +47,7 @@ class FolderMirror:
     """Brings collections to what a folder's files say now.
 
     Attributes:
-        files: Where the files are read from.
+        files: Where the files are read from: a folder, or the last commit of a bare repository.
         writers: `code`, `docs` → where their records go; what is not named is not read.
         date_of: The date of a file that was read, epoch seconds; None where it is unknown.
         splitter: How long units are cut.
@@ -66,7 +55,7 @@ class FolderMirror:
         max_file_bytes: Larger files are skipped as huge; those of which little is text, from ten times that.
     """
 
-    files: Files
+    files: FolderFiles | HeadFiles
     writers: Mapping[str, CollectionWriter]
     date_of: Callable[[str, SourceFile], int | None]
     splitter: Splitter
@@ -127,7 +116,8 @@ class FolderMirror:
         records = [record for record in read.records if record.text.strip()]
         ids = {record.id for record in records}
         state = {"file_hash": file_hash, "file_records": len(ids)}
-        noted = {_LEFT_OUT: _as_json(read.skipped)} if read.skipped else {}
+        left_out = [[s.where, s.reason, s.detail] for s in read.skipped[:_MOST_REMEMBERED]]
+        noted = {_LEFT_OUT: json.dumps(left_out, ensure_ascii=False)} if left_out else {}
         writer.put(
             replace(record, metadata={**record.metadata, **state, **({} if number else noted)})
             for number, record in enumerate(records)
@@ -164,10 +154,6 @@ def _stored_files(writer: CollectionWriter) -> dict[str, _StoredFile]:
             known.states.add((metadata["file_hash"], metadata.get("file_records")))
             known.left_out = str(metadata.get(_LEFT_OUT, known.left_out))
     return dict(files)
-
-
-def _as_json(skipped: Sequence[Skipped]) -> str:
-    return json.dumps([[s.where, s.reason, s.detail] for s in skipped[:_MOST_REMEMBERED]], ensure_ascii=False)
 
 
 def sync_commits(

@@ -59,9 +59,9 @@ class TooComplexError(Exception):
     """A parser takes too long over a source."""
 
 
-# Steps that the parser reports: people's code needs 0.01 to 0.025 for a byte; what needs more is what
-# parsers choke on, step by step more slowly. Counted, not timed: the same file always gives the same.
-_FREE_STEPS, _STEPS_PER_BYTE, _PIECE = 500, 0.03, 65_536
+# Steps that the parser reports: people's code needs 0.01 to 0.04 for a byte, what parsers choke on eight and
+# more, step by step more slowly. Counted, not timed: the same file always gives the same.
+_FREE_STEPS, _STEPS_PER_BYTE, _PIECE = 500, 0.1, 1024
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
 _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_SIGNATURE = 120, 80, 2000
@@ -273,6 +273,7 @@ class _Marks:
                 return re.sub(r",\s*", ".", name.strip("()"))[:_LONGEST_TITLE]
             return name.strip("'\"`:")[:_LONGEST_TITLE]
         name = name.partition("<")[0].strip() or name if mark.kind == "class" else name
+        name = re.sub(r"<[^<>]*>", "", name) if "::" in name else name
         name = name.replace("::", ".").replace(".prototype.", ".").strip("'\"").strip("()") or name
         name = name.replace(":", ".") if mark.node.type == "function_declaration" else name
         name = name if "/" in name else name.strip(".")

@@ -175,7 +175,7 @@ def _outlined(definition: Definition, lines: Sequence[str]) -> _Numbered:
             if n not in child.header:
                 kept.pop(n, None)
         opening = child.header[-1]
-        kept[opening] = kept[opening].rstrip().removesuffix("{").rstrip() or kept[opening]
+        kept[opening] = kept[opening].rstrip().removesuffix("{").rstrip()
     return _without_repeated_blanks(list(kept.items()))
 
 
