@@ -20,7 +20,7 @@ from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
 _LONGEST_HEADER_SHARE = 3
-_MOST_ROWS = 200_000
+_MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
 
 
@@ -133,7 +133,8 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
         try:
             sheet = book.get_sheet_by_name(name)
             rows: list[_Row] = []
-            for number, cells in _filled_rows(sheet, unsaved.get(name, {})):
+            most = max(1, min(_MOST_ROWS, _MOST_CELLS // max(sheet.width, 1)))
+            for number, cells in _filled_rows(sheet, unsaved.get(name, {}), most):
                 start = written.tell()
                 writer.writerow(cells)
                 rows.append(_Row(number, cells, start, written.tell() - 1))
@@ -144,8 +145,8 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
         if formulas := len(unsaved.get(name, {})):
             detail = f"{formulas} formulas without a stored value: they stand as they are written"
             skipped.append(Skipped(where=where, reason="no value", detail=detail))
-        if (total := sheet.end[0] + 1 if sheet.end else 0) > _MOST_ROWS:
-            detail = f"{total:,} rows; the first {_MOST_ROWS:,} are read"
+        if (total := sheet.end[0] + 1 if sheet.end else 0) > most:
+            detail = f"{total:,} rows; the first {most:,} are read"
             skipped.append(Skipped(where=where, reason="huge", detail=detail))
         sections += _sections(rows, written.getvalue(), chunk_size, name)
     if not sections and not skipped:
@@ -154,12 +155,14 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
     return Document(text=text, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
 
 
-def _filled_rows(sheet: Any, formulas: Mapping[tuple[int, int], str]) -> Iterator[tuple[int, list[str]]]:
+def _filled_rows(
+    sheet: Any, formulas: Mapping[tuple[int, int], str], most: int
+) -> Iterator[tuple[int, list[str]]]:
     """Yield (number, cells) of the rows that say something."""
     top, left = sheet.start or (0, 0)
     last = max((row for row, _ in formulas), default=-1)
-    values = [*([[]] * top), *islice(sheet.iter_rows(), _MOST_ROWS - top)]
-    values += [[]] * (min(last, _MOST_ROWS - 1) + 1 - len(values))
+    values = [*([[]] * top), *islice(sheet.iter_rows(), max(most - top, 0))]
+    values += [[]] * (min(last, most - 1) + 1 - len(values))
     rows = [[*([""] * left), *map(_shown, row)] for row in values]
     for (row, column), formula in formulas.items():
         if row < len(rows):
@@ -178,13 +181,15 @@ def _filled_rows(sheet: Any, formulas: Mapping[tuple[int, int], str]) -> Iterato
 
 def _shown(value: Any) -> str:
     """Return a cell as text: dates by ISO 8601, whole numbers without a point."""
+    if isinstance(value, str):
+        return " ".join(value.split())
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, datetime):
         return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
     if isinstance(value, (date, time)):
         return value.isoformat()
-    return f"{value:.15g}" if isinstance(value, float) else " ".join(str(value).split())
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 _CELL = re.compile(
