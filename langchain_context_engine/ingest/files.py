@@ -22,9 +22,11 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 # Of a pattern: spaces at its end that are not escaped, and what it is made of.
-_TRAILING = re.compile(r"(?<!\\)[ ]+$")
-_PIECE = re.compile(r"^\*{2,}/|/\*{2,}/|/\*{2,}$|\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\])*\]|\\.|.", re.DOTALL)
-_WILD = {"*/": "(?:.*/)?", "/*/": "/(?:.*/)?", "/*": "/.+", "*": "[^/]*", "?": "[^/]"}
+_TRAILING = re.compile(r"(?<![\\ ]) +$")
+_PIECE = re.compile(r"^\*{2,}/|/\*{2,}/|/\*{2,}$|\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,99}\]|\\.|.", re.DOTALL)
+_STARS, _SET_SIGN = re.compile(r"\*+"), re.compile(r"[\[&~|]")
+_ANY, _FOLDERS = "[^/]*", "(?:.*/)?"
+_WILD = {"*/": _FOLDERS, "/*/": f"/{_FOLDERS}", "/*": "/.+", "*": _ANY, "?": "[^/]"}
 _ESCAPED = re.compile(r"[\ud800-\udfff]")
 
 
@@ -113,20 +115,31 @@ def _pattern(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
     if not name.strip("/") or line.startswith("#"):
         return None
     expression = "".join(map(_piece, _PIECE.findall(name.removeprefix("/"))))
-    whole = expression if "/" in name else f"(?:.*/)?{expression}"
+    whole = _settled(_settled(expression, _ANY, "[^/]*?"), _FOLDERS, "(?:.*?/)??")
     try:
-        return re.compile(whole, re.DOTALL), said != name, ignores
+        pattern = re.compile(whole if "/" in name else f"{_FOLDERS}{whole}", re.DOTALL)
     except re.error:
         return None
+    return pattern, said != name, ignores
 
 
 def _piece(piece: str) -> str:
-    if (stars := re.sub(r"\*+", "*", piece)) in _WILD:
+    if (stars := _STARS.sub("*", piece)) in _WILD:
         return _WILD[stars]
     if piece[0] == "[" and len(piece) > 1:
-        inside = re.sub(r"([\[&~|])", r"\\\1", piece[1:-1])
+        inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
         return f"(?!/)[^{inside[1:]}]" if inside[0] in "!^" else f"(?!/)[{inside}]"
     return re.escape(piece[-1])
+
+
+def _settled(expression: str, wild: str, least: str) -> str:
+    """Return an expression in which of each wild card but the last the least is tried, and nothing again.
+
+    `*a*a*a*a*b` would else go over a name of 200 letters for hours.
+    """
+    first, *others = expression.split(wild)
+    settled = "".join(f"(?>{least}{part})" for part in others[:-1])
+    return first + settled + "".join(f"{wild}{part}" for part in others[-1:])
 
 
 def list_folder(

@@ -25,7 +25,7 @@ _QUOTED_HTML = re.compile(
     r"<!--.*?(?:-->|\Z)|<(pre|code|script|style|textarea)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE
 )
 # A template makes pages and is none: what a browser would show of it is in pieces.
-_TEMPLATE = r"\A---\r?\n|\{%[^%]{0,300}%\}|\{\{[^{}]{0,300}\}\}|<%[^%]{0,300}%>|<\?(?:php\b|=)"
+_TEMPLATE = r"\{%[^%]{0,300}%\}|\{\{[^{}]{0,300}\}\}|<%[^%]{0,300}%>|<\?(?:php\b|=)"
 _BY_CONTENT: Mapping[str, Sequence[tuple[str | None, str]]] = {
     ".h": [("objc", _OBJECTIVE_C), ("cpp", _CPP), ("c", "")],
     ".m": [

@@ -267,7 +267,6 @@ def test_any_text_gives_records_in_order_with_unique_ids_or_a_reason(text, path)
 
 TEMPLATES = {
     "a.html": "{%- if page.title -%}\n<h1>{{ page.title }}</h1>\n{%- endif -%}\n",
-    "b.html": "---\nlayout: base\n---\n<h1>Posts</h1>\n",
     "c.htm": "<ul><% for post in posts %><li><%= post.title %></li><% end %></ul>\n",
     "d.html": "<h1><?php echo $title ?></h1>\n",
 }

@@ -41,6 +41,7 @@ def test_a_page_is_the_text_that_a_person_sees_under_its_headings():
     assert places("a.html", PAGE) == ["a.html › Guide", "a.html › Guide › Part 2"]
     assert texts("a.html", PAGE) == ["# Guide\n\nOne two, three.", "## Part 2\n\n- a\n- b\n\nAside\n\nFoot"]
     assert "start_line" not in read("a.html", PAGE).records[0].metadata
+    assert places("a.html", f"---\ntitle: T\nlayout: x\n---\n{PAGE}") == places("a.html", PAGE)
     assert places("a.html", "<title>Only this</title><p>words</p>") == ["a.html › Only this"]
 
 

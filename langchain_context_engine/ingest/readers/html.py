@@ -6,7 +6,7 @@ import re
 
 from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
 from langchain_context_engine.ingest.readers.generated import refuse_api_page, refuse_generated_text
-from langchain_context_engine.ingest.readers.markdown import markdown_document
+from langchain_context_engine.ingest.readers.markdown import front_matter, markdown_document
 from langchain_context_engine.ingest.sections import Document
 
 _UNSEEN = (
@@ -34,8 +34,9 @@ def read_html(path: str, data: bytes, chunk_size: int) -> Document:
     text = decode(data)
     refuse_generated_text(text)
     refuse_api_page(text)
-    shown, title = html_text(text)
-    return markdown_document(path, shown, title=title)
+    begin, said = front_matter(text)
+    shown, title = html_text(text[begin:])
+    return markdown_document(path, shown, title=said.get("title") or title)
 
 
 def html_text(text: str) -> tuple[str, str]:

@@ -24,19 +24,19 @@ _HTML_TAG = re.compile(r"<[^>\n]{0,300}>")
 _REFERENCE = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
 _ANCHOR = re.compile(r"[ \t]{0,8}\{#[\w:.-]{1,100}\}$")
 # What is no prose in MDX, from where it begins a line to where it ends: comments, modules' lines, tags.
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_FENCE = re.compile(r"[ \t]{0,40}(`{3,}|~{3,})")
 _MDX = (
-    (re.compile(r"[ \t]*\{/\*"), re.compile(r"\*/\}")),
+    (re.compile(r"[ \t]{0,40}\{/\*"), re.compile(r"\*/\}")),
     (re.compile(r"(?:import|export)\s"), re.compile(r"^\s*$|[;\"'})]\s*$")),
-    (re.compile(r"[ \t]*</?[A-Za-z][\w.]*(?=[\s/>]|$)|[ \t]*</?>"), re.compile(r">\s*$")),
+    (re.compile(r"[ \t]{0,40}</?(?:[A-Za-z][\w.]{0,80}(?=[\s/>]|$)|>)"), re.compile(r">\s*$")),
 )
-_OPEN_TITLE = re.compile(r"[ \t]+(?=#{1,6}\s|```|~~~)")
+_OPEN_TITLE = re.compile(r"[ \t]{1,40}(?=#{1,6}\s|```|~~~)")
 
 
 def read_markdown(path: str, text: str, chunk_size: int) -> Document:
     """Return the sections of a Markdown document; those of its headings that stand in nothing else."""
     del chunk_size
-    body_start, said = _front_matter(text)
+    body_start, said = front_matter(text)
     is_mdx = path.lower().endswith(".mdx")
     headings = list(markdown_headings(text, body_start, is_mdx=is_mdx))
     return Document(text=text, sections=sections_under(text, headings, metadata=said))
@@ -152,7 +152,7 @@ def _plain(title: str) -> str:
     return " ".join("".join(words).split())
 
 
-def _front_matter(text: str) -> tuple[int, dict[str, Any]]:
+def front_matter(text: str) -> tuple[int, dict[str, Any]]:
     """Return where a document's front matter ends (0 without one), and the title and date it gives."""
     found = _FRONT_MATTER.match(text)
     if found is None:

@@ -32,8 +32,8 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         if not source.strip():
             continue
         is_code = cell.get("cell_type") == "code"
-        for found in () if is_code else markdown_headings(source):
-            headings.append(replace(found, start=length + found.start, end=length + found.end))
+        titled = () if is_code else markdown_headings(source)
+        headings += [replace(each, start=length + each.start, end=length + each.end) for each in titled]
         parts.append(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n")
         spans.append((length, length + len(parts[-1]), number))
         length = spans[-1][1]

@@ -23,6 +23,7 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _STRINGS = re.compile(r"(\"\"\"|''')(?:(?!\1)[\s\S]){0,100000}+\1")
+_WRITTEN = re.compile(r"[^\n]")
 _NAMING_KEYS = frozenset({"name", "title", "id"})
 _COMMENT = re.compile(r"(?:#|;|//)(?![#;/]{0,9}[ \t]{0,9}[\w.-]{1,100}[ \t]{0,9}=)")
 """A comment; a setting that is switched off is none, and belongs to what is above."""
@@ -47,7 +48,7 @@ def read_tables(path: str, text: str, chunk_size: int) -> Document:
         [('a',), ('b.c',)]
     """
     del path
-    told = _STRINGS.sub(lambda string: re.sub(r"[^\n]", " ", string[0]), text)
+    told = _STRINGS.sub(lambda string: _WRITTEN.sub(" ", string[0]), text)
     entries = [_Entry(found["key"].strip(" \t\"'"), found.start(), 0) for found in _TABLE.finditer(told)]
     return _document(text, entries, chunk_size)
 
