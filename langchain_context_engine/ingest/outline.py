@@ -65,6 +65,8 @@ _FREE_STEPS, _STEPS_PER_BYTE, _PIECE = 500, 0.1, 1024
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
 _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_SIGNATURE = 120, 80, 2000
+_LONGEST_HEADER = 25
+"""Lines of a signature that are shown in an outline."""
 _SHORT = 3
 """Lines of a macro, or of a call that is given a function, from which on it is a definition of its own."""
 _CLAUSE = 5
@@ -349,10 +351,10 @@ class _Marks:
 
 
 def _header(mark: _Mark) -> range:
-    """Return the 1-based lines of a signature; of a long one the first says the name."""
+    """Return the 1-based lines of a signature; of a very long one the first says the name."""
     body, first = _head_end(mark), mark.first.start_point.row
     last = first if body is None else max(first, body[1])
-    return range(first + 1, (last if last - first < _SHORT else first) + 2)
+    return range(first + 1, (last if last - first < _LONGEST_HEADER else first) + 2)
 
 
 def _head_end(mark: _Mark) -> tuple[int, int] | None:
