@@ -21,7 +21,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser, Query
+    from tree_sitter import Language, Query
 
 GRAMMARS: Mapping[str, tuple[str, str, str]] = {
     "python": ("tree_sitter_python", "language", "python"),
@@ -48,9 +48,9 @@ GRAMMARS: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parser, and the query that marks what is defined in what it parsed."""
+    """What a parser of a language needs, and the query that marks what is defined in what it parsed."""
 
-    parser: Parser
+    language: Language
     query: Query
 
 
@@ -61,11 +61,11 @@ def load_grammar(language: str) -> Grammar | None:
         return None
     module, factory, names = GRAMMARS[language]
     try:
-        from tree_sitter import Language, Parser, Query
+        from tree_sitter import Language, Query
 
         grammar = Language(getattr(importlib.import_module(module), factory)())
     except ImportError:
         return None
     folder = files(__package__) / "queries"
     source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names.split())
-    return Grammar(Parser(grammar), Query(grammar, source))
+    return Grammar(grammar, Query(grammar, source))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from langchain_context_engine.ingest.grammars import Grammar, load_grammar
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,8 @@ _FREE_STEPS, _STEPS_PER_BYTE, _PIECE = 500, 0.1, 1024
 # Deeper nesting than people write; what lies deeper stays in the text of what holds it.
 _DEEPEST = 60
 _LONGEST_NAME, _LONGEST_TITLE, _LONGEST_SIGNATURE = 120, 80, 2000
+_LONGEST_HEADER = 25
+"""Lines of a signature that are shown in an outline."""
 _SHORT = 3
 """Lines of a macro, or of a call that is given a function, from which on it is a definition of its own."""
 _CLAUSE = 5
@@ -98,11 +100,11 @@ def tree_outline(text: str, language: str) -> Outline | None:
         source = _blank(source, _CONFLICT)
     # Bash's scanner reads beyond its table of letters for what is none of ASCII, and ends the process.
     parsed = source.translate(_LETTERS) if language == "shell" else source
-    root = _parsed(grammar.parser, parsed)
+    root = _parsed(grammar, parsed)
     if root.has_error and language in {"c", "cpp"}:
         # What a preprocessor makes of macros is unknown, and a parser takes them for a type or a name.
         bare = _blank(_blank(source, _MACRO_LINE), _MACRO_OF_A_CLASS)
-        if bare != source and _misread(other := _parsed(grammar.parser, bare)) < _misread(root):
+        if bare != source and _misread(other := _parsed(grammar, bare)) < _misread(root):
             root = other
     return _Marks(source, source.split(b"\n")).outline(root, grammar)
 
@@ -112,7 +114,9 @@ def _blank(source: bytes, pattern: re.Pattern[bytes]) -> bytes:
     return pattern.sub(lambda found: b" " * len(found[0]), source)
 
 
-def _parsed(parser: Parser, source: bytes) -> Node:
+def _parsed(grammar: Grammar, source: bytes) -> Node:
+    from tree_sitter import Parser
+
     steps, most = 0, _FREE_STEPS + int(len(source) * _STEPS_PER_BYTE)
 
     def has_too_many(_offset: int, _has_error: bool) -> bool:
@@ -121,11 +125,13 @@ def _parsed(parser: Parser, source: bytes) -> Node:
         return steps > most
 
     try:
-        return parser.parse(
-            lambda offset, _point: source[offset : offset + _PIECE], progress_callback=has_too_many
-        ).root_node
+        # A parser of its own: threads may read at once.
+        return (
+            Parser(grammar.language)
+            .parse(lambda offset, _point: source[offset : offset + _PIECE], progress_callback=has_too_many)
+            .root_node
+        )
     except ValueError:
-        parser.reset()
         raise TooComplexError from None
 
 
@@ -345,10 +351,10 @@ class _Marks:
 
 
 def _header(mark: _Mark) -> range:
-    """Return the 1-based lines of a signature; of a long one the first says the name."""
+    """Return the 1-based lines of a signature; of a very long one the first says the name."""
     body, first = _head_end(mark), mark.first.start_point.row
     last = first if body is None else max(first, body[1])
-    return range(first + 1, (last if last - first < _SHORT else first) + 2)
+    return range(first + 1, (last if last - first < _LONGEST_HEADER else first) + 2)
 
 
 def _head_end(mark: _Mark) -> tuple[int, int] | None:

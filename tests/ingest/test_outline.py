@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -311,3 +312,10 @@ def test_no_sign_in_a_shell_script_ends_the_process(sign):
     text = f"|\r\x80${{{sign}\nbuild{sign}() {{\n  echo ${{{sign}}}\n}}\n" * 3
     assert all(each.unit_type == "function" for each in found_in("sh", text))
     assert symbols("sh", f"bau_{sign}() {{\n  true\n}}\n") in ([f"bau_{sign}"], [])
+
+
+def test_threads_read_sources_at_once():
+    texts = [f"def f{n}():\n    return {n}\n\n" * 300 for n in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda text: tree_outline(text, "python"), texts * 3))
+    assert [len(outline.definitions) for outline in found] == [1] * 24
