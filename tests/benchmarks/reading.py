@@ -14,6 +14,7 @@ import io
 import json
 import re
 import subprocess
+import sys
 import zipfile
 from collections import Counter, defaultdict
 from email import message_from_bytes
@@ -208,6 +209,10 @@ def measure(path: str, data: bytes) -> tuple[float, int, int, str]:
     return share, len(wanted), sum(trail in told for trail in wanted), ""
 
 
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("clones", type=Path)
@@ -226,20 +231,20 @@ def main() -> None:
         share, headings, right, why = measure(path, data)
         kinds[Path(path).suffix.lower()].append((share, headings, right))
         worst.append((share, headings - right, f"{repository}:{path} {why}"))
-    print("kind        files  words  headings right")
+    say("kind        files  words  headings right")
     for kind, found in sorted(kinds.items()):
         count, right = sum(h for _, h, _ in found), sum(r for *_, r in found)
         share = f"{right / count:.3f}" if count else "-"
-        print(f"{kind:10} {len(found):6} {sum(s for s, *_ in found) / len(found):6.3f} {count:9} {share}")
+        say(f"{kind:10} {len(found):6} {sum(s for s, *_ in found) / len(found):6.3f} {count:9} {share}")
     every = [each for found in kinds.values() for each in found]
     count, right = sum(h for _, h, _ in every), sum(r for *_, r in every)
-    print(
+    say(
         f"all        {len(every):6} {sum(s for s, *_ in every) / len(every):6.3f} {count:9} {right / count:.3f}"
     )
     for share, missing, name in sorted(worst, key=lambda each: (each[0] > 0.97, -each[1], each[0]))[
         : given.worst
     ]:
-        print(f"{share:.3f} {missing:4} {name}")
+        say(f"{share:.3f} {missing:4} {name}")
 
 
 if __name__ == "__main__":
