@@ -60,7 +60,7 @@ IMPORTS = {
     "server": "from langchain_context_engine.serving.server import create_app; import fastapi, uvicorn",
     "mcp": "import langchain_context_engine.serving.mcp_server",
     "code": "import tree_sitter, tree_sitter_rust",
-    "documents": "from langchain_context_engine.ingest.readers import pdf, word; import pypdfium2, docx",
+    "documents": "import kreuzberg, pypdfium2, python_calamine",
     "local": "from langchain_context_engine import LocalEmbeddings; assert len(LocalEmbeddings().embed_query('x'))",
 }
 

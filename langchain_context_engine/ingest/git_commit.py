@@ -6,15 +6,15 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from langchain_context_engine.ingest.readers.declared import named_encoding
-from langchain_context_engine.ingest.readers.decoding import decode_foreign
-from langchain_context_engine.ingest.skipped import SkippedError
-
-_IDENTITY = re.compile(
-    rb"(?P<name>[^<]*?)[ \t]*(?:<[^\n]*?>?)?"
-    rb"(?:[ \t]+(?P<date>-?\d{1,18})(?:[ \t]+[+-]\d+(?:[ \t][^\n>]*)?)?)?[ \t]*"
-)
-_FEW = 8
+_DATE = re.compile(rb"(?:^|[ \t])(-?\d{1,18})(?:[ \t]+[+-]\d+.*)?[ \t]*\Z")
+_MEANT = {
+    "iso-8859-1": "cp1252",
+    "latin1": "cp1252",
+    "gb2312": "gb18030",
+    "x-sjis": "cp932",
+    "shift_jis": "cp932",
+}
+"""What writers of these encodings mean, as browsers read them."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -44,13 +44,7 @@ class Commit:
 
     @property
     def place(self) -> str:
-        """Its hash, day (UTC) and author, as far as they are known.
-
-        Example:
-            >>> Commit(id="4fbb3a1e77", tree="", parents=(), author="A. Writer", created_at=1785801600,
-            ...        committed_at=0, message="").place
-            '4fbb3a1e, 2026-08-04, A. Writer'
-        """
+        """Its hash, day (UTC) and author, as far as they are known."""
         day = "" if self.created_at is None else f"{_EPOCH + timedelta(seconds=self.created_at):%Y-%m-%d}"
         return ", ".join(part for part in (self.id[:8], day, self.author) if part)
 
@@ -59,10 +53,10 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
     r"""Return what a commit's object says; libgit2's own reader refuses a whole commit for a bad author line.
 
     Example:
-        >>> raw = b"tree 1\nauthor Ana R\xe9 <a@x> 1767607200 +0100\nencoding latin1\n\nr\xe9paration"
-        >>> commit = parse_commit("ab", raw)
-        >>> commit.author, commit.created_at, commit.message
-        ('Ana Ré', 1767607200, 'réparation')
+        >>> raw = b"tree 1\nauthor Ana R\xe9 <a@x> 1785801600 +0100\nencoding latin1\n\nr\xe9paration"
+        >>> commit = parse_commit("4fbb3a1e77", raw)
+        >>> commit.place, commit.message
+        ('4fbb3a1e, 2026-08-04, Ana Ré', 'réparation')
     """
     head, _, message = data.partition(b"\n\n")
     fields: dict[bytes, bytes] = {}
@@ -73,7 +67,7 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
             parents.append(_text(value))
         elif name:  # a line that begins with a space goes on with a signature
             fields.setdefault(name, value)
-    encoding = named_encoding(_text(fields.get(b"encoding", b"utf-8"))) or "utf-8"
+    encoding = _text(fields.get(b"encoding", b""))
     author, created_at = _identity(fields.get(b"author", b""), encoding)
     _, committed_at = _identity(fields.get(b"committer", b""), encoding)
     return Commit(
@@ -83,45 +77,34 @@ def parse_commit(commit_id: str, data: bytes) -> Commit:
         author=author,
         created_at=created_at if created_at is not None else committed_at,
         committed_at=committed_at or 0,
-        message=_message(message, encoding),
+        message=_text(message, encoding).replace("\r\n", "\n").removeprefix("\ufeff"),
     )
 
 
 def _identity(line: bytes, encoding: str) -> tuple[str, int | None]:
-    found = _IDENTITY.fullmatch(line)
-    if found is None:
-        return _text(line.partition(b"<")[0], encoding).strip(), None
-    seconds = int(found["date"] or 0)
-    # git itself writes 0 for a date that it cannot make out.
-    return _text(found["name"], encoding).strip(), seconds if seconds and _is_a_date(seconds) else None
-
-
-def _is_a_date(seconds: int) -> bool:
+    mailed = line.rfind(b">") + 1
+    dated = _DATE.search(line[mailed:])
+    name = (line[: mailed + dated.start()] if dated else line).partition(b"<")[0]
     try:
-        _EPOCH + timedelta(seconds=seconds)
+        seconds = int(dated[1]) if dated else 0
+        _ = _EPOCH + timedelta(seconds=seconds)
     except OverflowError:
-        return False
-    return True
+        seconds = 0
+    # git itself writes 0 for a date that it cannot make out.
+    return _text(name, encoding).strip(), seconds or None
 
 
-def _message(data: bytes, encoding: str) -> str:
-    """Return a message as text: as it should be encoded, else as what it looks like."""
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        text = _foreign(data) or data.decode(encoding, "replace")
-    return text.replace("\0", "").replace("\r\n", "\n").removeprefix("\ufeff")
+def _text(data: bytes, encoding: str = "") -> str:
+    """Return text in the encoding that is named, as far as it is in it.
 
-
-def _foreign(data: bytes) -> str | None:
-    """Return a message as what it looks like; None where there is too little of it to be sure."""
-    if sum(byte > 0x7F for byte in data) <= _FEW:  # noqa: PLR2004
-        return None
-    try:
-        return decode_foreign(data)
-    except SkippedError:
-        return None
-
-
-def _text(data: bytes, encoding: str = "utf-8") -> str:
-    return data.decode(encoding, "replace").replace("\0", "")
+    What is UTF-8 is that whatever is named, but for encodings of seven bits.
+    """
+    named = _MEANT.get(encoding.lower(), encoding)
+    is_seven_bit = named.lower().startswith(("iso-2022", "hz"))
+    named = "" if named.lower().startswith("utf") else named
+    for name in filter(None, (named,) if is_seven_bit else ("utf-8", named)):
+        try:
+            return data.decode(name).replace("\0", "")
+        except (LookupError, ValueError):  # no encoding of text, or not in it
+            continue
+    return data.decode("utf-8", "replace").replace("\0", "")

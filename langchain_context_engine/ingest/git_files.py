@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pygit2
 
-from langchain_context_engine.ingest.files import SourceFile, display_path
+from langchain_context_engine.ingest.files import (
+    Rules,
+    SourceFile,
+    display_path,
+    list_folder,
+    read_rules,
+)
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
-from langchain_context_engine.ingest.walk import Rules, list_folder, read_rules
 
 _SUBMODULE, _LINK = 0o160000, 0o120000
 
@@ -37,54 +43,38 @@ class Listing:
 
 def list_files(git: GitFolder) -> Listing:
     """Return tracked and new files, without what `.gitignore` names; of a bare repository those at HEAD."""
-    tracked, skipped = _tracked(git)
-    inside = {path[len(git.prefix) :] for path in tracked if path.startswith(git.prefix)}
-    skipped = [replaced for entry in skipped if (replaced := _within(entry, git.prefix))]
+    entries = ({} if git.is_bare else _index_entries(git)) or head_entries(git)
+    inside = {
+        path[len(git.prefix) :]: mode for path, (_, mode) in entries.items() if path.startswith(git.prefix)
+    }
+    submodules = sorted(display_path(path) for path, mode in inside.items() if mode == _SUBMODULE)
+    skipped = [Skipped(where=path, reason="submodule") for path in submodules]
+    files = {path for path, mode in inside.items() if mode != _SUBMODULE}
     if git.is_bare:
-        return Listing(paths=tuple(sorted(inside)), skipped=tuple(skipped))
-    present = {path for path in inside if os.path.lexists(git.folder / path)}
-    new, unreadable = list_folder(git.folder, tracked=inside, rules=_rules_above(git))
-    known = {entry.where for entry in skipped}
+        return Listing(paths=tuple(sorted(files)), skipped=tuple(skipped))
+    new, others = list_folder(git.folder, tracked=files, rules=_rules_above(git))
+    skipped += [entry for entry in others if entry.where not in submodules]
+    present = {path for path in files if os.path.lexists(git.folder / path)}
     return Listing(
-        paths=tuple(sorted(present | (set(new) - known))),
-        skipped=(*skipped, *(entry for entry in unreadable if entry.where not in known)),
-        absent=len(inside) - len(present),
+        paths=tuple(sorted(present.union(new))), skipped=tuple(skipped), absent=len(files) - len(present)
     )
 
 
-def _tracked(git: GitFolder) -> tuple[list[str], list[Skipped]]:
-    entries = head_entries(git) if git.is_bare else _index_entries(git)
-    paths = [path for path, (_, mode) in entries.items() if mode != _SUBMODULE]
-    submodules = [path for path, (_, mode) in entries.items() if mode == _SUBMODULE]
-    return paths, [Skipped(where=path, reason="submodule") for path in submodules]
-
-
 def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return what the index names; one that is not there yet, or that libgit2 cannot read, is as HEAD."""
+    """Return what the index names; {} where there is none yet, or libgit2 cannot read it."""
     try:
-        named = {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in git.repository.index}
+        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in git.repository.index}
     except GIT_ERRORS:
-        named = {}
-    return named or head_entries(git)
+        return {}
 
 
 def head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return path, from the top of the repository → (hash, mode) of every file at HEAD; {} without one."""
-    if git.head is None:
-        return {}
-    try:
-        index = pygit2.Index()
-        index.read_tree(git.repository[git.head].peel(pygit2.Tree))
-        return {os.fspath(entry.path): (str(entry.id), int(entry.mode)) for entry in index}
-    except GIT_ERRORS:
-        return _readable_entries(git)
+    """Return path, from the top of the repository → (hash, mode) of every file at HEAD.
 
-
-def _readable_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
-    """Return the files of those folders at HEAD that can be read; a missing one costs itself."""
+    A folder that is missing or damaged costs itself.
+    """
     found: dict[str, tuple[str, int]] = {}
-    history = History(git)
-    commit = history.read(git.head or "")
+    commit = History(git).read(git.head) if git.head else None
     waiting = [("", commit.tree)] if commit else []
     while waiting:
         prefix, tree_id = waiting.pop()
@@ -99,12 +89,6 @@ def _readable_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
             else:
                 found[path] = (str(entry.id), int(entry.filemode))
     return found
-
-
-def _within(entry: Skipped, prefix: str) -> Skipped | None:
-    if not entry.where.startswith(prefix):
-        return None
-    return Skipped(where=display_path(entry.where[len(prefix) :]), reason=entry.reason, detail=entry.detail)
 
 
 def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
@@ -124,12 +108,15 @@ def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
     return (*found, *read_rules(Path(excludes).expanduser(), above=git.prefix))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadFiles:
     """Reads the files of a bare repository, which are those of its HEAD."""
 
     git: GitFolder
-    _entries: dict[str, tuple[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def _entries(self) -> dict[str, tuple[str, int]]:
+        return head_entries(self.git)
 
     def head(self, path: str) -> bytes:
         """Return a file's first 8 KiB.
@@ -150,8 +137,6 @@ class HeadFiles:
         return SourceFile(data=bytes(blob.data), modified_at=None)
 
     def _blob(self, path: str) -> pygit2.Blob:
-        if not self._entries:
-            self._entries.update(head_entries(self.git))
         blob_id, mode = self._entries[path]
         if mode == _LINK:
             raise SkippedError("symlink")
@@ -166,47 +151,10 @@ class HeadFiles:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class FileDates:
-    """When files last changed.
-
-    Attributes:
-        git: The repository.
-        committed: Path → epoch seconds of the last commit that changed it; those of which history does not
-            tell it are absent.
-        blobs: Path, from the top of the repository → (hash, mode) at HEAD.
-    """
-
-    git: GitFolder
-    committed: Mapping[str, int]
-    blobs: Mapping[str, tuple[str, int]]
-
-    def date_of(self, path: str, source: SourceFile) -> int | None:
-        """Return the date of a file: that of its last commit, of a changed or new one that of its writing."""
-        full = f"{self.git.prefix}{path}"
-        at_head = self.blobs.get(full)
-        if at_head is None or not self._is_unchanged(full, source.data, at_head[0]):
-            return source.modified_at
-        return self.committed.get(path)
-
-    def _is_unchanged(self, path: str, data: bytes, blob_id: str) -> bool:
-        if blob_id in (_blob_id(data), _blob_id(data.replace(b"\r\n", b"\n"))):
-            return True
-        try:
-            # A filter's doing, as LFS: git knows it by the time and size at checkout.
-            return self.git.repository.status_file(path) == pygit2.enums.FileStatus.CURRENT
-        except GIT_ERRORS:
-            return False
-
-
-def _blob_id(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
-
-
 def file_dates(
     history: History, paths: Sequence[str], on_progress: Callable[[int, int, str], None]
-) -> FileDates:
-    """Return when the files of a folder last changed, by the commits that lead to HEAD.
+) -> Callable[[str, SourceFile], int | None]:
+    """Return what tells when a file last changed: its last commit did it, or the writing of a changed one.
 
     What a shallow clone's oldest commits hold was changed then or before: its date is unknown.
 
@@ -219,16 +167,33 @@ def file_dates(
     blobs = head_entries(git)
     wanted = {os.fsencode(path) for path in paths if f"{git.prefix}{path}" in blobs}
     total = len(wanted)
-    found: dict[str, int] = {}
+    committed: dict[str, int] = {}
     for number, commit in enumerate(history.commits()):
         if not wanted:
             break
         # What is left at a cut has no date, but another branch may still tell of it.
         if not commit.is_cut:
             dated = wanted & history.changed_paths(commit)
-            found.update((os.fsdecode(path), commit.committed_at) for path in dated)
+            committed.update((os.fsdecode(path), commit.committed_at) for path in dated)
             wanted -= dated
         if number % 200 == 0:
             on_progress(total - len(wanted), total, "dates")
     on_progress(total, total, "dates")
-    return FileDates(git=git, committed={p: at for p, at in found.items() if at}, blobs=blobs)
+
+    def date_of(path: str, source: SourceFile) -> int | None:
+        at_head, _ = blobs.get(f"{git.prefix}{path}", ("", 0))
+        is_unchanged = at_head and _is_unchanged(git, path, source.data, at_head)
+        return (committed.get(path) or None) if is_unchanged else source.modified_at
+
+    return date_of
+
+
+def _is_unchanged(git: GitFolder, path: str, data: bytes, blob_id: str) -> bool:
+    for form in (data, data.replace(b"\r\n", b"\n")):
+        if hashlib.sha1(b"blob %d\0%b" % (len(form), form), usedforsecurity=False).hexdigest() == blob_id:
+            return True
+    try:
+        # A filter's doing, as LFS: git knows it by the time and size at checkout.
+        return git.repository.status_file(f"{git.prefix}{path}") == pygit2.enums.FileStatus.CURRENT
+    except GIT_ERRORS:
+        return False

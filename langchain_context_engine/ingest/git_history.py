@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import cast
+from functools import cached_property
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption
@@ -16,7 +16,6 @@ from langchain_context_engine.ingest.files import display_path
 from langchain_context_engine.ingest.git_commit import Commit, parse_commit
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder, read_lines
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.models.kept import kept_property
 
 _MOST_RENAMES = 400
 _MOST_COMPARED = 1_000_000
@@ -65,27 +64,21 @@ class History:
     def read(self, commit_id: str) -> Commit | None:
         """Return a commit, or None where it cannot be read; it is then among `left_out`."""
         try:
-            kind, data = self.git.repository.read(self._replaced.get(commit_id, commit_id))
-        except GIT_ERRORS as error:
-            is_missing = isinstance(error, KeyError)
-            self.left_out.append(
-                Skipped(
-                    where=commit_id,
-                    reason="missing" if is_missing else "corrupt",
-                    detail="a commit that is not in this clone"
-                    if is_missing
-                    else " ".join(str(error).split()),
-                )
-            )
+            kind, data = self.git.repository.read(commit_id)
+        except KeyError:
+            detail = "a commit that is not in this clone"
+            self.left_out.append(Skipped(where=commit_id, reason="missing", detail=detail))
             return None
+        except GIT_ERRORS as error:
+            kind, data, detail = 0, b"", " ".join(str(error).split())
+        else:
+            detail = "it is no commit"
         if kind != _COMMIT:
-            self.left_out.append(Skipped(where=commit_id, reason="corrupt", detail="it is no commit"))
+            self.left_out.append(Skipped(where=commit_id, reason="corrupt", detail=detail))
             return None
         commit = parse_commit(commit_id, data)
-        if commit_id in self.shallow:
-            return replace(commit, parents=(), is_cut=bool(commit.parents))
-        grafted = self._grafts.get(commit_id)
-        return commit if grafted is None else replace(commit, parents=grafted)
+        is_cut = commit_id in self.shallow
+        return replace(commit, parents=(), is_cut=bool(commit.parents)) if is_cut else commit
 
     def changes(self, commit: Commit) -> list[Change] | None:
         """Return what a commit changed by itself; of a merge, the files that are as in none of its parents.
@@ -112,30 +105,30 @@ class History:
         except GIT_ERRORS:
             return set()
 
-    @kept_property
+    @cached_property
     def shallow(self) -> frozenset[str]:
         """Commits whose parents this clone lacks."""
         return frozenset(line.strip() for line in read_lines(self.git.common / "shallow"))
 
-    @kept_property
-    def _grafts(self) -> dict[str, tuple[str, ...]]:
-        lines = (line.split() for line in read_lines(self.git.common / "info" / "grafts") if line[:1] != "#")
-        return {words[0]: tuple(words[1:]) for words in lines if words}
-
-    @kept_property
-    def _replaced(self) -> dict[str, str]:
-        """`git replace`: commit → what stands in its place."""
-        found = {}
-        references = self.git.repository.references
-        try:
-            names = [name for name in references if name.startswith("refs/replace/")]
-            for name in names:
-                found[name.rpartition("/")[2]] = str(references[name].target)
-        except GIT_ERRORS:
-            return found
-        return found
+    def lacks(self) -> Iterator[str]:
+        """Yield what a clone lacks, in words: it was not brought whole, or its HEAD leads nowhere."""
+        if self.git.headless:
+            yield self.git.headless
+        if self.shallow:
+            yield (
+                "this is a shallow clone: older commits, and the dates of files that they changed last, are"
+                " unknown; git fetch --unshallow brings them"
+            )
+        for number, without, what in (
+            (self.without_files, "files", "these are"),
+            (self.without_lines, "line counts", "the contents of their files are"),
+        ):
+            if number:
+                commits = "1 commit is" if number == 1 else f"{number} commits are"
+                yield f"{commits} without {without}: {what} not in this clone (git clone --filter)"
 
     def _walk(self) -> Iterator[Commit]:
+        # libgit2's own walk ends at the first commit that it cannot read.
         if self.git.head is None:
             return
         seen = {self.git.head}
@@ -155,40 +148,35 @@ class History:
             newly = [parent for parent in dict.fromkeys(commit.parents) if parent not in seen]
             seen.update(newly)
 
+    def _trees(self, commit: Commit) -> tuple[pygit2.Tree | None, list[pygit2.Tree | None]]:
+        """Return the folder's tree in a commit and in each of its parents."""
+        above = []
+        for parent in commit.parents:
+            _, data = self.git.repository.read(parent)
+            above.append(self.git.tree(data.partition(b"\n")[0].removeprefix(b"tree ").decode()))
+        return self.git.tree(commit.tree), above
+
     def _touches(self, commit: Commit) -> bool:
         try:
-            own = self._tree(commit.tree)
-            others = [self._tree(self._tree_of(parent)) for parent in commit.parents]
+            own, above = self._trees(commit)
         except GIT_ERRORS:
             return False
-        own_id = own and own.id
-        return all(own_id != (other and other.id) for other in others) if others else own is not None
-
-    def _tree(self, tree_id: str) -> pygit2.Tree | None:
-        return self.git.tree(tree_id)
-
-    def _tree_of(self, commit_id: str) -> str:
-        _, data = self.git.repository.read(self._replaced.get(commit_id, commit_id))
-        return data.partition(b"\n")[0].removeprefix(b"tree ").decode()
+        return all(_is_other(own, tree) for tree in above) if above else own is not None
 
     def _diffs(self, commit: Commit, *, has_lines: bool = False) -> list[pygit2.Diff]:
         """Return the difference to each parent, or to nothing; [] where a parent has the very same."""
-        tree = self._tree(commit.tree)
-        parents = [self._tree(self._tree_of(parent)) for parent in commit.parents]
-        if tree is None and not parents:
-            return []
-        if any((other and other.id) == (tree and tree.id) for other in parents):
+        own, above = self._trees(commit)
+        if (own is None and not above) or not all(_is_other(own, tree) for tree in above):
             return []
         # Of a merge nearly all that differs is one side's own: to look there for renames takes seconds.
-        has_renames = has_lines and len(parents) < 2  # noqa: PLR2004 - two make a merge
-        return [_diff(tree, other, has_renames=has_renames) for other in parents or [None]]
+        has_renames = has_lines and len(above) < 2  # noqa: PLR2004 - two make a merge
+        return [_diff(own, tree, has_renames=has_renames) for tree in above or [None]]
 
     def _counted(self, diff: pygit2.Diff, by_itself: set[bytes] | None) -> list[Change]:
         found = []
         lacks_contents = False
         for number, delta in enumerate(diff.deltas):
-            path = delta.new_file.raw_path
-            if by_itself is not None and path not in by_itself:
+            if by_itself is not None and delta.new_file.raw_path not in by_itself:
                 continue
             lines = None
             if not lacks_contents:
@@ -197,60 +185,43 @@ class History:
                     lines = (0, 0) if patch is None else patch.line_stats[1:]
                 except GIT_ERRORS:
                     lacks_contents = True
-            is_renamed = delta.status == DeltaStatus.RENAMED
-            found.append(
-                Change(
-                    path=shown(path),
-                    old_path=shown(delta.old_file.raw_path) if is_renamed else "",
-                    lines=lines,
-                )
-            )
+            old = _shown(delta.old_file.raw_path) if delta.status == DeltaStatus.RENAMED else ""
+            found.append(Change(path=_shown(delta.new_file.raw_path), old_path=old, lines=lines))
         self.without_lines += lacks_contents
         return found
 
 
-def shown(path: bytes) -> str:
-    r"""Return a path of any bytes as text.
-
-    Example:
-        >>> shown(b"na\xffme")
-        'na\\xffme'
-    """
+def _shown(path: bytes) -> str:
     return display_path(os.fsdecode(path))
+
+
+def _is_other(tree: pygit2.Tree | None, other: pygit2.Tree | None) -> bool:
+    return (tree and tree.id) != (other and other.id)
 
 
 def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_renames: bool) -> pygit2.Diff:
     # A file that becomes a link, or the other way round, is one change and not two.
     flags = DiffOption.INCLUDE_TYPECHANGE
-    if parent is None:
-        diff = cast(pygit2.Tree, tree).diff_to_tree(flags=flags, context_lines=0, swap=True)
-    elif tree is None:
-        diff = parent.diff_to_tree(flags=flags, context_lines=0)
-    else:
+    if parent is not None and tree is not None:
         diff = parent.diff_to_tree(tree, flags=flags, context_lines=0)
-    if has_renames:
-        _find_renames(diff)
+    else:
+        one: pygit2.Tree = parent or tree  # type: ignore[assignment]
+        diff = one.diff_to_tree(flags=flags, context_lines=0, swap=parent is None)
+    kinds = Counter(delta.status for delta in diff.deltas) if has_renames else Counter[DeltaStatus]()
+    if pairs := kinds[DeltaStatus.ADDED] * kinds[DeltaStatus.DELETED]:
+        by_hash = DiffFind.FIND_RENAMES | DiffFind.FIND_EXACT_MATCH_ONLY
+        try:
+            flags_ = DiffFind.FIND_RENAMES if pairs <= _MOST_COMPARED else by_hash
+            diff.find_similar(flags=flags_, rename_limit=_MOST_RENAMES)
+        except GIT_ERRORS:  # a partial clone lacks the contents to compare
+            diff.find_similar(flags=by_hash)
     return diff
 
 
-def _find_renames(diff: pygit2.Diff) -> None:
-    kinds = Counter(delta.status for delta in diff.deltas)
-    pairs = kinds[DeltaStatus.ADDED] * kinds[DeltaStatus.DELETED]
-    if not pairs:
-        return
-    by_hash = {"flags": DiffFind.FIND_RENAMES | DiffFind.FIND_EXACT_MATCH_ONLY}
-    by_contents = {"flags": DiffFind.FIND_RENAMES, "rename_limit": _MOST_RENAMES}
-    try:
-        diff.find_similar(**(by_contents if pairs <= _MOST_COMPARED else by_hash))
-    except GIT_ERRORS:  # a partial clone lacks the contents to compare
-        diff.find_similar(**by_hash)
-
-
 def _in_all(diffs: list[pygit2.Diff]) -> set[bytes]:
+    """Return the paths that differ in all of some differences."""
     found: set[bytes] | None = None
     for diff in diffs:
         paths = {delta.new_file.raw_path for delta in diff.deltas}
         found = paths if found is None else found & paths
-        if not found:
-            break
     return found or set()

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pygit2
-
-from langchain_context_engine.ingest.git_torn import guard
-from langchain_context_engine.models.kept import kept_property
-from langchain_context_engine.models.locks import ForkSafeLock
 
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
 
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
-_CACHE_BYTES = 16_000_000
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
-_opening = ForkSafeLock()
-_MOST_NAMED = 5
+_opening = threading.Lock()
+_CACHE_BYTES = 16_000_000
+_LONGEST_TORN = 256
+"""Bytes that the header of an object, "commit 1234" and a NUL, takes at most, however it is packed."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,23 @@ class GitFolder:
     repository: pygit2.Repository
     prefix: str = ""
 
-    @kept_property
+    @property
     def is_bare(self) -> bool:
         """Whether there is no working tree, so that files are those of HEAD."""
         # One that lacks its config does not say so; libgit2 takes what is above it for its working tree.
         return bool(self.repository.is_bare) or self.folder == Path(self.repository.path).resolve()
 
-    @kept_property
+    @cached_property
     def head(self) -> str | None:
-        """The hash of the commit at HEAD; None where there is none yet, or it cannot be found."""
+        """The hash of the commit at HEAD, be it missing; None where there is none yet, or no way to it."""
         try:
             return str(self.repository[self.repository.head.target].peel(pygit2.Commit).id)
         except GIT_ERRORS:
-            return self._unpeeled_head()
+            pass
+        try:  # a commit that libgit2 cannot parse is still what HEAD names
+            return None if self.repository.head_is_unborn else str(self.repository.head.target)
+        except GIT_ERRORS:
+            return None
 
     @property
     def headless(self) -> str:
@@ -57,31 +62,20 @@ class GitFolder:
         if self.head is not None:
             return ""
         try:
-            is_unborn = self.repository.head_is_unborn
-            branches = sorted(self.repository.branches)
+            named = self.repository.references["HEAD"].target if self.repository.head_is_unborn else ""
+            is_new = bool(named) and not list(self.repository.branches)
         except GIT_ERRORS:
             return "its HEAD cannot be read, so no commits are"
-        if not is_unborn:
-            return "its HEAD names no commit, so no commits are read"
-        if not branches:
-            return ""
-        named = self.repository.references["HEAD"].target
-        shown = ", ".join(branches[:_MOST_NAMED]) + (", …" if len(branches) > _MOST_NAMED else "")
-        return f"its HEAD names {named}, which has no commit; those of other branches ({shown}) are not read"
+        if named and not is_new:
+            return f"its HEAD names {named}, which has no commit; those of other branches are not read"
+        return "" if is_new else "its HEAD names no commit, so no commits are read"
 
-    @kept_property
+    @cached_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""
         return _common(Path(self.repository.path))
 
-    def _unpeeled_head(self) -> str | None:
-        # A commit that libgit2 cannot parse, or that is missing, is still what HEAD names.
-        try:
-            return None if self.repository.head_is_unborn else str(self.repository.head.target)
-        except GIT_ERRORS:
-            return None
-
-    @kept_property
+    @cached_property
     def objects(self) -> pygit2.Repository:
         """The repository to compare trees in, which looks into the index for attributes of files.
 
@@ -103,21 +97,14 @@ class GitFolder:
             KeyError: A tree is missing from the repository.
             ValueError: It is no tree.
         """
-        found: object = self.objects[tree_id]
+        found = self.objects[tree_id]
         for name in self.prefix.rstrip("/").split("/") if self.prefix else ():
-            entry = _entry(found, name)
-            if entry is None or entry.type_str != "tree":
+            if not isinstance(found, pygit2.Tree) or name not in found:
                 return None
-            found = self.objects[entry.id]
+            found = self.objects[found[name].id]
         if not isinstance(found, pygit2.Tree):
             raise ValueError(f"{tree_id} is no tree")  # noqa: TRY004 (the repository is wrong, not the caller)
         return found
-
-
-def _entry(tree: object, name: str) -> pygit2.Object | None:
-    if not isinstance(tree, pygit2.Tree):
-        raise ValueError("what a commit names as its tree is none")  # noqa: TRY004
-    return tree[name] if name in tree else None  # noqa: SIM401 (it has no get)
 
 
 def open_git(folder: Path) -> tuple[GitFolder | None, str]:
@@ -131,20 +118,21 @@ def open_git(folder: Path) -> tuple[GitFolder | None, str]:
             if found is None:
                 return None, "its .git leads to no repository" if (folder / ".git").exists() else ""
             repository = pygit2.Repository(found)
-            guard(repository, _common(Path(repository.path)) / "objects")
+            if torn := frozenset(_torn(_common(Path(repository.path)) / "objects")):
+                repository.odb.add_backend(_Refusing(torn), 100)
     except GIT_ERRORS as error:
-        return None, _reason(folder, error)
+        return None, " ".join(str(error).split()).removeprefix(f"{folder}: ") or type(error).__name__
     top = Path(repository.path).resolve()
     if repository.is_bare or (folder == top and folder.name != ".git"):
         # A folder whose only `.git` file names a bare repository is the home of its worktrees.
         is_named = (folder / ".git").is_file()
         return (GitFolder(folder, repository), "") if folder == top or is_named else (None, "")
-    top = Path(repository.workdir).resolve()
-    if not folder.is_relative_to(top):
-        return None, "its working tree is elsewhere (core.worktree)"
-    inside = folder.relative_to(top).as_posix()
-    if Path(repository.path).resolve() in (folder, *folder.parents):
+    if top in (folder, *folder.parents):
         return None, ""  # within .git itself
+    work = Path(repository.workdir).resolve()
+    if not folder.is_relative_to(work):
+        return None, "its working tree is elsewhere (core.worktree)"
+    inside = folder.relative_to(work).as_posix()
     return GitFolder(folder, repository, "" if inside == "." else f"{inside}/"), ""
 
 
@@ -177,11 +165,6 @@ def small_cache() -> Iterator[None]:
         pygit2.settings.cache_max_size(allowed)
 
 
-def _reason(folder: Path, error: Exception) -> str:
-    told = " ".join(str(error).split())
-    return told.removeprefix(f"{folder}: ") or type(error).__name__
-
-
 def _common(own: Path) -> Path:
     return next((own / line for line in read_lines(own / "commondir")), own)
 
@@ -192,3 +175,39 @@ def read_lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
+
+
+def _torn(objects: Path) -> Iterator[str]:
+    """Yield objects that a crash cut off within their header: libgit2 would read them for ever."""
+    for path in objects.glob("[0-9a-f][0-9a-f]/*"):
+        try:
+            if path.stat().st_size < _LONGEST_TORN:
+                data = zlib.decompressobj().decompress(path.read_bytes(), _LONGEST_TORN)
+                if b"\0" not in data:
+                    yield path.parent.name + path.name
+        except zlib.error:
+            yield path.parent.name + path.name
+        except OSError:
+            continue
+
+
+class _Refusing(pygit2.OdbBackend):
+    """Stands before the other backends; what it does not know (KeyError) these are asked for."""
+
+    def __init__(self, torn: frozenset[str]) -> None:
+        super().__init__()
+        self._torn = torn
+
+    def read_cb(self, oid: Any) -> NoReturn:
+        raise OSError(f"{oid} is cut off") if str(oid) in self._torn else KeyError(str(oid))
+
+    read_header_cb = read_prefix_cb = read_cb
+
+    def exists_cb(self, _oid: Any) -> bool:
+        return False
+
+    def exists_prefix_cb(self, oid: Any) -> NoReturn:
+        raise KeyError(str(oid))
+
+    def refresh_cb(self) -> None:
+        """Look for nothing new."""

@@ -1,19 +1,30 @@
-"""From a folder or a repository to Chroma collections, again and again."""
+"""From a repository, a folder, a file or JSON Lines to Chroma collections, again and again."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.ingest.folder_run import FolderRun
+from langchain_context_engine.ingest.files import (
+    FolderFiles,
+    Selection,
+    SourceFile,
+    display_path,
+    is_wanted,
+    list_folder,
+)
+from langchain_context_engine.ingest.git_files import HeadFiles, Listing, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
-from langchain_context_engine.ingest.git_repository import open_git
-from langchain_context_engine.ingest.origin import choose_prefix, origin_of, require_free
+from langchain_context_engine.ingest.git_repository import open_git, small_cache
+from langchain_context_engine.ingest.json_lines import JsonLines
+from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars, sync_commits
+from langchain_context_engine.ingest.origin import choose_name, choose_prefix, origin_of, require_free
 from langchain_context_engine.ingest.report import IndexReport, OnProgress, silent
-from langchain_context_engine.ingest.selection import Selection
+from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
 from langchain_context_engine.models.errors import ConfigError, UnknownNameError
@@ -63,13 +74,10 @@ def index_repository(
             are more.
         metadata: More for every record, for example `{"workspace_id": "acme"}`.
         splitter: How long units and sections are cut; by default at 1,600 characters.
-        max_file_bytes: Larger files are skipped as huge; notebooks, PDF, DOCX and XLSX, of which little is
-            text, from ten times that.
+        max_file_bytes: Larger files are skipped as huge; notebooks, PDF, and office's files, of which little
+            is text, from ten times that.
         is_dry: Report what would be done, and embed and write nothing.
         on_progress: Called with (done, total, "dates", "files" or "commits").
-
-    Returns:
-        Counts for each collection, by its full name, and what was left out.
 
     Raises:
         ConfigError: No such folder, a name, a pattern or a number is not valid, or a collection was made
@@ -87,7 +95,9 @@ def index_repository(
         0
     """
     started = time.perf_counter()
-    root = _folder(path)
+    root = Path(path).expanduser().resolve()
+    if not root.is_dir():
+        raise ConfigError(f"no folder {root}")
     kinds = _chosen(collections)
     _check_number("max_commits", max_commits, may_be_none=True)
     _check_number("max_file_bytes", max_file_bytes)
@@ -96,84 +106,175 @@ def index_repository(
     warnings: list[str] = []
     if git is None and ("commits" in kinds or reason):
         kinds = [kind for kind in kinds if kind != "commits"]
-        warnings.append(
-            f"{root} is read as a folder, without commits: {reason or 'it is in no git repository'}"
-        )
-    origin = origin_of(root, git, client)
+        reason = reason or "it is in no git repository"
+        warnings.append(f"{root} is read as a folder, without commits: {reason}")
+    origin = origin_of(root, client)
     for kind in kinds:
         check_collection_name(f"{prefix or ''}{kind}")
     if prefix is None:
         prefix, told = choose_prefix(client, origin, kinds)
         warnings += told
     require_free(client, origin, prefix, kinds)
-    run = FolderRun(
+    remembered = origin.remembered
+    run = _FolderRun(
         root=root,
         history=None if git is None else History(git),
         writers={
-            kind: CollectionWriter(
-                client, f"{prefix}{kind}", embeddings, remembers=origin.remembered, is_dry=is_dry
-            )
+            kind: CollectionWriter(client, f"{prefix}{kind}", embeddings, remembers=remembered, is_dry=is_dry)
             for kind in kinds
         },
         wanted=wanted,
         splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
-        max_commits=max_commits,
         on_progress=on_progress or silent,
         warnings=warnings,
     )
     try:
-        run.do()
+        run.do(max_commits)
     finally:
         if git is not None:
             git.repository.free()  # it holds itself and the objects that it read until somebody collects it
-    return IndexReport(
-        collections={writer.name: writer.report for writer in run.writers.values()},
-        skipped=dict(Counter(entry.reason for entry in run.skipped)),
-        left_out=tuple(run.skipped),
-        warnings=tuple(run.warnings),
-        seconds=time.perf_counter() - started,
-    )
+    return _report(run.writers.values(), run.skipped, started, warnings=run.warnings)
 
 
-def index_folder(
+def index_folder(path: str | Path, client: ClientAPI, embeddings: Embeddings, **options: Any) -> IndexReport:
+    """Bring the collections `code` and `docs` of a folder up to date.
+
+    Args:
+        path: The folder.
+        client: Any Chroma client.
+        embeddings: What embeds new texts.
+        options: As `index_repository` takes them.
+    """
+    return index_repository(path, client, embeddings, **{"collections": ("code", "docs"), **options})
+
+
+def index_file(
     path: str | Path,
     client: ClientAPI,
     embeddings: Embeddings,
     *,
-    prefix: str | None = None,
-    collections: Iterable[str] = ("code", "docs"),
-    include: Iterable[str] = (),
-    exclude: Iterable[str] = (),
+    name: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     splitter: Splitter | None = None,
     max_file_bytes: int = MAX_FILE_BYTES,
     is_dry: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Bring the collections `code` and `docs` of a folder up to date: see `index_repository`."""
-    return index_repository(
-        path,
-        client,
-        embeddings,
-        prefix=prefix,
-        collections=collections,
-        include=include,
-        exclude=exclude,
-        metadata=metadata,
-        splitter=splitter,
+    """Bring a collection up to date with one file of any kind that a folder's would be read.
+
+    Args:
+        path: The file.
+        client: Any Chroma client.
+        embeddings: What embeds new texts.
+        name: The collection; None is that of an earlier run over this file, else the file's name.
+        metadata: As the other options for `index_repository`.
+        splitter: The same.
+        max_file_bytes: The same.
+        is_dry: The same.
+        on_progress: The same.
+
+    Raises:
+        ConfigError: No such file, it is of a kind that is not read, or left out as a whole (the message says
+            why), a bad name, or another embedding model.
+        EmbeddingError: A vector is unusable.
+    """
+    started = time.perf_counter()
+    given = Path(path).expanduser().absolute()
+    file = given.parent.resolve() / given.name
+    if not file.is_file():
+        raise ConfigError(f"no file {given}")
+    git, _ = open_git(file.parent)
+    origin = origin_of(file, client)
+    collection = check_collection_name(name or choose_name(client, origin))
+    require_free(client, origin, collection, ("",))
+    writer = CollectionWriter(client, collection, embeddings, remembers=origin.remembered, is_dry=is_dry)
+    mirror = FolderMirror(
+        files=FolderFiles(file.parent),
+        writers={"code": writer, "docs": writer},
+        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent),
+        splitter=splitter or Splitter(),
+        metadata=metadata or {},
         max_file_bytes=max_file_bytes,
-        is_dry=is_dry,
-        on_progress=on_progress,
     )
+    skipped = mirror.sync([file.name], on_progress or silent)
+    whole = next((entry for entry in skipped if entry.where == file.name), None)
+    if whole is not None and not (writer.report.written or writer.report.unchanged):
+        detail = f" ({whole.detail})" if whole.detail else ""
+        raise ConfigError(f"{given} is left out: {whole.reason}{detail}")
+    writer.flush()
+    return _report([writer], skipped, started, warnings=missing_grammars([file.name]))
 
 
-def _folder(path: str | Path) -> Path:
-    root = Path(path).expanduser().resolve()
-    if not root.is_dir():
-        raise ConfigError(f"no folder {root}")
-    return root
+def index_jsonl(
+    path: str | Path,
+    collection_name: str | None,
+    client: ClientAPI,
+    embeddings: Embeddings,
+    mapping: Mapping[str, str] | None = None,
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    delete_missing: bool = False,
+    is_dry: bool = False,
+    on_progress: OnProgress | None = None,
+) -> IndexReport:
+    """Bring a collection up to date with a JSON Lines file and report what was done.
+
+    Args:
+        path: The file: one object a line.
+        collection_name: The collection; None is that of an earlier run over this file without a name, else
+            the file's name.
+        client: Any Chroma client.
+        embeddings: What embeds new texts.
+        mapping: Target (`text`, `id`, a metadata name) → field of the object, dots for nested ones;
+            fields that are not named keep their own names.
+        metadata: More for every record, for example `{"kind": "memory"}`.
+        delete_missing: Delete what the collection holds and the file does not.
+        is_dry: Report what would be done, and embed and write nothing.
+        on_progress: Called with (done, total, the collection's name).
+
+    Returns:
+        Counts for the collection; lines without a text are skipped, as earlier ones of one id are.
+
+    Raises:
+        ConfigError: No such file, no line with a text, a bad name, or another embedding model.
+        EmbeddingError: A vector is unusable.
+    """
+    started = time.perf_counter()
+    lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
+    origin = None if collection_name is not None else origin_of(lines.path.absolute(), client)
+    name = check_collection_name(collection_name or (choose_name(client, origin) if origin else ""))
+    survey = lines.survey()
+    last_lines = survey.last_lines
+    remembered = origin.remembered if origin else {}
+    writer = CollectionWriter(client, name, embeddings, remembers=remembered, is_dry=is_dry)
+    progress = on_progress or silent
+    for done, record in enumerate(lines.records(last_lines), 1):
+        writer.put([record])
+        progress(done, len(last_lines), name)
+    if delete_missing:
+        writer.delete([record_id for record_id, _ in writer.stored_metadata() if record_id not in last_lines])
+    writer.flush()
+    return _report([writer], survey.skipped, started, counts=survey.counts)
+
+
+def _report(
+    writers: Iterable[CollectionWriter],
+    left_out: Iterable[Skipped],
+    started: float,
+    *,
+    counts: Mapping[str, int] | None = None,
+    warnings: Iterable[str] = (),
+) -> IndexReport:
+    left_out = tuple(left_out)
+    return IndexReport(
+        collections={writer.name: writer.report for writer in writers},
+        skipped=dict(Counter(entry.reason for entry in left_out) if counts is None else counts),
+        left_out=left_out,
+        warnings=tuple(warnings),
+        seconds=time.perf_counter() - started,
+    )
 
 
 def _chosen(collections: Iterable[str]) -> list[str]:
@@ -189,3 +290,71 @@ def _check_number(name: str, value: object, *, may_be_none: bool = False) -> Non
         return
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise ConfigError(f"{name} must be a whole number of 0 or more, got {value!r}")
+
+
+def _date_of_writing(_path: str, source: SourceFile) -> int | None:
+    """Return when a file was last written, where no history tells more."""
+    return source.modified_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FolderRun:
+    """One run over a folder: its files, then its commits, and what a person should know of it."""
+
+    root: Path
+    history: History | None
+    writers: Mapping[str, CollectionWriter]
+    wanted: Selection
+    splitter: Splitter
+    metadata: Mapping[str, Any]
+    max_file_bytes: int
+    on_progress: OnProgress
+    warnings: list[str]
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def do(self, max_commits: int | None) -> None:
+        """Bring all collections up to date."""
+        with small_cache():
+            if self.writers.keys() - {"commits"}:
+                self._sync_files()
+            if "commits" in self.writers and self.history is not None:
+                missing, told = sync_commits(
+                    self.history,
+                    self.writers["commits"],
+                    max_commits=max_commits,
+                    splitter=self.splitter,
+                    metadata=self.metadata,
+                    on_progress=self.on_progress,
+                )
+                self.skipped.extend(missing)
+                self.warnings.extend(told)
+        if self.history is not None:
+            self.warnings.extend(self.history.lacks())
+
+    def _sync_files(self) -> None:
+        history = self.history
+        if history is None:
+            paths, skipped = list_folder(self.root)
+            listing = Listing(paths=tuple(paths), skipped=skipped)
+        else:
+            listing = list_files(history.git)
+        if listing.absent:
+            self.warnings.append(
+                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
+                " sparse checkout): they are not read"
+            )
+        wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
+        dates = file_dates(history, wanted, self.on_progress) if history else _date_of_writing
+        mirror = FolderMirror(
+            files=HeadFiles(history.git) if history and history.git.is_bare else FolderFiles(self.root),
+            writers={kind: writer for kind, writer in self.writers.items() if kind != "commits"},
+            date_of=dates,
+            splitter=self.splitter,
+            metadata=self.metadata,
+            max_file_bytes=self.max_file_bytes,
+        )
+        left_out = mirror.sync(wanted, self.on_progress)
+        self.skipped.extend(entry for entry in listing.skipped if self.wanted(entry.where))
+        self.skipped.extend(left_out)
+        if "code" in mirror.writers:
+            self.warnings.extend(missing_grammars(wanted))

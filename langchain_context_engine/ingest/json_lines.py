@@ -1,23 +1,34 @@
-"""JSON Lines into records, with a mapping of fields."""
+"""JSON Lines into records, with a mapping of fields; and dumps of documents in JSON among other files."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.ingest.json_rows import TEXT_FIELDS, read_record, read_row
-from langchain_context_engine.ingest.line_encoding import encoding_of_lines
-from langchain_context_engine.ingest.record import Record
+from langchain_context_engine.ingest.readers.decoding import encoding_of_lines
+from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
+from langchain_context_engine.ingest.sections import Document, Section
 from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.freeze import clean_text
 
+TEXT_FIELDS = ("text", "content", "page_content", "document")
+_ID_FIELDS = ("id", "id_")
+_METADATA_FIELDS = ("metadata", "meta")
+_VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
+_NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
+_DEEPEST = 100
 # Of each reason so many lines are told one by one; all are counted.
 _MOST_TOLD = 100
 _SPACE = " \t\r\n"
 """JSON's own; a line of other characters that nobody sees is damage, and counted (RFC 8259, section 2)."""
+# What a file itself says of its passages; a row's own field of such a name gets a mark before it.
+_OWN = frozenset({"path", "document", "start", "end", "place", "headings", "file_hash", "file_records"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,11 +45,11 @@ class Survey:
     counts: Counter[str] = field(default_factory=Counter)
     skipped: list[Skipped] = field(default_factory=list)
 
-    def leave_out(self, skipped: Skipped) -> None:
+    def leave_out(self, where: str, reason: str, detail: str = "") -> None:
         """Count a line that is left out, and keep the first of its kind."""
-        self.counts[skipped.reason] += 1
-        if self.counts[skipped.reason] <= _MOST_TOLD:
-            self.skipped.append(skipped)
+        self.counts[reason] += 1
+        if self.counts[reason] <= _MOST_TOLD:
+            self.skipped.append(Skipped(where=where, reason=reason, detail=detail))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,22 +86,20 @@ class JsonLines:
             ConfigError: Lines there are, but none of them is an object with a text.
         """
         survey = Survey()
+        wanted = self.mapping.get("text") or " or ".join(TEXT_FIELDS)
         example: Mapping[str, Any] | None = None
         for number, row, problem in self._rows():
             record = None if row is None else read_record(row, self.mapping, self.metadata)
             example = example or row
             where = f"{self.path.name}:{number}"
             if record is None:
-                survey.leave_out(Skipped(where=where, reason="invalid", detail=problem or self._no_text()))
+                survey.leave_out(where, "invalid", problem or f"no text in {wanted}")
             elif not record.text.strip():
-                survey.leave_out(Skipped(where=where, reason="empty"))
+                survey.leave_out(where, "empty")
             else:
-                if record.id in survey.last_lines:
-                    earlier = survey.last_lines[record.id]
+                if earlier := survey.last_lines.get(record.id):
                     detail = f"line {number} has the same id {record.id!r:.80}"
-                    survey.leave_out(
-                        Skipped(where=f"{self.path.name}:{earlier}", reason="duplicate", detail=detail)
-                    )
+                    survey.leave_out(f"{self.path.name}:{earlier}", "duplicate", detail)
                 survey.last_lines[record.id] = number
         if not survey.last_lines and survey.counts["invalid"]:
             if example is None:
@@ -99,7 +108,6 @@ class JsonLines:
                     f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
                 )
             fields = f"the first object has {', '.join(example) or 'no fields'}"
-            wanted = self.mapping.get("text") or " or ".join(TEXT_FIELDS)
             raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
         return survey
 
@@ -117,5 +125,220 @@ class JsonLines:
                 if line.strip(_SPACE):
                     yield number, *read_row(line)
 
-    def _no_text(self) -> str:
-        return f"no text in {self.mapping.get('text') or ' or '.join(TEXT_FIELDS)}"
+
+def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
+    """Return a line's object, or None and why it is none.
+
+    Example:
+        >>> read_row('{"a": 1}'), read_row("[1]")
+        (({'a': 1}, ''), (None, 'no object but a list'))
+    """
+    try:
+        # Lines that were taken out of a list end in its comma.
+        row = json.loads(line.rstrip().removesuffix(","))
+    except RecursionError:
+        return None, "nested too deep"
+    except json.JSONDecodeError as error:
+        return None, f"no JSON: {error.msg}, at character {error.colno}"[:120]
+    except ValueError as error:  # a number too long to read; its message goes on with advice
+        return None, f"no JSON: {str(error).partition(';')[0]}"[:120]
+    level = [row]
+    for _ in range(_DEEPEST if line.count("[") + line.count("{") > _DEEPEST else 0):
+        inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))
+        level = [item for items in inner for item in items]
+    if level and level[0] is not row:
+        return None, "nested too deep"
+    return (row, "") if isinstance(row, dict) else (None, f"no object but {_NAMES.get(type(row), 'null')}")
+
+
+def read_record(
+    row: Mapping[str, Any],
+    mapping: Mapping[str, str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+) -> Record | None:
+    """Return an object as a record, or None where it has no text.
+
+    What holds an object named `metadata` beside its text, as a dumped document does, gives that object's
+    fields. Vectors are left out.
+
+    Args:
+        row: The object.
+        mapping: Target → field, as `JsonLines` takes it.
+        metadata: More for the record.
+
+    Example:
+        >>> read_record({"page_content": "hello", "metadata": {"kind": "note"}}).metadata
+        {'kind': 'note'}
+    """
+    mapping = mapping or {}
+    row = _unwrapped(row)
+    text, text_field = _find(row, "text", TEXT_FIELDS, mapping)
+    given_id, id_field = _find(row, "id", _ID_FIELDS, mapping)
+    if text_field is None or not (text is None or isinstance(text, str)):
+        return None
+    consumed = {text_field, id_field, *mapping.values()}
+    fields = {n: v for n, v in row.items() if n not in consumed and not _is_vector(n, v)}
+    fields = _with_inner_fields(fields, mapping, is_document="page_content" in row)
+    fields |= {target: _at(row, source) for target, source in mapping.items() if target not in {"text", "id"}}
+    if instant := read_instant(fields.get("created_at")):  # in seconds every store can compare it
+        seconds = instant.timestamp()
+        fields["created_at"] = int(seconds) if seconds.is_integer() else seconds
+    has_id = isinstance(given_id, (str, int)) and not isinstance(given_id, bool) and given_id != ""
+    own_id = content_id(json.dumps(row, ensure_ascii=False, sort_keys=True))
+    return Record(
+        id=clean_text(str(given_id)) if has_id else own_id,
+        text=clean_text(text or ""),
+        metadata=clean_metadata({**fields, **(metadata or {})}),
+    )
+
+
+def _unwrapped(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a LangChain Document's own fields where an object is one as serialised; any other as it is."""
+    inside = row.get("kwargs")
+    return inside if isinstance(inside, dict) and "page_content" in inside else row
+
+
+def _find(
+    row: Mapping[str, Any], target: str, names: tuple[str, ...], mapping: Mapping[str, str]
+) -> tuple[Any, str | None]:
+    """Return the value of a target and the field that holds it; (None, None) where there is none."""
+    for name in (mapping[target],) if target in mapping else names:
+        value = _at(row, name)
+        if value is not None or name in row:
+            return value, name
+    return None, None
+
+
+def _with_inner_fields(
+    fields: dict[str, Any], mapping: Mapping[str, str], *, is_document: bool
+) -> dict[str, Any]:
+    """Return fields with those of an object named `metadata` in its place; of two of one name the inner."""
+    fields = {n: _object_in(value) if n in _METADATA_FIELDS else value for n, value in fields.items()}
+    holder = next((name for name in _METADATA_FIELDS if isinstance(fields.get(name), dict)), None)
+    if holder is None and not (is_document and fields.get("metadata") is None):
+        return fields
+    own = {"type", "id"} if is_document else set()
+    outer = {n: v for n, v in fields.items() if n not in own and n != (holder or "metadata")}
+    # Named in the mapping, a field of theirs has another name.
+    renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
+    inner = fields[holder] if holder else {}
+    return outer | {name: value for name, value in inner.items() if name not in renamed}
+
+
+def _object_in(value: Any) -> Any:
+    """Return the object that a text holds as JSON, as tables keep metadata; any other value as it is."""
+    found = read_row(value)[0] if isinstance(value, str) and value.lstrip().startswith("{") else None
+    return value if found is None else found
+
+
+def _is_vector(name: str, value: Any) -> bool:
+    return name in _VECTOR_FIELDS and isinstance(value, list) and all(type(v) in {int, float} for v in value)
+
+
+def _at(row: Mapping[str, Any], name: str) -> Any:
+    """Return a field, by its own name or else as a dotted path; None where there is none."""
+    if name in row:
+        return row[name]
+    value: Any = row
+    for step in name.split("."):
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(step)
+    return value
+
+
+def read_rows(path: str, text: str, chunk_size: int) -> Document:
+    r"""Return the objects of a JSON Lines file: their texts with their other fields as metadata.
+
+    Rows without a text are kept as written, a few at a time.
+
+    Example:
+        >>> document = read_rows("a.jsonl", '{"text": "hello", "by": "A"}\n', 100)
+        >>> document.text, document.sections[0].part
+        ('hello\n\n', 'line 1')
+    """
+    passages = _Passages()
+    data: list[tuple[int, str]] = []
+
+    def close() -> None:
+        if data:
+            first, last = data[0][0], data[-1][0]
+            label = f"line {first}" if first == last else f"lines {first}-{last}"
+            passages.add(label, "\n".join(line for _, line in data), None)
+            data.clear()
+
+    for number, line in enumerate(text.split("\n"), 1):
+        row, problem = read_row(line) if line.strip(_SPACE) else (None, "")
+        record = None if row is None else read_record(row)
+        if problem:
+            passages.survey.leave_out(f"{path}:{number}", "invalid", problem)
+        elif record is not None and record.text.strip():
+            close()
+            passages.add(f"line {number}", record.text, record.metadata)
+        elif row is not None:
+            if sum(len(each) for _, each in data) + len(line) > chunk_size:
+                close()
+            data.append((number, line))
+    close()
+    return passages.document()
+
+
+def read_documents(path: str, text: str) -> Document | None:
+    r"""Return the documents of a JSON file, each a passage with its metadata; None where it holds none.
+
+    Read are a list of dumped documents, one that is alone below a name, and a single one; and a list of
+    objects whose texts make up most of the file: other JSON is settings.
+
+    Example:
+        >>> read_documents("a.json", '[{"page_content": "hello", "metadata": {"by": "A"}}]').text
+        'hello\n\n'
+        >>> read_documents("a.json", '{"name": "harbor", "text": "x"}') is None
+        True
+    """
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, dict) and len(data) == 1:
+        (data,) = data.values()
+    items = [data] if _is_dumped(data) else data if isinstance(data, list) else []
+    records = [read_record(item) if isinstance(item, dict) else None for item in items]
+    told = sum(len(record.text) for record in records if record is not None)
+    is_dump = sum(map(_is_dumped, items)) * 2 > len(items)
+    if not (is_dump or (items and 2 * told >= len(text) and all(records))):
+        return None
+    passages = _Passages()
+    for number, record in enumerate(records, 1):
+        if record is not None and record.text.strip():
+            passages.add(f"item {number}", record.text, record.metadata)
+        else:
+            reason, detail = ("empty", "") if record else ("invalid", "no object with a text")
+            passages.survey.leave_out(f"{path}, item {number}", reason, detail)
+    return passages.document()
+
+
+def _is_dumped(item: Any) -> bool:
+    return isinstance(item, dict) and "page_content" in _unwrapped(item)
+
+
+@dataclass(slots=True)
+class _Passages:
+    """A document as it grows by passages with a name, a text and metadata; None for rows of data."""
+
+    survey: Survey = field(default_factory=Survey)
+    _parts: list[str] = field(default_factory=list)
+    _sections: list[Section] = field(default_factory=list)
+    _length: int = 0
+
+    def add(self, label: str, text: str, metadata: Mapping[str, Any] | None) -> None:
+        said = {f"row_{name}" if name in _OWN else name: value for name, value in (metadata or {}).items()}
+        given = said.get("kind")
+        kind = "table" if metadata is None else given if isinstance(given, str) and given else "doc"
+        end = self._length + len(text)
+        self._sections.append(Section(start=self._length, end=end, part=label, kind=kind, metadata=said))
+        self._parts.append(f"{text}\n\n")
+        self._length = end + 2
+
+    def document(self) -> Document:
+        sections, skipped = tuple(self._sections), tuple(self.survey.skipped)
+        return Document(text="".join(self._parts), sections=sections, has_lines=False, skipped=skipped)

@@ -1,39 +1,32 @@
-"""Keeping collections in step with a folder's files."""
+"""Keeping collections in step with a folder's files, and with a repository's commits."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from itertools import islice
+from typing import Any
 
-from langchain_context_engine.ingest.files import SourceFile, display_path, is_binary
-from langchain_context_engine.ingest.grammars import GRAMMARS, load_parser
+from langchain_context_engine.ingest.files import FolderFiles, SourceFile, display_path, is_binary
+from langchain_context_engine.ingest.formats import bulk_of
+from langchain_context_engine.ingest.git_files import HeadFiles
+from langchain_context_engine.ingest.git_history import History
+from langchain_context_engine.ingest.git_records import COMMITS_VERSION, commit_records
+from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.readers import bulk_of
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.readers.generated import refuse_pointer
-from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, FileRead, kind_of, read_records
+from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, kind_of, read_records
 from langchain_context_engine.ingest.record import clean_metadata, content_id
 from langchain_context_engine.ingest.report import OnProgress
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.ingest.writer import CollectionWriter
+from langchain_context_engine.ingest.writer import READING, CollectionWriter
 
 _MOST_REMEMBERED = 100
 _LEFT_OUT = "file_left_out"
-
-
-class Files(Protocol):
-    """Where files are read from: a folder, or the last commit of a bare repository."""
-
-    def head(self, path: str) -> bytes:
-        """Return a file's first 8 KiB, or raise SkippedError."""
-        ...
-
-    def read(self, path: str, max_bytes: int) -> SourceFile:
-        """Return a file, or raise SkippedError."""
-        ...
 
 
 @dataclass(slots=True)
@@ -48,17 +41,13 @@ class _StoredFile:
         """All records are there and all of them are of this state: not so after a kill."""
         return self.states == {(file_hash, len(self.ids))}
 
-    def skipped(self) -> list[Skipped]:
-        """Return what was left out of the file when it was read."""
-        return [Skipped(where=w, reason=r, detail=d) for w, r, d in json.loads(self.left_out)]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderMirror:
     """Brings collections to what a folder's files say now.
 
     Attributes:
-        files: Where the files are read from.
+        files: Where the files are read from: a folder, or the last commit of a bare repository.
         writers: `code`, `docs` → where their records go; what is not named is not read.
         date_of: The date of a file that was read, epoch seconds; None where it is unknown.
         splitter: How long units are cut.
@@ -66,7 +55,7 @@ class FolderMirror:
         max_file_bytes: Larger files are skipped as huge; those of which little is text, from ten times that.
     """
 
-    files: Files
+    files: FolderFiles | HeadFiles
     writers: Mapping[str, CollectionWriter]
     date_of: Callable[[str, SourceFile], int | None]
     splitter: Splitter
@@ -114,69 +103,116 @@ class FolderMirror:
         source = self.files.read(path, self.max_file_bytes * bulk_of(shown))
         created_at = self.date_of(path, source)
         file_hash = self._file_hash(shown, source, created_at)
-        complete = _complete(stored, shown, file_hash)
-        if complete is not None:
-            file = stored[complete].pop(shown)
-            self.writers[complete].count_unchanged(len(file.ids))
-            return file.skipped()
+        for each, files in stored.items():  # its content may have said its kind, and not its name
+            if shown in files and files[shown].is_complete(file_hash):
+                file = files.pop(shown)
+                self.writers[each].count_unchanged(len(file.ids))
+                return [Skipped(where=w, reason=r, detail=d) for w, r, d in json.loads(file.left_out)]
         dated = self.metadata if created_at is None else {**self.metadata, "created_at": created_at}
         read = read_records(shown, source.data, splitter=self.splitter, metadata=dated)
-        if read.kind in self.writers:
-            known = stored[read.kind].pop(shown, _StoredFile())
-            _put(read, file_hash, known, self.writers[read.kind])
+        if read.kind not in self.writers:
+            return read.skipped
+        writer, known = self.writers[read.kind], stored[read.kind].pop(shown, _StoredFile())
+        records = [record for record in read.records if record.text.strip()]
+        ids = {record.id for record in records}
+        state = {"file_hash": file_hash, "file_records": len(ids)}
+        left_out = [[s.where, s.reason, s.detail] for s in read.skipped[:_MOST_REMEMBERED]]
+        noted = {_LEFT_OUT: json.dumps(left_out, ensure_ascii=False)} if left_out else {}
+        writer.put(
+            replace(record, metadata={**record.metadata, **state, **({} if number else noted)})
+            for number, record in enumerate(records)
+        )
+        gone = known.ids - ids
+        writer.delete(gone)
+        writer.count_replaced(min(len(gone), len(ids - known.ids)))
         return read.skipped
 
     def _file_hash(self, path: str, source: SourceFile, created_at: int | None) -> str:
         """Return what tells one state of a file, and of the way it is read, from another."""
         cut = self.splitter
         setup = (EXTRACTION_VERSION, cut.chunk_size, cut.overlap, cut.class_size, created_at)
-        has_parser = load_parser(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
+        has_parser = load_grammar(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())
-
-
-def _put(read: FileRead, file_hash: str, known: _StoredFile, writer: CollectionWriter) -> None:
-    """Write a file's records in place of those that are known."""
-    records = [record for record in read.records if record.text.strip()]
-    ids = {record.id for record in records}
-    state = {"file_hash": file_hash, "file_records": len(ids)}
-    noted = {_LEFT_OUT: _as_json(read.skipped)} if read.skipped else {}
-    writer.put(
-        replace(record, metadata={**record.metadata, **state, **({} if number else noted)})
-        for number, record in enumerate(records)
-    )
-    gone = known.ids - ids
-    writer.delete(gone)
-    writer.count_replaced(min(len(gone), len(ids - known.ids)))
 
 
 def missing_grammars(paths: Iterable[str]) -> tuple[str, ...]:
     """Return a warning that names the languages whose grammar is not installed; () where none is missing."""
     languages = {language_of(path) or "" for path in paths} & GRAMMARS.keys()
-    missing = sorted(language for language in languages if load_parser(language) is None)
+    missing = sorted(language for language in languages if load_grammar(language) is None)
     install = 'pip install "langchain-context-engine[code]"'
     return (f"{', '.join(missing)}: cut by lines, not by functions; {install}",) if missing else ()
 
 
-def _complete(stored: Mapping[str, dict[str, _StoredFile]], path: str, file_hash: str) -> str | None:
-    """Return the kind under which a file stands as it is; its content may have said it, and not its name."""
-    for kind, files in stored.items():
-        if path in files and files[path].is_complete(file_hash):
-            return kind
-    return None
-
-
 def _stored_files(writer: CollectionWriter) -> dict[str, _StoredFile]:
     """Return path → what is stored of it; records that no run of this wrote are left alone."""
-    files: dict[str, _StoredFile] = {}
+    files: dict[str, _StoredFile] = defaultdict(_StoredFile)
     for record_id, metadata in writer.stored_metadata():
         if "file_hash" in metadata:
-            known = files.setdefault(str(metadata.get("path")), _StoredFile())
+            known = files[str(metadata.get("path"))]
             known.ids.add(record_id)
             known.states.add((metadata["file_hash"], metadata.get("file_records")))
             known.left_out = str(metadata.get(_LEFT_OUT, known.left_out))
-    return files
+    return dict(files)
 
 
-def _as_json(skipped: Sequence[Skipped]) -> str:
-    return json.dumps([[s.where, s.reason, s.detail] for s in skipped[:_MOST_REMEMBERED]], ensure_ascii=False)
+def sync_commits(
+    history: History,
+    writer: CollectionWriter,
+    *,
+    max_commits: int | None,
+    splitter: Splitter,
+    metadata: Mapping[str, Any],
+    on_progress: OnProgress,
+) -> tuple[tuple[Skipped, ...], tuple[str, ...]]:
+    """Bring a collection to the last commits of a repository; only new ones are looked at.
+
+    Args:
+        history: The commits.
+        writer: Where their records go.
+        max_commits: How many are held at most; None is all.
+        splitter: How a long message is cut.
+        metadata: More for every record.
+        on_progress: Called with (commits that are there, all, "commits").
+
+    Returns:
+        Commits that cannot be read, and a warning where there are more than the limit.
+    """
+    common = clean_metadata(metadata)
+    walk = history.commits()
+    # As bytes: of a million commits their hashes are what takes the memory.
+    wanted = [bytes.fromhex(commit.id) for commit in islice(walk, max_commits)]
+    is_limited = max_commits is not None and next(walk, None) is not None
+    missing = tuple(history.left_out)
+    still_there, known = set(wanted), set()
+    parts: Counter[bytes] = Counter()
+    later_parts: dict[bytes, list[str]] = defaultdict(list)
+    gone: list[str] = []
+    for record_id, stored in writer.stored_metadata():
+        sha = stored.get("sha")
+        if stored.get("kind") != "commit" or not isinstance(sha, str):
+            continue
+        commit_id = bytes.fromhex(sha)
+        if commit_id not in still_there:
+            gone.append(record_id)
+        elif all(stored.get(k) == v for k, v in common.items()):
+            parts[commit_id] += 1
+            if record_id == sha and stored.get(READING) == COMMITS_VERSION:
+                known.add(commit_id)
+            elif record_id != sha:
+                later_parts[commit_id].append(record_id)
+    writer.count_unchanged(sum(parts[sha] for sha in known))
+    new = [sha for sha in wanted if sha not in known]
+    on_progress(len(known), len(wanted), "commits")
+    for number, commit_id in enumerate(new, 1):
+        commit = history.read(commit_id.hex())
+        if commit is not None:
+            records = list(commit_records(commit, history.changes(commit), splitter, metadata))
+            # The record that says a commit is known comes after its other parts, or a kill could lose these.
+            writer.put(reversed(records))
+            gone += {*later_parts[commit_id]} - {record.id for record in records}
+        on_progress(len(known) + number, len(wanted), "commits")
+    writer.delete(gone)
+    writer.flush()
+    limit = f"only the latest {max_commits} commits are held, there are more; see --max-commits"
+    return missing, (limit,) if is_limited else ()

@@ -10,15 +10,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-_FOLDER, _ABOVE, _COMMIT, _WITHIN = "indexed_folder", "indexed_above", "indexed_commit", "indexed_within"
+_FOLDER, _FROM_STORE = "indexed_folder", "indexed_from_store"
+_KINDS = ("code", "commits", "docs")
 _UNFIT = re.compile(r"[^a-zA-Z0-9_-]+")
-_LONGEST_NAME = 60
+_LONGEST_NAME, _SHORTEST_NAME = 60, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,60 +27,31 @@ class Origin:
 
     Attributes:
         path: The folder, or a single file.
-        git: Its repository; None where it is in none.
-        above: How many folders it stands above the store; None where the store is elsewhere.
+        from_store: The way to it from the store; "" where that is in memory or a server's.
     """
 
     path: Path
-    git: GitFolder | None = None
-    above: int | None = None
+    from_store: str = ""
 
     @property
     def remembered(self) -> dict[str, Any]:
         """What a collection remembers of it."""
-        commit = self.git.head if self.git else None
-        fields = {_FOLDER: str(self.path), _ABOVE: self.above, _COMMIT: commit, _WITHIN: self.within}
-        return {key: value for key, value in fields.items() if value is not None}
-
-    @property
-    def within(self) -> str | None:
-        """Its place in its repository, "." at the top; None outside of one."""
-        if self.git is None:
-            return None
-        top = self.git.folder.parents[self.git.prefix.count("/") - 1] if self.git.prefix else self.git.folder
-        return self.path.relative_to(top).as_posix()
+        return {_FOLDER: str(self.path)} | ({_FROM_STORE: self.from_store} if self.from_store else {})
 
     def is_of(self, metadata: Mapping[str, Any]) -> bool:
-        """Say whether a collection mirrors this: the same folder, or one that has moved here."""
-        folder = metadata.get(_FOLDER)
-        if folder is None:
+        """Say whether a collection mirrors this: the same folder, or one that moved here with its store."""
+        if _FOLDER not in metadata:
             return False
-        if self.above is not None and self.above == metadata.get(_ABOVE):
-            return True  # the store moved with it
-        if folder == str(self.path):
-            return True
-        return not os.path.lexists(folder) and self._has_moved_from(metadata)
-
-    def _has_moved_from(self, metadata: Mapping[str, Any]) -> bool:
-        """A repository that moved still holds the commit that was indexed last."""
-        commit = metadata.get(_COMMIT)
-        if commit is None:
-            return self.path.is_dir() or self.path.name == Path(metadata[_FOLDER]).name
-        try:
-            is_here = self.git is not None and commit in self.git.repository
-        except GIT_ERRORS:
-            return False
-        return is_here and metadata.get(_WITHIN) == self.within
+        has_moved = bool(self.from_store) and metadata.get(_FROM_STORE) == self.from_store
+        return has_moved or metadata[_FOLDER] == str(self.path)
 
 
-def origin_of(path: Path, git: GitFolder | None, client: ClientAPI) -> Origin:
+def origin_of(path: Path, client: ClientAPI) -> Origin:
     """Return what is indexed, as a store sees it."""
     settings = client.get_settings()
-    above = None
-    if settings.is_persistent:
-        parents = list(Path(settings.persist_directory).resolve().parents)
-        above = parents.index(path) + 1 if path in parents else None
-    return Origin(path=path, git=git, above=above)
+    if not settings.is_persistent:
+        return Origin(path=path)
+    return Origin(path=path, from_store=os.path.relpath(path, Path(settings.persist_directory).resolve()))
 
 
 def choose_prefix(client: ClientAPI, origin: Origin, kinds: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -92,17 +63,14 @@ def choose_prefix(client: ClientAPI, origin: Origin, kinds: Sequence[str]) -> tu
     earlier = {
         name.removesuffix(kind)
         for name, metadata in known.items()
-        for kind in ("code", "commits", "docs")
+        for kind in _KINDS
         if name.endswith(kind) and origin.is_of(metadata)
     }
     for prefix in sorted(earlier) or [""]:
         if not _taken(known, origin, prefix, kinds):
             return prefix, ()
-    prefix = next(
-        prefix
-        for prefix in _names(origin.path.name, "-")
-        if not any(f"{prefix}{kind}" in known for kind in ("code", "commits", "docs"))
-    )
+    names = _names(origin.path.name, "-")
+    prefix = next(name for name in names if not any(f"{name}{kind}" in known for kind in _KINDS))
     others = sorted({folder for _, folder in _taken(known, origin, "", kinds)})
     own = ", ".join(f"{prefix}{kind}" for kind in kinds)
     told = (
@@ -118,19 +86,27 @@ def choose_name(client: ClientAPI, origin: Origin) -> str:
     for name, metadata in known.items():
         if origin.is_of(metadata):
             return name
-    stem = _fit(origin.path.stem)
-    if len(stem) >= 3 and _FOLDER not in known.get(stem, {}):  # noqa: PLR2004 (Chroma's shortest name)
+    stem = _UNFIT.sub("-", origin.path.stem)[:_LONGEST_NAME].strip("-_")
+    if len(stem) >= _SHORTEST_NAME and _FOLDER not in known.get(stem, {}):
         return stem
     return next(name for name in _names(origin.path.name, "") if name not in known)
 
 
 def require_free(client: ClientAPI, origin: Origin, prefix: str, kinds: Sequence[str]) -> None:
-    """Refuse names whose collections mirror another folder that still exists.
+    """Refuse names whose collections mirror another folder, unless that is gone: it has moved here.
+
+    Args:
+        client: The store's.
+        origin: What is indexed.
+        prefix: What goes before the names.
+        kinds: Of the collections.
 
     Raises:
         ConfigError: One does.
     """
     for name, other in _taken(_metadata(client), origin, prefix, kinds):
+        if not os.path.lexists(other):
+            continue
         raise ConfigError(
             f"collection {name!r} mirrors another folder, {other}; index this one under a name of its own"
             " (--name, or prefix in Python), or delete the collection first (context-engine rm)"
@@ -141,13 +117,8 @@ def _taken(
     known: Mapping[str, Mapping[str, Any]], origin: Origin, prefix: str, kinds: Sequence[str]
 ) -> list[tuple[str, str]]:
     """Return (collection, folder) of those that mirror something else."""
-    wanted = [f"{prefix}{kind}" for kind in kinds]
-    found = [(name, known[name]) for name in wanted if name in known]
-    return [
-        (name, str(metadata[_FOLDER]))
-        for name, metadata in found
-        if _FOLDER in metadata and not origin.is_of(metadata)
-    ]
+    found = [(name, known.get(name, {})) for name in (f"{prefix}{kind}" for kind in kinds)]
+    return [(name, str(m[_FOLDER])) for name, m in found if _FOLDER in m and not origin.is_of(m)]
 
 
 def _metadata(client: ClientAPI) -> dict[str, Mapping[str, Any]]:
@@ -155,11 +126,6 @@ def _metadata(client: ClientAPI) -> dict[str, Mapping[str, Any]]:
 
 
 def _names(name: str, end: str) -> Iterable[str]:
-    fit = _fit(name) or "folder"
-    fit = fit if end or len(fit) >= 3 else f"file-{fit}"  # noqa: PLR2004 (Chroma's shortest name)
+    fit = _UNFIT.sub("-", name)[:_LONGEST_NAME].strip("-_") or "folder"
+    fit = fit if end or len(fit) >= _SHORTEST_NAME else f"file-{fit}"
     return (f"{fit}{f'-{number}' if number > 1 else ''}{end}" for number in count(1))
-
-
-def _fit(name: str) -> str:
-    """Return what is left of a name in a collection's."""
-    return _UNFIT.sub("-", name)[:_LONGEST_NAME].strip("-_")

@@ -1,10 +1,17 @@
-"""The outline of a source file, and the units that it is cut into by that."""
+"""The outline of a source file: what is defined in it, by its grammar or by the lines that open something."""
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from langchain_context_engine.ingest.grammars import Grammar, load_grammar
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +21,10 @@ class Definition:
     Attributes:
         symbol: The qualified name within the file, for example `Engine.build`.
         unit_type: function, method, class (which also stands for struct, trait, interface, …), object,
-            macro, target, stage.
+            macro, test, target, stage.
         start_line: 1-based, its decorators and the comment above it included.
         end_line: 1-based, inclusive.
+        header: The numbers of the lines that its signature takes.
         signature: On one line.
         docstring: Cleaned.
         children: What a class holds; functions keep what they hold to themselves.
@@ -26,6 +34,7 @@ class Definition:
     unit_type: str
     start_line: int
     end_line: int
+    header: range = range(0)
     signature: str = ""
     docstring: str = ""
     children: tuple[Definition, ...] = ()
@@ -33,11 +42,11 @@ class Definition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a parser found in a file.
+    """What was found in a file.
 
     Attributes:
         definitions: Outermost ones, in order.
-        import_lines: 1-based numbers of lines that only import.
+        import_lines: 1-based numbers of lines that only import, or only open and close a namespace.
         docstring: The module's own.
     """
 
@@ -46,211 +55,412 @@ class Outline:
     docstring: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
-    """Lines of a file that are one thing.
+class TooComplexError(Exception):
+    """A parser takes too long over a source."""
+
+
+# Steps that the parser reports: people's code needs 0.01 to 0.04 for a byte, what parsers choke on eight and
+# more, step by step more slowly. Counted, not timed: the same file always gives the same.
+_FREE_STEPS, _STEPS_PER_BYTE, _PIECE = 500, 0.1, 1024
+# Deeper nesting than people write; what lies deeper stays in the text of what holds it.
+_DEEPEST = 60
+_LONGEST_NAME, _LONGEST_TITLE, _LONGEST_SIGNATURE = 120, 80, 2000
+_LONGEST_HEADER = 25
+"""Lines of a signature that are shown in an outline."""
+_SHORT = 3
+"""Lines of a macro, or of a call that is given a function, from which on it is a definition of its own."""
+_CLAUSE = 5
+"""Lines up to which a definition is one with that of the same name beside it."""
+
+_CONFLICT = re.compile(rb"^(?:<{7} |={7}\r?$|>{7} |\|{7} )[^\n]*", re.MULTILINE)
+_MACRO_LINE = re.compile(
+    rb"^[ \t]*+[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++){1,12}(?:\([^;{}\n]{0,400}\))?(?=[ \t]*(?://[^\n]*)?\r?$)",
+    re.MULTILINE,
+)
+_MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
+_LETTERS = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))  # noqa: PLR2004
+_COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
+_QUOTES = re.compile(r"[a-zA-Z]{0,3}(\"\"\"|'''|\"|'|~s)")
+
+
+def tree_outline(text: str, language: str) -> Outline | None:
+    """Return the outline of a source by its grammar, or None where there is none.
+
+    A source with mistakes, or amid a merge, gives an outline of what could be read.
+
+    Raises:
+        TooComplexError: The parser takes too many steps for a source of this length.
+    """
+    grammar = load_grammar(language)
+    if grammar is None:
+        return None
+    # Lone surrogates cannot stand here: files are decoded, never surrogate-escaped.
+    source = text.encode("utf-8", "replace")
+    if b"\n>>>>>>> " in source:
+        source = _blank(source, _CONFLICT)
+    # Bash's scanner reads beyond its table of letters for what is none of ASCII, and ends the process.
+    parsed = source.translate(_LETTERS) if language == "shell" else source
+    root = _parsed(grammar, parsed)
+    if root.has_error and language in {"c", "cpp"}:
+        # What a preprocessor makes of macros is unknown, and a parser takes them for a type or a name.
+        bare = _blank(_blank(source, _MACRO_LINE), _MACRO_OF_A_CLASS)
+        if bare != source and _misread(other := _parsed(grammar, bare)) < _misread(root):
+            root = other
+    return _Marks(source, source.split(b"\n")).outline(root, grammar)
+
+
+def _blank(source: bytes, pattern: re.Pattern[bytes]) -> bytes:
+    """Return a source with spaces for what a pattern finds; every offset stays."""
+    return pattern.sub(lambda found: b" " * len(found[0]), source)
+
+
+def _parsed(grammar: Grammar, source: bytes) -> Node:
+    from tree_sitter import Parser
+
+    steps, most = 0, _FREE_STEPS + int(len(source) * _STEPS_PER_BYTE)
+
+    def has_too_many(_offset: int, _has_error: bool) -> bool:
+        nonlocal steps
+        steps += 1
+        return steps > most
+
+    try:
+        # A parser of its own: threads may read at once.
+        return (
+            Parser(grammar.language)
+            .parse(lambda offset, _point: source[offset : offset + _PIECE], progress_callback=has_too_many)
+            .root_node
+        )
+    except ValueError:
+        raise TooComplexError from None
+
+
+def _misread(root: Node) -> tuple[int, bool]:
+    """Return how many bytes of a source a parser could make nothing of, and whether anything was amiss."""
+    size = 0
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.type == "ERROR":
+            size += node.end_byte - node.start_byte
+        elif node.has_error:
+            waiting.extend(node.children)
+    return size, root.has_error
+
+
+def _last_row(node: Node) -> int:
+    """Return the last row with text of a node; a line comment of Rust ends at the next row's start."""
+    end = node.end_point
+    return max(end.row - 1, node.start_point.row) if end.column == 0 else end.row
+
+
+@dataclass(slots=True)
+class _Mark:
+    """A node that the query names, what its patterns say of it, and where what it defines begins."""
+
+    kind: str
+    node: Node
+    first: Node
+    pattern: int = 0
+    said: dict[str, Node] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A mark that later ones may stand in, and what was found in it."""
+
+    mark: _Mark
+    symbol: str
+    found: list[Definition]
+
+
+@dataclass(slots=True)
+class _Marks:
+    """What a query found in a source, put together.
 
     Attributes:
-        definition: What they define.
-        lines: Without the indentation that all of them have.
-        numbers: The 1-based number of each line in the file, rising.
+        source: The source.
+        rows: Its lines.
+        above: Last row → first row and words, None where it has none, of what belongs to what is below it.
+        frame_rows: Rows that only import, or open and close a namespace.
     """
 
-    definition: Definition
-    lines: tuple[str, ...]
-    numbers: tuple[int, ...]
+    source: bytes
+    rows: list[bytes]
+    above: dict[int, tuple[int, str | None]] = field(default_factory=dict)
+    frame_rows: set[int] = field(default_factory=set)
 
-    @property
-    def text(self) -> str:
-        """The lines as one text."""
-        return "\n".join(self.lines)
+    def outline(self, root: Node, grammar: Grammar) -> Outline:
+        """Return the outline of a parsed source."""
+        found, docstring = self._found(root, grammar)
+        definitions = self._nested(root, found)
+        lines = frozenset(row + 1 for row in self.frame_rows)
+        return Outline(definitions=definitions, import_lines=lines, docstring=docstring)
+
+    def _text(self, node: Node | None) -> str:
+        return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _found(self, root: Node, grammar: Grammar) -> tuple[list[_Mark], str]:
+        """Return the marks of definitions, in order, and the module's docstring; note the others."""
+        from tree_sitter import QueryCursor
+
+        marks: dict[int, _Mark] = {}
+        wraps: list[_Mark] = []
+        docstring = ""
+        for pattern, captures in QueryCursor(grammar.query).matches(root):
+            said = {name: nodes[0] for name, nodes in captures.items()}
+            label = next(name for name in said if name not in _FACTS and not name.startswith("_"))
+            node = said[label]
+            first, last = node.start_point.row, _last_row(node)
+            if label == "module":
+                docstring = _docstring(self._text(said["doc"]))
+            elif label in {"comment", "attribute"}:
+                if self._is_alone(node):
+                    told = _without_marks(self._text(node)) if label == "comment" else None
+                    told = _docstring(self._text(said["doc"])) if "doc" in said else told
+                    earlier = self.above.get(last, (first, None))
+                    self.above[last] = (min(first, earlier[0]), earlier[1] if told is None else told)
+            elif label == "import":
+                self.frame_rows.update(range(first, last + 1))
+            elif label == "frame":
+                self.frame_rows.update((first, last))
+            elif label == "wrap":
+                wraps.append(_Mark(label, node, node))
+            else:
+                kind = label.removeprefix("definition.")
+                mark = marks.setdefault(node.id, _Mark(kind, node, node, pattern))
+                if pattern > mark.pattern:  # what stands further down in a query knows better
+                    mark.kind, mark.pattern, mark.said = kind, pattern, mark.said | said
+                else:
+                    mark.said = said | mark.said
+                mark.first = mark.said.get("start", node)
+                mark.name = grammar.query.pattern_settings(pattern).get("name") or mark.name
+        found = [*wraps, *marks.values()]
+        return sorted(found, key=lambda mark: (mark.node.start_byte, -mark.node.end_byte)), docstring
+
+    def _is_alone(self, node: Node) -> bool:
+        """Say whether nothing else stands on the lines of a node."""
+        start, end = node.start_point, node.end_point
+        after = self.rows[end.row][end.column :] if end.column else b""
+        return not self.rows[start.row][: start.column].strip() and not after.strip()
+
+    def _nested(self, root: Node, marks: Iterable[_Mark]) -> tuple[Definition, ...]:
+        opened = [_Open(_Mark("file", root, root), "", [])]
+        for mark in marks:
+            while len(opened) > 1 and opened[-1].mark.node.end_byte <= mark.node.start_byte:
+                self._close(opened)
+            top = opened[-1]
+            around = top.mark
+            if len(opened) > _DEEPEST or around.kind in _CLOSED:
+                continue
+            if around.kind == "wrap" and _last_row(around.node) == _last_row(mark.node):
+                mark.first = around.first
+            if mark.kind == "wrap":
+                opened.append(_Open(mark, top.symbol, top.found))
+            elif mark.kind == "anonymous":
+                is_the_file = (mark.node.end_byte - mark.node.start_byte) * 2 >= len(self.source)
+                if not is_the_file and around.kind != "group":
+                    opened.append(_Open(mark, "", []))
+            elif name := self._name(mark):
+                owner = self._text(mark.said.get("owner")) or top.symbol
+                symbol = f"{owner}{_SIGN.get(mark.kind, '.')}{name}" if owner else name
+                opened.append(_Open(mark, symbol, []))
+        while len(opened) > 1:
+            self._close(opened)
+        return _parted(opened[0].found)
+
+    def _name(self, mark: _Mark) -> str:
+        if mark.kind in _LONG and _last_row(mark.node) - mark.node.start_point.row + 1 < _SHORT:
+            return ""
+        name = mark.name or " ".join(self._text(mark.said.get("name")).split())
+        if mark.kind in _SIGN:
+            if name.startswith("("):  # TEST(Pot, Pours)
+                return re.sub(r",\s*", ".", name.strip("()"))[:_LONGEST_TITLE]
+            return name.strip("'\"`:")[:_LONGEST_TITLE]
+        name = name.partition("<")[0].strip() or name if mark.kind == "class" else name
+        name = re.sub(r"<[^<>]*>", "", name) if "::" in name else name
+        name = name.replace("::", ".").replace(".prototype.", ".").strip("'\"").strip("()") or name
+        name = name.replace(":", ".") if mark.node.type == "function_declaration" else name
+        name = name if "/" in name else name.strip(".")
+        return name if len(name) <= _LONGEST_NAME else ""
+
+    def _close(self, opened: list[_Open]) -> None:
+        """Take the innermost open mark off, and put what it defines among what is found around it."""
+        last = opened.pop()
+        mark, around = last.mark, opened[-1]
+        if mark.kind in {"wrap", "anonymous"}:
+            return
+        first = mark.first.start_point.row
+        above, comment = self._with_above(first)
+        if mark.kind in {"scope", "group"}:
+            self.frame_rows.update((first, _last_row(mark.node)), () if comment else range(above, first))
+            around.found.extend(last.found)
+            return
+        holds = mark.kind in {"class", "object"}
+        header = mark.said.get("name", mark.node).end_point.row if mark.kind == "class" else first
+        children = tuple(c for c in _parted(last.found) if c.start_line > header + 1) if holds else ()
+        if mark.kind == "object" and not children:
+            return
+        holder = next(o.mark.kind for o in reversed(opened) if o.mark.kind != "wrap")
+        is_method = holder in {"class", "object"} or "owner" in mark.said
+        kind = "function" if mark.kind == "value" else mark.kind
+        documented = mark.said.get("doc")
+        around.found.append(
+            Definition(
+                symbol=last.symbol,
+                unit_type="method" if kind == "function" and is_method else kind,
+                start_line=above + 1,
+                end_line=_last_row(mark.node) + 1,
+                header=_header(mark),
+                signature=self._signature(mark),
+                docstring=_docstring(self._text(documented)) if documented else comment,
+                children=children,
+            )
+        )
+
+    def _with_above(self, row: int) -> tuple[int, str]:
+        """Return the first row of a definition with the comments above it that are its own, and their text.
+
+        Its own are those right above it, and one that documents (JSDoc, Javadoc, Doxygen, PHPDoc) with an
+        empty row between as well; a file's first comment documents the file.
+        """
+        told: list[str | None] = []
+        while True:
+            if row - 1 in self.above:
+                row, text = self.above[row - 1]
+            elif row > 1 and not self.rows[row - 1].strip() and self._documents(row - 2):
+                row, text = self.above[row - 2]
+            else:
+                return row, "\n".join(text for text in reversed(told) if text is not None).strip()
+            told.append(text)
+
+    def _documents(self, last: int) -> bool:
+        first = self.above.get(last, (0, ""))[0]
+        return self.rows[first].lstrip().startswith(b"/**") and any(row.strip() for row in self.rows[:first])
+
+    def _signature(self, mark: _Mark) -> str:
+        body, start = _head_end(mark), mark.first.start_byte
+        head = self.source[start : start + _LONGEST_SIGNATURE]
+        is_short = _last_row(mark.node) - mark.first.start_point.row + 1 < _SHORT
+        end = mark.node.end_byte if is_short else start + len(head.partition(b"\n")[0])
+        head = head[: (end if body is None else body[0]) - start]
+        text = " ".join(head.decode("utf-8", "replace").split())
+        text = re.sub(r"(?<=[(\[]) |,? (?=[)\]])", "", text)
+        return re.sub(r"(?:\s*(?:=>|[{:;\\]|(?<![->])=))+$", "", text)
 
 
-# A stretch outside of definitions that is shorter is joined with others: alone it would say nothing.
-_LONG_ENOUGH = 400
-_MOST_JOINED = 1000
-_LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
-_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%|!|'|\"|\\ |dnl\b|rem\b)", re.IGNORECASE)
-_COMMENT_BLOCKS = {
-    "/*": "*/",
-    "(*": "*)",
-    "{-": "-}",
-    "--[[": "]]",
-    "<!--": "-->",
-    "#|": "|#",
-    "#=": "=#",
-    "<#": "#>",
-    "{{!": "}}",
-    "=begin": "=end",
+def _header(mark: _Mark) -> range:
+    """Return the 1-based lines of a signature; of a very long one the first says the name."""
+    body, first = _head_end(mark), mark.first.start_point.row
+    last = first if body is None else max(first, body[1])
+    return range(first + 1, (last if last - first < _LONGEST_HEADER else first) + 2)
+
+
+def _head_end(mark: _Mark) -> tuple[int, int] | None:
+    """Return the byte and the row where a signature ends, as far as the grammar tells it from the body."""
+    body, node = mark.said.get("body"), mark.node
+    if body is not None:
+        return body.start_byte, body.start_point.row - (body.type == "preproc_arg")
+    while (body := node.child_by_field_name("body")) is None:
+        inner = node.child_by_field_name("value") or node.child_by_field_name("right")
+        if inner is None:
+            return None
+        node = inner
+    before = [c for c in node.children if c.start_byte < body.start_byte and "comment" not in c.type]
+    is_below = bool(before) and before[-1].end_point.row < body.start_point.row and not before[-1].is_named
+    last = before[-1] if before and is_below else body
+    return (before[-1].end_byte if before else body.start_byte), last.start_point.row
+
+
+_FACTS = frozenset({"name", "owner", "doc", "body", "start"})
+_CLOSED = frozenset({"function", "value", "macro", "test", "anonymous"})
+"""What keeps to itself what is defined in it."""
+_LONG = frozenset({"value", "macro"})
+_SIGN = {"test": " › ", "group": " › "}
+
+
+def _parted(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
+    """Return definitions in order, short ones joined with those of the same name beside them.
+
+    What begins within the one before it, as two on one line do, is dropped: lines cannot part them.
+    """
+    kept: list[Definition] = []
+    for each in sorted(definitions, key=lambda d: (d.start_line, -d.end_line)):
+        last = kept[-1] if kept else None
+        if last is not None and _are_one(last, each):
+            kept[-1] = replace(last, end_line=max(last.end_line, each.end_line))
+        elif last is None or each.start_line > last.end_line:
+            kept.append(each)
+    return tuple(kept)
+
+
+def _are_one(last: Definition, each: Definition) -> bool:
+    """Say whether two are clauses, overloads, or a property that is read and set: one of them is short."""
+    is_beside = last.symbol == each.symbol and each.start_line <= last.end_line + 2
+    lines = min(d.end_line - d.start_line + 1 for d in (last, each))
+    return is_beside and lines <= _CLAUSE and not (each.docstring or each.children or last.children)
+
+
+def _without_marks(comment: str) -> str:
+    """Return what a comment says."""
+    lines = [line.strip() for line in comment.split("\n")]
+    lines = [line[:-2].rstrip("*") if line.endswith("*/") else line for line in lines]
+    return "\n".join(_COMMENT_MARK.sub("", line, count=1).rstrip() for line in lines).strip()
+
+
+def _docstring(literal: str) -> str:
+    """Return what a string literal says, its indentation cleaned."""
+    found = _QUOTES.match(literal)
+    inner = literal[found.end() :].removesuffix(found[1]) if found else literal
+    return inspect.cleandoc(inner)
+
+
+_LINE_OUTLINES: Mapping[str, tuple[str, str, str]] = {
+    "dockerfile": (r"(?i:FROM)[ \t]+(\S{1,200})(?:[ \t]+(?i:AS)[ \t]+(\S{1,100}))?", "stage", ""),
+    "makefile": (
+        r"(?!\.PHONY)([\w.%/$()-][\w.%/$() -]{0,120}?)[ \t]*::?(?!=)",
+        "target",
+        r"[^\n]*(?<!\\)\n[^ \t#\n]",
+    ),
+    "jq": (r"def[ \t]+(\w{1,100}(?:::\w{1,100})?)", "function", ""),
+    "awk": (r"func(?:tion)?[ \t]+(\w{1,100})", "function", ""),
+    "cmake": (r"(?i:function|macro)[ \t]*\([ \t]*(\w{1,100})", "function", r"(?i:end(?:function|macro))"),
 }
-"""How a comment of several lines begins, and how it ends."""
-# Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
-_FRAME_LINE = re.compile(
-    r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
-    r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*|#[ \t]*(?:frozen_string_literal|-\*-).*"
-    r"|require(?:_relative)?[ \t][^\n]*)[ \t]*"
-)
+"""Language → what opens a definition (its last group that is set is the name), its kind, and what its last
+line and the one below it look like; without, it ends where the next thing begins."""
 
 
-def units_of(lines: Sequence[str], outline: Outline, class_size: int = 0) -> list[Unit]:
-    """Return the units of a source file in reading order.
-
-    A function or method is its lines; a small class too, its methods with it, and a larger one is its
-    lines with each method's signature in place of the method; what is left of the module, imports
-    aside, is one unit for each long stretch and one for short ones together.
-
-    Args:
-        lines: The file's, cut at line feeds only: parsers count no other marks.
-        outline: What is defined in it.
-        class_size: Most characters of a small class.
-    """
-    flat = _flatten(outline.definitions, lines, class_size)
-    units = [_definition_unit(definition, lines) for definition in flat]
-    units += _module_units(lines, outline)
-    units = [unit for unit in units if any(line.strip() for line in unit.lines)]
-    return sorted(units, key=lambda unit: (unit.definition.start_line, -unit.definition.end_line))
-
-
-def _flatten(
-    definitions: Iterable[Definition], lines: Sequence[str], class_size: int
-) -> Iterator[Definition]:
-    waiting = list(definitions)
-    while waiting:
-        definition = waiting.pop()
-        if definition.children and _size(definition, lines) <= class_size:
-            # Its members by themselves would say less, and its outline what they say.
-            definition = replace(definition, children=())
-        yield definition
-        waiting.extend(definition.children)
+def line_outline(text: str, language: str) -> Outline:
+    """Return the outline of a source whose definitions begin lines; an empty one for other languages."""
+    if language not in _LINE_OUTLINES:
+        return Outline()
+    opening, unit_type, ending = _LINE_OUTLINES[language]
+    lines = text.split("\n")
+    starts = [(number, found) for number, line in enumerate(lines) if (found := re.match(opening, line))]
+    definitions = []
+    followings = [*(number for number, _ in starts[1:]), len(lines)]
+    for (number, found), following in zip(starts, followings, strict=False):
+        last = _comment_start(lines, following) - 1
+        if ending:
+            pairs = ((n, "\n".join(lines[n : n + 2])) for n in range(number, last))
+            last = next((n for n, pair in pairs if re.match(ending, pair)), last)
+        while last > number and not lines[last].strip():
+            last -= 1
+        definitions.append(
+            Definition(
+                symbol=" ".join([name for name in found.groups() if name][-1].split()),
+                unit_type=unit_type,
+                start_line=_comment_start(lines, number) + 1,
+                end_line=last + 1,
+                signature=" ".join(lines[number].split())[:300],
+            )
+        )
+    return Outline(definitions=tuple(definitions))
 
 
-def _size(definition: Definition, lines: Sequence[str]) -> int:
-    return sum(len(line) + 1 for line in lines[definition.start_line - 1 : definition.end_line])
-
-
-def _definition_unit(definition: Definition, lines: Sequence[str]) -> Unit:
-    if definition.children:
-        return _unit(definition, _skeleton(definition, lines))
-    numbers = range(definition.start_line, min(definition.end_line, len(lines)) + 1)
-    return _unit(definition, [(number, lines[number - 1]) for number in numbers])
-
-
-def _skeleton(definition: Definition, lines: Sequence[str]) -> list[tuple[int, str]]:
-    """Return a class's lines with each child replaced by its signature."""
-    kept: list[tuple[int, str]] = []
-    line = definition.start_line
-    for child in definition.children:
-        kept.extend((number, lines[number - 1]) for number in range(line, child.start_line))
-        opening = lines[child.start_line - 1]
-        indent = opening[: len(opening) - len(opening.lstrip())]
-        kept.append((child.start_line, f"{indent}{child.signature or child.symbol} ..."))
-        line = max(line, child.end_line + 1)
-    last = min(definition.end_line, len(lines))
-    kept.extend((number, lines[number - 1]) for number in range(line, last + 1))
-    return _without_repeated_blanks(kept)
-
-
-def _module_units(lines: Sequence[str], outline: Outline) -> list[Unit]:
-    """Return what stands outside of definitions, imports, frames and legal notices aside."""
-    units: list[Unit] = []
-    short: list[tuple[int, str]] = []
-
-    def close() -> None:
-        if short:
-            units.append(_module_unit(short, outline.docstring if not units else ""))
-            short.clear()
-
-    for run in _runs(lines, outline):
-        size = sum(len(line) for _, line in run)
-        if size >= _LONG_ENOUGH:
-            close()
-            units.append(_module_unit(run, outline.docstring if not units else ""))
-            continue
-        if sum(len(line) for _, line in short) + size > _MOST_JOINED:
-            close()
-        if short:
-            short.append((run[0][0] - 1, ""))
-        short.extend(run)
-    close()
-    return units
-
-
-def _runs(lines: Sequence[str], outline: Outline) -> Iterator[list[tuple[int, str]]]:
-    """Yield the stretches of lines that no definition covers, without blank lines around them."""
-    covered = set(outline.import_lines)
-    for definition in outline.definitions:
-        covered.update(range(definition.start_line, definition.end_line + 1))
-    run: list[tuple[int, str]] = []
-    for number, line in enumerate([*lines, ""], 1):
-        if number not in covered and number <= len(lines):
-            run.append((number, line))
-            continue
-        if kept := _worth_keeping(run):
-            yield kept
-        run = []
-
-
-def _worth_keeping(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    run = _without_legal_notice(run)
-    if all(_FRAME_LINE.fullmatch(line) for _, line in run):
-        return []
-    filled = [place for place, (_, line) in enumerate(run) if line.strip()]
-    return _without_repeated_blanks(run[filled[0] : filled[-1] + 1])
-
-
-def _without_legal_notice(run: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Leave out the comments at a file's top that say who holds the rights: each file has the same."""
-    if not run or run[0][0] > 3:  # noqa: PLR2004
-        return run
-    while run:
-        end = _comment_end(run)
-        if not _LEGAL.search("\n".join(line for _, line in run[:end])):
-            break
-        run = run[end:]
-    return run
-
-
-def _comment_end(run: list[tuple[int, str]]) -> int:
-    """Return how many lines the comment takes with which a stretch begins, blank ones above it too."""
-    end = 0
-    while end < len(run) and not run[end][1].strip():
-        end += 1
-    first = run[end][1].lstrip() if end < len(run) else ""
-    close = next((closes for opens, closes in _COMMENT_BLOCKS.items() if first.startswith(opens)), None)
-    if close is not None:
-        while end < len(run) and close not in run[end][1]:
-            end += 1
-        return end + 1
-    while end < len(run) and run[end][1].strip() and _COMMENT_LINE.match(run[end][1]):
-        end += 1
-    return end
-
-
-def _module_unit(run: list[tuple[int, str]], docstring: str) -> Unit:
-    module = Definition(
-        symbol="", unit_type="module", start_line=run[0][0], end_line=run[-1][0], docstring=docstring
-    )
-    return _unit(module, run)
-
-
-def _unit(definition: Definition, numbered: list[tuple[int, str]]) -> Unit:
-    common = _common_indent([line for _, line in numbered])
-    return Unit(
-        definition=definition,
-        lines=tuple(line[common:] if line.strip() else "" for _, line in numbered),
-        numbers=tuple(number for number, _ in numbered),
-    )
-
-
-def _common_indent(lines: Sequence[str]) -> int:
-    """Return how many characters of indentation all lines with text have alike."""
-    filled = [line for line in lines if line.strip()]
-    if not filled:
-        return 0
-    first, last = min(filled), max(filled)
-    indent = len(first) - len(first.lstrip(" \t"))
-    return next((n for n in range(indent) if first[n] != last[n : n + 1]), indent)
-
-
-def _without_repeated_blanks(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    return [pair for n, pair in enumerate(lines) if pair[1].strip() or (n and lines[n - 1][1].strip())]
+def _comment_start(lines: list[str], number: int) -> int:
+    """Return where the comment right above a line begins, or the line."""
+    while 0 < number <= len(lines) and lines[number - 1].startswith("#") and lines[number - 1][:2] != "#!":
+        number -= 1
+    return number

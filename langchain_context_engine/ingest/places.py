@@ -1,4 +1,4 @@
-"""Where a record is from, as one short line that a person can follow: the metadata `place`."""
+"""Where a record is from, as one short line that a person can follow, and what its path tells of it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ SEPARATOR = " › "
 _LONGEST_TITLE = 60
 _LONGEST_TRAIL = 110
 _NOT_A_LETTER = re.compile(r"[\W_]+")
+_TEST_PATH = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|e2e|fixtures)/"
+    r"|(?:^|/)(?:test_[^/]*|conftest)\.py$|[_.-](?:test|tests|spec)\.\w+$|(?:Test|Tests|Spec)\.(?:java|kt|cs|php|scala|swift)$",
+)
+_EXAMPLE_PATH = re.compile(r"(?:^|/)(?:examples?|samples?|demos?|docs_src|tutorials?)/")
+_TO_FILL_IN = frozenset({"in", "dist", "sample", "example", "default", "template"})
 
 
 def code_place(path: str, first_line: int, last_line: int, symbol: str = "") -> str:
@@ -69,6 +75,29 @@ def without_repeated_path(path: str, titles: Sequence[str]) -> Sequence[str]:
     name = PurePosixPath(path)
     said = {_folded(str(name)), _folded(name.name), _folded(name.stem)}
     return titles[1:] if titles and _folded(titles[0]) in said else titles
+
+
+def path_marks(path: str) -> dict[str, bool]:
+    """Return `is_test` or `is_example`; nothing where a file is neither.
+
+    Example:
+        >>> path_marks("tests/test_a.py"), path_marks("examples/a.py"), path_marks("src/contest.py")
+        ({'is_test': True}, {'is_example': True}, {})
+    """
+    if _TEST_PATH.search(path):
+        return {"is_test": True}
+    return {"is_example": True} if _EXAMPLE_PATH.search(path) else {}
+
+
+def without_mark(path: str) -> str:
+    """Return a file's path without the suffix that says it is one to copy and fill in.
+
+    Example:
+        >>> without_mark("phpunit.xml.dist"), without_mark("src/config.h.in"), without_mark("notes.md")
+        ('phpunit.xml', 'src/config.h', 'notes.md')
+    """
+    stem, mark, suffix = path.rpartition(".")
+    return stem if mark and suffix.lower() in _TO_FILL_IN and stem.rpartition("/")[2].strip(".") else path
 
 
 def _folded(text: str) -> str:

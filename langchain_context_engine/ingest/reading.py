@@ -10,31 +10,30 @@ from typing import Any
 
 from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
 from langchain_context_engine.ingest.files import is_binary
+from langchain_context_engine.ingest.formats import FORMATS, format_of
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.outline import Outline
-from langchain_context_engine.ingest.readers import FORMATS, Format, format_of
+from langchain_context_engine.ingest.outline import Outline, TooComplexError
 from langchain_context_engine.ingest.readers.code import code_records, outline_of
-from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, is_minified
+from langchain_context_engine.ingest.readers.conversion import convert
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, without_invisible
 from langchain_context_engine.ingest.readers.generated import (
     is_lock_file,
     refuse_generated_name,
-    refuse_generated_text,
     refuse_pointer,
+    refuse_unwritten,
 )
 from langchain_context_engine.ingest.record import Record
 from langchain_context_engine.ingest.sections import document_records
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
-from langchain_context_engine.ingest.trees import TooComplexError
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 9
-
+EXTRACTION_VERSION = 10
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
 _MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
-_ROFF = re.compile(rb"\s*(?:\.\\\"[^\n]{0,500}\n\s*|'\\\"[^\n]{0,500}\n\s*){0,60}\.\s?(?:TH|Dd|SH|so)\b")
+_ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 _NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
 
 
@@ -76,7 +75,7 @@ def _format(path: str, head: bytes) -> str | None:
     if (known := format_of(path)) or is_binary(head):
         return known
     if "." in name:
-        return "manual" if _MANUAL_NAME.search(name) and _ROFF.match(head) else None
+        return "manual" if _MANUAL_NAME.search(name) and _ROFF.search(head) else None
     return "plain" if _says_something(head) else None
 
 
@@ -116,13 +115,14 @@ def _read(path: str, data: bytes, splitter: Splitter, metadata: Mapping[str, Any
     name = _format(path, data[:HEAD_BYTES])
     if name is None:
         raise SkippedError("unsupported")
-    return _read_document(path, data, FORMATS[name], splitter, metadata)
+    return _read_document(path, data, name, splitter, metadata)
 
 
 def _read_code(
     path: str, data: bytes, language: str, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> FileRead:
-    text = _written_by_people(data)
+    text = decode(data)
+    refuse_unwritten(text)
     skipped: tuple[Skipped, ...] = ()
     try:
         outline = outline_of(text, language)
@@ -132,14 +132,14 @@ def _read_code(
         skipped = (Skipped(where=path, reason="too complex", detail=detail),)
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
     told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
-    if data_only := len(records) - len(told):
-        detail = f"{_stretches(data_only)}: numbers, or no space in it"
-        skipped += (Skipped(where=path, reason="data", detail=detail),)
-    return FileRead(kind="code", records=told, skipped=skipped)
+    return FileRead(kind="code", records=told, skipped=skipped + _data_in(path, len(records) - len(told)))
 
 
-def _stretches(number: int) -> str:
-    return "a stretch of data" if number == 1 else f"{number} stretches of data"
+def _data_in(path: str, stretches: int) -> tuple[Skipped, ...]:
+    if not stretches:
+        return ()
+    said = "a stretch of data" if stretches == 1 else f"{stretches} stretches of data"
+    return (Skipped(where=path, reason="data", detail=f"{said}: numbers, a picture, or no space in it"),)
 
 
 def _is_named(record: Record) -> bool:
@@ -148,28 +148,21 @@ def _is_named(record: Record) -> bool:
 
 
 def _read_document(
-    path: str, data: bytes, file_format: Format, splitter: Splitter, metadata: Mapping[str, Any]
+    path: str, data: bytes, name: str, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> FileRead:
-    if file_format.read_bytes is not None:
-        document = file_format.read_bytes(path, data, splitter.chunk_size)
-    elif file_format.read_text is not None:
-        text = _written_by_people(data) if file_format.is_data else decode(data)
-        document = file_format.read_text(path, text, splitter.chunk_size)
+    file_format = FORMATS[name]
+    if file_format.read_text is None:
+        document = convert(name, path, data, splitter.chunk_size)
+    else:
+        text = without_invisible(decode(data))
+        if file_format.is_data:
+            refuse_unwritten(text)
+        try:
+            document = file_format.read_text(path, text, splitter.chunk_size)
+        except (ValueError, TypeError, RecursionError) as error:  # what a hostile file makes of it
+            raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
     records = document_records(path, document, splitter, metadata)
-    skipped = document.skipped
-    if blobs := sum(1 for _ in BLOB.finditer(document.text)):
-        detail = f"{_stretches(blobs)} without a space: a picture, or a very long address"
-        skipped += (Skipped(where=path, reason="data", detail=detail),)
-        if file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
-            records = [
-                record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS
-            ]
-    return FileRead(kind="docs", records=tuple(records), skipped=skipped)
-
-
-def _written_by_people(data: bytes) -> str:
-    text = decode(data)
-    if is_minified(text):
-        raise SkippedError("minified")
-    refuse_generated_text(text)
-    return text
+    blobs = _data_in(path, sum(1 for _ in BLOB.finditer(document.text)))
+    if blobs and file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
+        records = [record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS]
+    return FileRead(kind="docs", records=tuple(records), skipped=document.skipped + blobs)

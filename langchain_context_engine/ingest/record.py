@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,25 +107,12 @@ def _stored_key(key: object) -> str:
 def _stored(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
-    if isinstance(value, (bool, int, float)):
-        return _stored_number(value)
-    if isinstance(value, (list, tuple)) and value:
-        return _stored_list(value)
-    return clean_text(_as_json(value)) if value else None
-
-
-def _stored_number(value: float) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return str(value) if abs(value) > _LARGEST_INTEGER and isinstance(value, int) else value
-
-
-def _stored_list(values: Sequence[Any]) -> Any:
-    items = [_stored(value) for value in values]
-    if len({type(item) for item in items}) == 1 and isinstance(items[0], (str, bool, int, float)):
-        return items
-    return clean_text(_as_json(values))
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+    if isinstance(value, (bool, int, float)):
+        return str(value) if abs(value) > _LARGEST_INTEGER and isinstance(value, int) else value
+    if isinstance(value, (list, tuple)) and value:
+        items = [_stored(item) for item in value]
+        if len({type(item) for item in items}) == 1 and isinstance(items[0], (str, bool, int, float)):
+            return items
+    return clean_text(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)) if value else None

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.ingest.blobs import WORDLESS
-from langchain_context_engine.ingest.changelog import date_below, is_dated_release, is_unreleased, release_of
+from langchain_context_engine.ingest.changelog import (
+    date_below,
+    is_dated_release,
+    is_unreleased,
+    release_of,
+)
 from langchain_context_engine.ingest.continued import with_headers
-from langchain_context_engine.ingest.marks import path_marks
-from langchain_context_engine.ingest.places import SEPARATOR, code_place, trail_place, without_repeated_path
+from langchain_context_engine.ingest.places import (
+    SEPARATOR,
+    code_place,
+    path_marks,
+    trail_place,
+    without_repeated_path,
+)
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter
@@ -126,68 +136,58 @@ def document_records(
         splitter: How a long section is cut.
         metadata: More for every passage.
     """
-    pieces = [
-        (replace(section, head=section.head or head), release, section.start + start, section.start + end)
-        for section, release in zip(document.sections, _releases(path, document, metadata or {}), strict=True)
-        for (start, end), head in _worded(document.text[section.start : section.end], splitter)
-    ]
-    leads = [SEPARATOR.join(filter(None, (path, *s.titles, s.part))) for s, *_ in pieces]
-    texts = [_shown(section, document.text[start:end]) for section, _, start, end in pieces]
-    ids = unique_ids((path, lead, text) for lead, text in zip(leads, texts, strict=True))
-    lines = _Lines(document.text)
+    marks = path_marks(path)
+    found: list[tuple[str, str, dict[str, Any]]] = []
+    line, counted = 1, 0
+    for section, release in zip(document.sections, _releases(path, document), strict=True):
+        lead = SEPARATOR.join(filter(None, (path, *section.titles, section.part)))
+        shared = {
+            **(metadata or {}),
+            **section.metadata,
+            **release,
+            "kind": section.kind,
+            "path": path,
+            "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
+            "headings": SEPARATOR.join(section.titles) or None,
+            "document": path,
+            **(marks if section.kind in _OF_PROGRAMS else {}),
+        }
+        for (a, b), above in _worded(document.text[section.start : section.end], splitter):
+            start, end, head = section.start + a, section.start + b, section.head or above
+            text = document.text[start:end]
+            # An overlap steps back.
+            line += document.text.count("\n", counted, start) - document.text.count("\n", start, counted)
+            counted = start
+            placed = _placed(path, section, line, line + text.count("\n"), has_lines=document.has_lines)
+            said = clean_metadata({**shared, "start": start, "end": end, **placed})
+            found.append((lead, f"{head}\n{text}" if head else text, said))
+    ids = unique_ids((path, lead, text) for lead, text, _ in found)
     return [
-        Record(
-            id=record_id,
-            text=text,
-            lead=lead,
-            metadata=clean_metadata(
-                {
-                    **(metadata or {}),
-                    **section.metadata,
-                    **release,
-                    **_describe(path, section),
-                    **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
-                    "start": start,
-                    "end": end,
-                    **_placed(path, section, *lines.between(start, end), has_lines=document.has_lines),
-                }
-            ),
-        )
-        for record_id, lead, text, (section, release, start, end) in zip(
-            ids, leads, texts, pieces, strict=True
-        )
+        Record(id=record_id, text=text, lead=lead, metadata=said)
+        for record_id, (lead, text, said) in zip(ids, found, strict=True)
     ]
 
 
-def _releases(path: str, document: Document, metadata: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _releases(path: str, document: Document) -> Iterator[dict[str, Any]]:
     """Yield what each section's release says; its date may stand below the heading, for all its sections.
 
-    One without a date has that of the next older one, since the file's own is of its newest.
+    One without a date is no newer than the one above it, since the file's own date is of its newest.
     """
-    releases = [release_of(path, section.titles) for section in document.sections]
     told: dict[str, dict[str, Any]] = {}
-    for section, release in zip(document.sections, releases, strict=True):
+    last: int | None = None
+    for section in document.sections:
+        release = release_of(path, section.titles)
         version = release.get("version")
-        if version is not None and version not in told:
-            text = document.text[section.start : section.end]
+        text = document.text[section.start : section.end]
+        if version is None:
+            yield release
+            continue
+        if version not in told:
             date = release.get("created_at") or date_below(text)
             is_to_come = not date and is_unreleased(section.titles, text)
-            told[version] = {"unreleased": True} if is_to_come else {"created_at": date}
-    _lend_dates(list(told.values()), metadata.get("created_at"))
-    for release in releases:
-        own = told.get(release.get("version", ""), {})
-        yield {**release, **{name: value for name, value in own.items() if value is not None}}
-
-
-def _lend_dates(told: Sequence[dict[str, Any]], of_file: int | None) -> None:
-    """Give each release without a date, below one that has one, its neighbour's, if the file is newer."""
-    dates = [release.get("created_at") for release in told]
-    first = next((i for i, date in enumerate(dates) if date), len(told))
-    for i in range(first + 1, len(told)):
-        if "created_at" in told[i] and not dates[i]:
-            below = next((date for date in dates[i + 1 :] if date), None)
-            lent = below or next(date for date in reversed(dates[:i]) if date)
-            told[i]["created_at"] = lent if of_file is None else min(lent, of_file)
+            last = date or last
+            told[version] = {"unreleased": True} if is_to_come else {"created_at": last} if last else {}
+        yield {**release, **told[version]}
 
 
 def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
@@ -199,20 +199,6 @@ def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
         start = after
 
 
-def _shown(section: Section, text: str) -> str:
-    return f"{section.head}\n{text}" if section.head else text
-
-
-def _describe(path: str, section: Section) -> dict[str, Any]:
-    return {
-        "kind": section.kind,
-        "path": path,
-        "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
-        "headings": SEPARATOR.join(section.titles) or None,
-        "document": path,
-    }
-
-
 def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bool) -> dict[str, Any]:
     trail = tuple(filter(None, (*section.titles, section.part)))
     if without_repeated_path(path, trail):
@@ -221,20 +207,3 @@ def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bo
         place = code_place(path, first, last) if has_lines else path
     lines = {"start_line": first, "end_line": last} if has_lines else {}
     return {"place": place, **lines}
-
-
-class _Lines:
-    """Counts the lines of a text as spans go by, mostly forward."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._line, self._counted = 1, 0
-
-    def between(self, start: int, end: int) -> tuple[int, int]:
-        """Return the 1-based first and last line of a span."""
-        if start >= self._counted:
-            self._line += self._text.count("\n", self._counted, start)
-        else:  # an overlap steps back
-            self._line -= self._text.count("\n", start, self._counted)
-        self._counted = start
-        return self._line, self._line + self._text.count("\n", start, end)

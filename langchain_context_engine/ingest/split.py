@@ -55,16 +55,17 @@ class Splitter:
 
         Args:
             text: What is split.
-            is_code: Break where the least is open: before the line that is indented least.
+            is_code: Break where the least is open, before the line that is indented least, and keep the
+                indentation of a span's first line.
         """
         spans: list[Span] = []
-        start = _skip_space(text, 0)
+        start = _skip_space(text, 0, keeps_indent=is_code)
         while start < len(text):
             end = self._end(text, start, is_code=is_code)
             spans.append((start, start + len(text[start:end].rstrip())))
             if end >= len(text):
                 break
-            start = _skip_space(text, self._next_start(text, end))
+            start = _skip_space(text, self._next_start(text, end), keeps_indent=is_code)
         return spans
 
     def _end(self, text: str, start: int, *, is_code: bool) -> int:
@@ -108,6 +109,8 @@ def _outermost_line(text: str, floor: int, limit: int) -> int:
     return best[2] if best else 0
 
 
-def _skip_space(text: str, position: int) -> int:
+def _skip_space(text: str, position: int, *, keeps_indent: bool) -> int:
     found = _NON_SPACE.search(text, position)
-    return found.start() if found else len(text)
+    if found is None:
+        return len(text)
+    return max(position, text.rfind("\n", position, found.start()) + 1) if keeps_indent else found.start()

@@ -10,6 +10,7 @@ from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
 from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.quotas import QUOTA, Portions, is_cloud
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
 _IP_ADDRESS = re.compile(r"\d{1,3}(\.\d{1,3}){3}")
 # Chroma's costs a batch are such that four times as many records take three quarters of the time.
 _BATCH_SIZE = 1024
+_PAGE = 2000
 _MODEL, _DIMENSION = "embedding_model", "embedding_dimension"
 
 READING = "commit_reading"
@@ -98,11 +100,15 @@ class CollectionWriter:
         self._waiting: dict[str, Record] = {}
         self._gone: dict[str, None] = {}
         self._added = self._updated = self._unchanged = self._deleted = 0
-        self._check_model()
-        self._dimension = None if self._opened is None else self._known_dimension()
-        self._remembers = dict(remembers or {})
+        stored = self._stored
+        if stored.get(_MODEL, self._model) != self._model:
+            raise ConfigError(
+                f"collection {name!r} was made with the embedding model {stored[_MODEL]!r}, not "
+                f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
+            )
+        self._dimension = stored.get(_DIMENSION) or (self._opened and _dimension_of(self._opened))
         # At once, so that a run that is killed is known for what it was.
-        self.remember({key: value for key, value in self._remembers.items() if key != "indexed_commit"})
+        self.remember(remembers or {})
 
     def put(self, records: Iterable[Record]) -> None:
         """Take records; of two with one id the later stands. Full batches are written."""
@@ -224,7 +230,7 @@ class CollectionWriter:
         dimension = len(vectors[0])
         if self._dimension is None:
             self._dimension = dimension
-            self._modify({_DIMENSION: dimension})
+            self.remember({_DIMENSION: dimension})
         if dimension != self._dimension:
             raise ConfigError(
                 f"collection {self.name!r} holds vectors of {self._dimension} dimensions, but {self._model} "
@@ -234,35 +240,20 @@ class CollectionWriter:
 
     def remember(self, fields: Mapping[str, Any]) -> None:
         """Let the collection remember something of itself; what it remembers already is not written."""
-        stored = dict(self._opened.metadata or {}) if self._opened else {}
         wanted = {_MODEL: self._model, **fields}
-        if not self._is_dry and any(stored.get(key) != value for key, value in wanted.items()):
-            self._modify(wanted)
+        if not self._is_dry and any(self._stored.get(key) != value for key, value in wanted.items()):
+            # Chroma refuses to be told the space again, even the same one.
+            kept = {key: value for key, value in self._stored.items() if not key.startswith("hnsw:")}
+            self.collection.modify(metadata={**kept, **wanted})
 
-    def finish(self) -> None:
-        """Write what waits, and remember that all of this state is there."""
-        self.flush()
-        self.remember(self._remembers)
+    @property
+    def _stored(self) -> dict[str, Any]:
+        return dict(self._opened.metadata or {}) if self._opened is not None else {}
 
-    def _check_model(self) -> None:
-        stored = dict(self._opened.metadata or {}) if self._opened else {}
-        if stored.get(_MODEL, self._model) != self._model:
-            raise ConfigError(
-                f"collection {self.name!r} was made with the embedding model {stored[_MODEL]!r}, not "
-                f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
-            )
 
-    def _known_dimension(self) -> int | None:
-        return (self.collection.metadata or {}).get(_DIMENSION) or self._stored_dimension()
-
-    def _stored_dimension(self) -> int | None:
-        vectors = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
-        return len(vectors[0]) if vectors is not None and len(vectors) else None
-
-    def _modify(self, fields: Mapping[str, Any]) -> None:
-        # Chroma refuses to be told the space again, even the same one.
-        kept = {k: v for k, v in (self.collection.metadata or {}).items() if not k.startswith("hnsw:")}
-        self.collection.modify(metadata={**kept, **fields})
+def _dimension_of(collection: Collection) -> int | None:
+    vectors = collection.get(limit=1, include=["embeddings"])["embeddings"]
+    return len(vectors[0]) if vectors is not None and len(vectors) else None
 
 
 def _open(client: ClientAPI, name: str, *, makes: bool) -> Collection | None:
@@ -280,8 +271,31 @@ def _open(client: ClientAPI, name: str, *, makes: bool) -> Collection | None:
 
 def _replacing(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata that leaves nothing of the old: Chroma merges, and None deletes a key."""
-    return {**{key: None for key in old if key not in metadata}, **metadata}
+    return {**dict.fromkeys(old.keys() - metadata.keys()), **metadata}
 
 
 def _without_bookkeeping(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key not in BOOKKEEPING}
+
+
+def delete_collection(client: Any, name: str) -> None:
+    """Delete a collection of a Chroma client, so that nothing of it comes back.
+
+    Chroma (seen in 1.5.9) leaves behind the lists that stand in the metadata of a collection's records,
+    and gives them to the next records that take the same rows, in any collection: those of one tenant had
+    another's files and links. With a record that is deleted itself its lists go, so those that have any
+    are deleted first.
+
+    Raises:
+        chromadb.errors.NotFoundError: There is none of this name.
+    """
+    handle = CollectionHandle(client.get_collection(name, embedding_function=None))
+    with_lists: list[str] = []
+    place = 0
+    while page := handle.ids_from(place, _PAGE):
+        found = handle.metadata_of(page)
+        with_lists += [id_ for id_, metadata in found.items() if list in map(type, metadata.values())]
+        place += len(page)
+    portions = Portions(min(_PAGE, handle.most))
+    portions.all_of(with_lists, lambda a, b: handle.collection.delete(ids=with_lists[a:b]))
+    client.delete_collection(name)

@@ -7,14 +7,9 @@ import re
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
-from langchain_context_engine.ingest.readers.recipes import (
-    _awk_functions,
-    _cmake_functions,
-    _jq_functions,
-    _stages,
-    _targets,
-)
-from langchain_context_engine.ingest.readers.settings import read_ini
+from langchain_context_engine.ingest.files import _pattern
+from langchain_context_engine.ingest.outline import line_outline
+from langchain_context_engine.ingest.readers.settings import read_tables
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.ranking.latest import _contains, named_identifiers
 from langchain_context_engine.ranking.missing import missing_words
@@ -32,9 +27,17 @@ LONG, LONG_SECONDS = 160_000, 0.75
 
 _TAGS = tag_pattern(["<passage>{{content}}</passage>"])
 
+IGNORED = ["*a" * 12 + "*b", "**/a/" * 8 + "b", "[!a]*" * 9 + "x", "a/**/" * 9 + "z"]
+
 RUNNING = {
-    **{f.__name__: f for f in (_awk_functions, _cmake_functions, _jq_functions, _stages, _targets)},
-    "read_ini": lambda text: read_ini("a.ini", text, 1600),
+    **{
+        name: lambda text, name=name: line_outline(text, name)
+        for name in ("awk", "cmake", "jq", "dockerfile", "makefile")
+    },
+    "_pattern": lambda text: [
+        pattern[0].fullmatch(text[:4000]) for pattern in filter(None, map(_pattern, IGNORED))
+    ],
+    "read_tables": lambda text: read_tables("a.ini", text, 1600),
     "receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
     "_contains": lambda text: (_contains(text, "foo"), _contains("foo", text[:500])),
     "named_identifiers": named_identifiers,

@@ -3,21 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
-from langchain_context_engine.ingest.marks import path_marks
-from langchain_context_engine.ingest.outline import Definition, Outline, Unit, units_of
-from langchain_context_engine.ingest.places import code_place
-from langchain_context_engine.ingest.python import python_outline
-from langchain_context_engine.ingest.readers.recipes import RECIPE_OUTLINES
+from langchain_context_engine.ingest.outline import Definition, Outline, line_outline, tree_outline
+from langchain_context_engine.ingest.places import code_place, path_marks
 from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
-from langchain_context_engine.ingest.split import Span, Splitter
-from langchain_context_engine.ingest.trees import tree_outline
+from langchain_context_engine.ingest.split import Splitter
 
-_LONGEST_SIGNATURE = 300
-_LONGEST_DOCSTRING = 600
+_LONGEST_SIGNATURE, _LONGEST_DOCSTRING = 300, 600
 _TEST_SYMBOL = re.compile(r"(?:^|\.)(?:test_\w+|tests?)(?:\.|$)")
+# A stretch outside of definitions that is shorter is joined with others: alone it would say nothing.
+_LONG_ENOUGH, _MOST_JOINED = 400, 1000
+_LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
+_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%|!|'|\"|\\ |dnl\b|rem\b)", re.IGNORECASE)
+_COMMENT_BLOCKS = {
+    "/*": "*/",
+    "(*": "*)",
+    "{-": "-}",
+    "--[[": "]]",
+    "<!--": "-->",
+    "#|": "|#",
+    "#=": "=#",
+    "<#": "#>",
+    "{{!": "}}",
+    "=begin": "=end",
+}
+"""How a comment of several lines begins, and how it ends."""
+# Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
+_FRAME_LINE = re.compile(
+    r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
+    r"|end|fi|done|['\"]use strict['\"];?|<\?php|#!.*|#[ \t]*(?:frozen_string_literal|-\*-).*)[ \t]*"
+)
+
+_Numbered = list[tuple[int, str]]
+"""Lines of a file, each with its 1-based number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Lines of a file that are one thing, without the indentation that all of them have."""
+
+    definition: Definition
+    lines: _Numbered
+    is_outline: bool = False
 
 
 def outline_of(text: str, language: str) -> Outline:
@@ -26,11 +57,7 @@ def outline_of(text: str, language: str) -> Outline:
     Raises:
         TooComplexError: The parser takes too many steps for a source of this length.
     """
-    if language == "python":
-        return python_outline(text) or Outline()
-    if language in RECIPE_OUTLINES:
-        return RECIPE_OUTLINES[language](text)
-    return tree_outline(text, language) or Outline()
+    return tree_outline(text, language) or line_outline(text, language)
 
 
 def code_records(
@@ -44,87 +71,73 @@ def code_records(
 ) -> list[Record]:
     """Return the records of a source file in reading order.
 
-    A function or method is its own source, and so is a small class; a larger one is its source with each
-    method's signature in place of the method; what is left of the module, imports aside, are units more.
-    A unit longer than a chunk becomes several records with one symbol and a `part` number.
+    A function or method is its own source, and so is a small class; a larger one is an outline, its source
+    without its methods' bodies; what is left of the module, imports aside, are units more. A unit longer
+    than a chunk becomes several records with one symbol and a `part` number.
+
+    Args:
+        path: The file's path.
+        text: What it holds.
+        outline: What is defined in it.
+        language: Told in the metadata.
+        splitter: How long a record is, and up to which size a class stays whole.
+        metadata: More for every record.
     """
+    # Cut at line feeds only: parsers count no other marks.
     lines = text.split("\n")
-    offsets = _line_offsets(lines)
-    pieces: list[tuple[Unit, str, int | None, Span]] = []
-    for unit in units_of(lines, outline, min(splitter.class_size, splitter.chunk_size)):
-        unit_text = unit.text
-        spans = splitter(unit_text, is_code=True)
-        for part, span in enumerate(spans, 1):
-            pieces.append((unit, unit_text, part if len(spans) > 1 else None, span))
+    offsets = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    pieces = []
+    for unit in _units(lines, outline, min(splitter.class_size, splitter.chunk_size)):
+        whole = "\n".join(line for _, line in unit.lines)
+        spans = splitter(whole, is_code=True)
+        pieces += [(unit, whole, n if len(spans) > 1 else None, *span) for n, span in enumerate(spans, 1)]
     ids = unique_ids(
         (path, unit.definition.symbol, unit.definition.signature, whole[start:end])
-        for unit, whole, _, (start, end) in pieces
+        for unit, whole, _, start, end in pieces
     )
     first_ids: dict[str, str] = {}
-    for (unit, _, _, _), record_id in zip(pieces, ids, strict=True):
+    for record_id, (unit, *_) in zip(ids, pieces, strict=True):
         first_ids.setdefault(unit.definition.symbol, record_id)
     records = []
-    for record_id, (unit, whole, number, (start, end)) in zip(ids, pieces, strict=True):
-        first = unit.numbers[whole.count("\n", 0, start)]
-        last = unit.numbers[whole.count("\n", 0, end)]
-        if number is None:
-            last = max(last, min(unit.definition.end_line, len(lines)))
+    for record_id, (unit, whole, part, start, end) in zip(ids, pieces, strict=True):
+        definition = unit.definition
+        first = unit.lines[whole.count("\n", 0, start)][0]
+        last = unit.lines[whole.count("\n", 0, end)][0]
+        if part is None:
+            last = max(last, min(definition.end_line, len(lines)))
+        place = code_place(path, first, last, definition.symbol)
         described = {
             **(metadata or {}),
-            **_describe(path, language, unit.definition),
-            **_marks(path, unit.definition),
-            "place": code_place(path, first, last, unit.definition.symbol),
+            "kind": "code",
+            "unit_type": definition.unit_type,
+            "path": path,
+            "language": language,
+            "title": definition.symbol or path,
+            "symbol": definition.symbol or None,
+            "signature": definition.signature[:_LONGEST_SIGNATURE] or None,
+            "docstring": definition.docstring[:_LONGEST_DOCSTRING] or None,
+            "document": path,
+            **_marks(path, definition),
+            "place": f"{place} (outline)" if unit.is_outline else place,
             "start": offsets[first - 1],
             "end": offsets[last] - 1,
             "start_line": first,
             "end_line": last,
-            "part": number,
-            "links": _links(unit.definition, number, first_ids),
+            "part": part,
+            "links": _links(definition, part, first_ids),
         }
-        lead = _lead(path, unit.definition, number)
+        signature = definition.signature if part is not None and part > 1 else ""
+        lead = "\n".join(filter(None, (path, definition.symbol, signature)))
         records.append(
             Record(id=record_id, text=whole[start:end], lead=lead, metadata=clean_metadata(described))
         )
-    return records
-
-
-def _line_offsets(lines: list[str]) -> list[int]:
-    """Return where each line begins, and where one more would."""
-    return list(_running(lines))
-
-
-def _running(lines: list[str]) -> Iterator[int]:
-    offset = 0
-    for line in lines:
-        yield offset
-        offset += len(line) + 1
-    yield offset
-
-
-def _describe(path: str, language: str, definition: Definition) -> dict[str, Any]:
-    return {
-        "kind": "code",
-        "unit_type": definition.unit_type,
-        "path": path,
-        "language": language,
-        "title": definition.symbol or path,
-        "symbol": definition.symbol or None,
-        "signature": definition.signature[:_LONGEST_SIGNATURE] or None,
-        "docstring": definition.docstring[:_LONGEST_DOCSTRING] or None,
-        "document": path,
-    }
+    return sorted(records, key=lambda record: record.metadata["start"])
 
 
 def _marks(path: str, definition: Definition) -> dict[str, bool]:
     """Return what tells tests and examples from what they try and show; nothing where neither."""
-    if definition.unit_type == "test" or _TEST_SYMBOL.search(definition.symbol):
-        return {"is_test": True}
-    return path_marks(path)
-
-
-def _lead(path: str, definition: Definition, part: int | None) -> str:
-    signature = definition.signature if part is not None and part > 1 else ""
-    return "\n".join(line for line in (path, definition.symbol, signature) if line)
+    is_test = definition.unit_type == "test" or _TEST_SYMBOL.search(definition.symbol)
+    return {"is_test": True} if is_test else path_marks(path)
 
 
 def _links(definition: Definition, part: int | None, first_ids: Mapping[str, str]) -> list[str]:
@@ -133,3 +146,122 @@ def _links(definition: Definition, part: int | None, first_ids: Mapping[str, str
         return [first_ids[definition.symbol]]
     owner = definition.symbol.rpartition(".")[0]
     return [first_ids[owner]] if definition.unit_type == "method" and owner in first_ids else []
+
+
+def _units(lines: Sequence[str], outline: Outline, class_size: int) -> list[_Unit]:
+    """Return the units of a source file in reading order."""
+    units = [*_module_units(lines, outline)]
+    waiting = list(outline.definitions)
+    while waiting:
+        definition = waiting.pop()
+        numbered = [(n, lines[n - 1]) for n in range(definition.start_line, definition.end_line + 1)]
+        if definition.children and sum(len(line) + 1 for _, line in numbered) <= class_size:
+            # Its members by themselves would say less, and its outline what they say.
+            definition = replace(definition, children=())
+        waiting.extend(definition.children)
+        is_outline = bool(definition.children)
+        units.append(
+            _unit(definition, _outlined(definition, lines) if is_outline else numbered, is_outline=is_outline)
+        )
+    units = [unit for unit in units if any(line.strip() for _, line in unit.lines)]
+    return sorted(units, key=lambda unit: (unit.definition.start_line, -unit.definition.end_line))
+
+
+def _outlined(definition: Definition, lines: Sequence[str]) -> _Numbered:
+    """Return a class's lines, of each thing in it those of its signature up to the bracket of its body."""
+    kept = {n: lines[n - 1] for n in range(definition.start_line, definition.end_line + 1)}
+    for child in definition.children:
+        for n in range(child.start_line, child.end_line + 1):
+            if n not in child.header:
+                kept.pop(n, None)
+        opening = child.header[-1]
+        kept[opening] = kept[opening].rstrip().removesuffix("{").rstrip()
+    return _without_repeated_blanks(list(kept.items()))
+
+
+def _module_units(lines: Sequence[str], outline: Outline) -> Iterator[_Unit]:
+    """Yield what stands outside of definitions, imports, frames and legal notices aside.
+
+    Each long stretch is a unit, and short ones together.
+    """
+    docstring = outline.docstring
+    joined: _Numbered = []
+    for run in [*_runs(lines, outline), []]:
+        size = sum(len(line) for _, line in run)
+        is_full = sum(len(line) for _, line in joined) + size > _MOST_JOINED
+        if joined and (is_full or size >= _LONG_ENOUGH or not run):
+            yield _module_unit(joined, docstring)
+            joined, docstring = [], ""
+        if size >= _LONG_ENOUGH:
+            yield _module_unit(run, docstring)
+            docstring = ""
+        elif run:
+            joined += [(run[0][0] - 1, ""), *run] if joined else run
+
+
+def _module_unit(run: _Numbered, docstring: str) -> _Unit:
+    module = Definition(
+        symbol="", unit_type="module", start_line=run[0][0], end_line=run[-1][0], docstring=docstring
+    )
+    return _unit(module, run)
+
+
+def _unit(definition: Definition, numbered: _Numbered, *, is_outline: bool = False) -> _Unit:
+    filled = [line for _, line in numbered if line.strip()]
+    first, last = (min(filled), max(filled)) if filled else ("", "")
+    indent = len(first) - len(first.lstrip(" \t"))
+    common = next((n for n in range(indent) if first[n] != last[n : n + 1]), indent)
+    return _Unit(
+        definition,
+        [(number, line[common:] if line.strip() else "") for number, line in numbered],
+        is_outline,
+    )
+
+
+def _runs(lines: Sequence[str], outline: Outline) -> Iterator[_Numbered]:
+    """Yield the stretches of lines that no definition covers, without blank lines around them."""
+    covered = set(outline.import_lines)
+    for definition in outline.definitions:
+        covered.update(range(definition.start_line, definition.end_line + 1))
+    run: _Numbered = []
+    for number, line in enumerate([*lines, ""], 1):
+        if number not in covered and number <= len(lines):
+            run.append((number, line))
+            continue
+        run = _without_legal_notice(run)
+        if not all(_FRAME_LINE.fullmatch(each) for _, each in run):
+            filled = [place for place, (_, each) in enumerate(run) if each.strip()]
+            yield _without_repeated_blanks(run[filled[0] : filled[-1] + 1])
+        run = []
+
+
+def _without_legal_notice(run: _Numbered) -> _Numbered:
+    """Leave out the comments at a file's top that say who holds the rights: each file has the same."""
+    if not run or run[0][0] > 3:  # noqa: PLR2004
+        return run
+    while run:
+        end = _comment_end(run)
+        if not _LEGAL.search("\n".join(line for _, line in run[:end])):
+            break
+        run = run[end:]
+    return run
+
+
+def _comment_end(run: _Numbered) -> int:
+    """Return how many lines the comment takes with which a stretch begins, blank ones above it too."""
+    end = 0
+    while end < len(run) and not run[end][1].strip():
+        end += 1
+    first = run[end][1].lstrip() if end < len(run) else ""
+    close = next((closes for opens, closes in _COMMENT_BLOCKS.items() if first.startswith(opens)), None)
+    if close is not None:
+        while end < len(run) and close not in run[end][1]:
+            end += 1
+        return end + 1
+    while end < len(run) and run[end][1].strip() and _COMMENT_LINE.match(run[end][1]):
+        end += 1
+    return end
+
+
+def _without_repeated_blanks(lines: _Numbered) -> _Numbered:
+    return [pair for n, pair in enumerate(lines) if pair[1].strip() or (n and lines[n - 1][1].strip())]

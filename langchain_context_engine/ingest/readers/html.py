@@ -1,242 +1,85 @@
-"""HTML: the text that a person sees, with its headings."""
+"""HTML as Markdown: what a person sees of a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import re
 
-from langchain_context_engine.ingest.readers.generated import refuse_api_page
-from langchain_context_engine.ingest.sections import Document, Heading, sections_under
+from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
+from langchain_context_engine.ingest.readers.generated import refuse_api_page, refuse_generated_text
+from langchain_context_engine.ingest.readers.markdown import front_matter, markdown_document
+from langchain_context_engine.ingest.sections import Document
 
-if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
-
-_UNSEEN = frozenset(
-    [
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "math",
-        "head",
-        "iframe",
-        "object",
-        "canvas",
-        "nav",
-        "select",
-        "option",
-        "button",
-    ]
+_UNSEEN = (
+    "nav svg math script style template noscript select iframe object canvas a.headerlink a.anchor-link"
+    " .linenos .linenodiv .lineno .gutter"
 )
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "center",
-        "dd",
-        "details",
-        "dialog",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-        "caption",
-    ]
-)
-_APART = frozenset(
-    ["p", "pre", "table", "ul", "ol", "dl", "blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "figure"]
-)
-_TITLES = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# Words of one type beside another are one word: `un<b>believ</b>able`.
+_PLAIN = ["a", "b", "strong", "i", "em", "u", "mark", "small", "big", "font", "q"]
+_TABLE = re.compile(r"<table\b[^>]{0,500}>(?:(?!</?table\b).)*+</table>", re.IGNORECASE | re.DOTALL)
+_NUMBERS = re.compile(r"\bclass=[\"'][^\"']{0,200}\b(?:linenos|linenodiv|lineno|gutter)\b", re.IGNORECASE)
+_VERBATIM = re.compile(r"<pre\b[^>]{0,500}>.*?</pre\s*>", re.IGNORECASE | re.DOTALL)
+_BLOCK_LINE = re.compile(r"(?<=[^\n])(<span\b[^>]{0,300}display:\s*block[^>]{0,300}>)", re.IGNORECASE)
+_SUMMARY = re.compile(r"<(/?)summary\b", re.IGNORECASE)
+_RAISED = re.compile(r"\^([^\s^]{1,40})\^")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|[eoªº]|er|ème|TM|SM)\Z|\[")
 
 
-def read_html(path: str, text: str, chunk_size: int) -> Document:
-    r"""Return what a page says, without scripts, styles, comments and navigation.
+def read_html(path: str, data: bytes, chunk_size: int) -> Document:
+    """Return what a page says under its headings, without scripts, styles, comments and navigation.
 
     Raises:
-        SkippedError: generated: it was made of the comments in some code.
+        SkippedError: generated: it was made of the comments in some code; encoding.
+    """
+    del chunk_size
+    text = decode(data)
+    refuse_generated_text(text)
+    refuse_api_page(text)
+    begin, said = front_matter(text)
+    shown, title = html_text(text[begin:])
+    return markdown_document(path, shown, title=said.get("title") or title)
+
+
+def html_text(text: str) -> tuple[str, str]:
+    r"""Return a page as Markdown, and its title.
 
     Example:
-        >>> read_html("a.html", "<h1>A</h1><p>One\n<b>two</b>.<script>no</script>", 0).text
-        'A\n\nOne two.'
+        >>> html_text("<title>T</title><p>10<sup>6</sup> of\n<b>two</b>.<script>no</script>")
+        ('10^6 of two.', 'T')
     """
-    del path, chunk_size
-    refuse_api_page(text)
-    shown, headings, title = html_text(text)
-    if title and not any(heading.level == 1 for heading in headings):
-        headings.insert(0, Heading(level=0, title=title, start=0, end=0))
-    return Document(text=shown, sections=sections_under(shown, headings), has_lines=False)
+    import html_to_markdown as library
+
+    options = library.ConversionOptions(
+        sup_symbol="^",
+        strip_tags=_PLAIN,
+        exclude_selectors=_UNSEEN.split(),
+        br_in_tables=True,
+        compact_tables=True,
+        skip_images=False,
+        preprocessing=library.PreprocessingOptions(enabled=False),
+    )
+    # Browsers show a summary on a line of its own, and code beside its line numbers as code.
+    prepared = _SUMMARY.sub(r"<\1div", _TABLE.sub(_without_line_numbers, text))
+    found = library.convert(_VERBATIM.sub(_with_lines, prepared), options)
+    title = found.metadata.document.title if found.metadata else ""
+    body = (found.content or "").removeprefix("---\n").partition("\n---\n")[2] if title else found.content
+    return as_read(body or "").strip(), " ".join((title or "").split())[:200]
 
 
-def html_text(text: str) -> tuple[str, list[Heading], str]:
-    """Return the text of a page, its headings in it, and its title."""
-    from selectolax.lexbor import LexborHTMLParser
-
-    tree = LexborHTMLParser(text)
-    page = _Page()
-    if tree.body is not None:
-        for node, is_closing in _walk(tree.body):
-            page.take(node, is_closing=is_closing)
-    titled = tree.css_first("title")
-    title = " ".join(titled.text().split()) if titled is not None else ""
-    return page.text(), page.headings, title[:200]
+def _without_line_numbers(table: re.Match[str]) -> str:
+    blocks = _VERBATIM.findall(table[0])
+    return str(blocks[-1]) if blocks and _NUMBERS.search(table[0]) else table[0]
 
 
-def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield each node when it opens and when it closes, without recursion."""
-    waiting: list[tuple[LexborNode, bool]] = [(root, False)]
-    while waiting:
-        node, is_closing = waiting.pop()
-        if is_closing or node.tag in _UNSEEN:
-            if is_closing:
-                yield node, True
-            continue
-        yield node, False
-        waiting.append((node, True))
-        children = []
-        child = node.first_child
-        while child is not None:
-            children.append((child, False))
-            child = child.next
-        waiting.extend(reversed(children))
+def _with_lines(block: re.Match[str]) -> str:
+    return _BLOCK_LINE.sub(r"\n\1", block[0])
 
 
-@dataclass(slots=True)
-class _Page:
-    """Text as it grows: white space is one space, blocks are lines."""
+def as_read(text: str) -> str:
+    r"""Return Markdown as it is read aloud: exponents with one mark, no hyphens that nobody sees.
 
-    headings: list[Heading] = field(default_factory=list)
-    _parts: list[str] = field(default_factory=list)
-    _length: int = 0
-    _breaks: int = 0
-    _has_space: bool = False
-    _verbatim: int = 0
-    _heading: tuple[int, int] | None = None
-    _rows: list[int] = field(default_factory=list)
-    _names: int = 0
-    _row: int = 0
-
-    def text(self) -> str:
-        return "".join(self._parts)
-
-    def take(self, node: LexborNode, *, is_closing: bool) -> None:
-        tag = node.tag or ""
-        if tag == "-text":
-            if not is_closing:
-                self._say(node.text_content or "")
-            return
-        if tag in {"br", "hr"}:
-            self._break(1)
-            return
-        if tag in {"td", "th"} and is_closing:
-            self._cell()
-            self._names = self._names + 1 if tag == "th" and self._names >= 0 else -1
-        if tag in {"table", "tr"}:
-            self._table(tag, is_closing=is_closing)
-        if tag in _BLOCKS:
-            self._break(2 if tag in _APART else 1)
-        if tag == "pre":
-            self._verbatim += -1 if is_closing else 1
-        if tag == "li" and not is_closing:
-            self._put("- ")
-        if tag in _TITLES:
-            self._title(_TITLES[tag], is_closing=is_closing)
-
-    def _table(self, tag: str, *, is_closing: bool) -> None:
-        """Rule off a first row that is names alone, as Markdown does: each row is understood by it."""
-        if tag == "table":
-            self._rows = self._rows[:-1] if is_closing else [*self._rows, 0]
-        elif not is_closing:
-            self._names, self._row = 0, self._length + self._breaks
-        elif self._rows:
-            self._rows[-1] += 1
-            if self._rows[-1] == 1 and self._names > 1 and "\n" not in self._tail(self._row):
-                self._breaks = 1
-                self._put(" | ".join("---" for _ in range(self._names)) + " |")
-
-    def _title(self, level: int, *, is_closing: bool) -> None:
-        if not is_closing:
-            self._flush()
-            self._heading = (level, self._length)
-        elif self._heading is not None:
-            started = self._heading[1]
-            title = self._tail(started)
-            self.headings.append(
-                Heading(level=level, title=" ".join(title.split())[:300], start=started, end=self._length)
-            )
-            self._heading = None
-
-    def _tail(self, start: int) -> str:
-        parts, length = [], self._length
-        for part in reversed(self._parts):
-            if length <= start:
-                break
-            parts.append(part)
-            length -= len(part)
-        return "".join(reversed(parts))
-
-    def _say(self, text: str) -> None:
-        if self._verbatim:
-            if text.strip("\n"):
-                self._put(text.strip("\n"))
-            return
-        words = text.split()
-        if not words:
-            self._has_space = self._has_space or bool(text)
-            return
-        self._has_space = self._has_space or text[0].isspace()
-        self._put(" ".join(words))
-        self._has_space = text[-1].isspace()
-
-    def _cell(self) -> None:
-        if not self._breaks:
-            self._put(" |")
-            self._has_space = True
-
-    def _put(self, text: str) -> None:
-        if not self._breaks and self._has_space and self._parts and not self._parts[-1].endswith((" ", "\n")):
-            text = " " + text
-        self._flush()
-        self._parts.append(text)
-        self._length += len(text)
-        self._has_space = False
-
-    def _break(self, count: int) -> None:
-        self._breaks = max(self._breaks, count)
-        self._has_space = False
-
-    def _flush(self) -> None:
-        if self._breaks and self._parts:
-            self._parts.append("\n" * self._breaks)
-            self._length += self._breaks
-        self._breaks = 0
+    Example:
+        >>> as_read("10^6^, the 1^st^, un\u00adlikely")
+        '10^6, the 1st, unlikely'
+    """
+    raised = _RAISED.sub(lambda up: up[1] if _ORDINAL.match(up[1]) else f"^{up[1]}", text)
+    return without_invisible(raised)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import email
 import re
 from collections.abc import Iterator
-from datetime import UTC
-from email.header import decode_header
-from email.message import Message
-from email.utils import parseaddr, parsedate_to_datetime
+from datetime import UTC, datetime
+from email.headerregistry import DateHeader
+from email.message import EmailMessage
+from email.policy import default
+from email.utils import parseaddr
 from typing import Any
 
 from langchain_context_engine.ingest.places import message_part
@@ -19,7 +20,7 @@ from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 
 _LONGEST_HEADER = 2000
 _MOST_PARTS = 200
-_SEPARATOR = re.compile(rb"^From [^\n]{1,300}\d[^\n]{0,100}$", re.MULTILINE)
+_SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{1,300}\d[^\n]{0,100}\r?\n")
 
 
 def read_mail(path: str, data: bytes, chunk_size: int) -> Document:
@@ -34,21 +35,20 @@ def read_mail(path: str, data: bytes, chunk_size: int) -> Document:
     skipped: list[Skipped] = []
     length = 0
     for number, raw in enumerate(_messages(data), 1):
+        where = f"{path}:message {number}"
         try:
-            text, part, metadata = _read(raw)
-        # The parser of headers and bodies raises whatever its inner parts stumble over.
-        except Exception as error:  # noqa: BLE001
+            text, part, said = _read(raw)
+        except Exception as error:  # noqa: BLE001 - the parser raises whatever its inner parts stumble over
             detail = f"{type(error).__name__}: {error}"[:200]
-            skipped.append(Skipped(where=f"{path}:message {number}", reason="invalid", detail=detail))
+            skipped.append(Skipped(where=where, reason="invalid", detail=detail))
             continue
         if not text.strip():
-            skipped.append(Skipped(where=f"{path}:message {number}", reason="empty"))
+            skipped.append(Skipped(where=where, reason="empty"))
             continue
-        sections.append(
-            Section(start=length, end=length + len(text), part=part, kind="mail", metadata=metadata)
-        )
+        end = length + len(text)
+        sections.append(Section(start=length, end=end, part=part, kind="mail", metadata=said))
         parts.append(text)
-        length += len(text)
+        length = end
     if not sections and not skipped:
         raise SkippedError("invalid", "no message")
     return Document(text="".join(parts), sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
@@ -56,21 +56,16 @@ def read_mail(path: str, data: bytes, chunk_size: int) -> Document:
 
 def _messages(data: bytes) -> Iterator[bytes]:
     """Yield the messages of a box: each begins with a line "From …", the first or after an empty one."""
-    starts = [
-        found.start()
-        for found in _SEPARATOR.finditer(data)
-        if not found.start()
-        or data[max(0, found.start() - 3) : found.start()].replace(b"\r", b"").endswith(b"\n\n")
-    ]
-    if not starts or data[: starts[0]].strip():
+    found = list(_SEPARATOR.finditer(data))
+    if not found or data[: found[0].start()].strip():
         yield data
         return
-    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
-        yield data[data.find(b"\n", start, end) + 1 : end]
+    ends = [*(mark.start() for mark in found[1:]), len(data)]
+    yield from (data[mark.end() : end] for mark, end in zip(found, ends, strict=True))
 
 
 def _read(raw: bytes) -> tuple[str, str, dict[str, Any]]:
-    message = email.message_from_bytes(raw)
+    message = email.message_from_bytes(raw, policy=default)
     subject, sender = _header(message, "subject"), _header(message, "from")
     author = parseaddr(sender)[0] or parseaddr(sender)[1] or sender
     sent = _sent(message)
@@ -82,64 +77,73 @@ def _read(raw: bytes) -> tuple[str, str, dict[str, Any]]:
         return "", "", {}
     names = f"\n\nAttachments: {', '.join(attachments)}" if attachments else ""
     text = "\n".join(lines) + f"\n\n{body.strip()}{names}\n\n"
-    metadata: dict[str, Any] = {"title": subject or None, "author": author or None}
+    said: dict[str, Any] = {"title": subject or None, "author": author or None}
     if sent:
-        metadata["created_at"] = int(sent.timestamp())
-    return text, message_part(subject or "(no subject)", day, author), metadata
+        said["created_at"] = int(sent.timestamp())
+    return text, message_part(subject or "(no subject)", day, author), said
 
 
-def _header(message: Message, name: str) -> str:
+def _header(message: EmailMessage, name: str) -> str:
+    """Return a header as it reads: encoded words decoded, raw bytes as the text that they are."""
     value = str(message.get(name) or "")[:_LONGEST_HEADER]
-    words = []
-    for word, charset in decode_header(value):
-        words.append(word if isinstance(word, str) else _in_charset(word, charset))
-    return " ".join("".join(words).split())
+    if any("\udc80" <= character <= "\udcff" for character in value) or "\ufffd" in value:
+        value = next((_as_text(v) for n, v in message.raw_items() if n.lower() == name), value)
+    return " ".join(value.split())
 
 
-def _sent(message: Message) -> Any:
-    value = str(message.get("date") or "")[:200]
-    try:
-        sent = parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
+def _as_text(value: Any) -> str:
+    return _text(str(value).encode("utf-8", "surrogateescape"), None)[:_LONGEST_HEADER]
+
+
+def _sent(message: EmailMessage) -> datetime | None:
+    header = message.get("date")
+    sent = header.datetime if isinstance(header, DateHeader) else None
+    if sent is None:
         return None
     return sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)
 
 
-def _body(message: Message) -> tuple[str, list[str]]:
-    """Return the plain text, else the text of the HTML, and the names of what is attached."""
-    plain: list[str] = []
-    html: list[str] = []
+def _body(message: EmailMessage) -> tuple[str, list[str]]:
+    """Return the text of all parts that are shown, and the names of what is attached.
+
+    Of alternatives the plain one, else HTML; a calendar's or a list's footer beside HTML replaces nothing.
+    """
+    bodies: list[str] = []
     attachments: list[str] = []
-    for count, part in enumerate(message.walk()):
-        if count >= _MOST_PARTS:
+    waiting: list[Any] = [message]
+    for _ in range(_MOST_PARTS):
+        if not waiting:
             break
-        if part.is_multipart():
-            continue
-        name = part.get_filename()
-        if name or part.get_content_disposition() == "attachment":
-            attachments.append(" ".join(str(name or part.get_content_type()).split())[:200])
-        elif part.get_content_type() == "text/html":
-            html.append(_text_of(part))
-        elif part.get_content_maintype() == "text":
-            plain.append(_text_of(part))
-    body = "\n\n".join(plain)
-    return (body if body.strip() else "\n\n".join(html_text(page)[0] for page in html)), attachments
+        part = waiting.pop(0)
+        kind = part.get_content_type()
+        if kind == "multipart/alternative":
+            found = list(part.iter_parts())
+            said = [p for t in ("text/plain", "text/html") for p in found if p.get_content_type() == t]
+            plain = next((p for p in said if _shown(p).strip()), None)
+            others = [p for p in found if p not in said and p.get_content_type() != "text/calendar"]
+            waiting[:0] = [plain] if plain is not None else others
+        elif part.is_multipart():
+            waiting[:0] = list(part.iter_parts()) if kind != "message/rfc822" else part.get_payload()
+        elif name := part.get_filename() or (kind if part.get_content_disposition() == "attachment" else ""):
+            attachments.append(" ".join(str(name).split())[:200])
+        elif kind.startswith("text/") and kind != "text/calendar":
+            bodies.append(_shown(part))
+    return "\n\n".join(filter(str.strip, bodies)), attachments
 
 
-def _text_of(part: Message) -> str:
-    payload = part.get_payload(decode=True)
-    if not isinstance(payload, bytes):
-        return ""
-    return _in_charset(payload, part.get_content_charset()).replace("\r\n", "\n").replace("\0", "")
+def _shown(part: Any) -> str:
+    data = part.get_payload(decode=True)
+    text = _text(data, part.get_content_charset()) if isinstance(data, bytes) else ""
+    return html_text(text)[0] if part.get_content_type() == "text/html" else text
 
 
-def _in_charset(data: bytes, charset: str | None) -> str:
+def _text(data: bytes, charset: str | None) -> str:
     """Return bytes in the encoding they are said to be in; where that is not so, as can be told."""
     try:
-        return data.decode(charset or "utf-8")
+        text = data.decode(charset or "utf-8")
     except (LookupError, ValueError):
-        pass
-    try:
-        return decode(data)
-    except SkippedError:
-        return data.decode("utf-8", "replace")
+        try:
+            text = decode(data)
+        except SkippedError:
+            text = data.decode("utf-8", "replace")
+    return text.replace("\r\n", "\n").replace("\0", "")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.ingest.readers.markdown import markdown_headings
-from langchain_context_engine.ingest.sections import Document, Heading, Section
+from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
-
-_TEXTS = {"code", "markdown", "heading"}
 
 
 def read_notebook(path: str, text: str, chunk_size: int) -> Document:
@@ -20,30 +19,11 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         SkippedError: invalid.
     """
     cells, language = _cells(text)
-    skipped: list[Skipped] = []
     parts: list[str] = []
-    sections: list[Section] = []
-    trail: list[Heading] = []
-    length = group_start = 0
-    first = last = 0
-
-    def close() -> None:
-        nonlocal group_start
-        if length > group_start:
-            label = f"cell {first}" if first == last else f"cells {first}-{last}"
-            titles = tuple(heading.title for heading in trail if heading.title)
-            sections.append(
-                Section(
-                    start=group_start,
-                    end=length,
-                    titles=titles,
-                    part=label,
-                    kind="notebook",
-                    metadata={"language": language},
-                )
-            )
-        group_start = length
-
+    spans: list[tuple[int, int, int]] = []
+    headings: list[Heading] = []
+    skipped: list[Skipped] = []
+    length = 0
     for number, cell in enumerate(cells, 1):
         source = _source(cell)
         if source is None:
@@ -52,19 +32,35 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         if not source.strip():
             continue
         is_code = cell.get("cell_type") == "code"
-        headings = [] if is_code else list(markdown_headings(source))
-        shown = f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n"
-        if headings or length - group_start + len(shown) > chunk_size:
-            close()
-        for heading in headings:
-            trail[:] = [*(above for above in trail if above.level < heading.level), heading]
-        if group_start == length:
-            first = number
-        last = number
-        parts.append(shown)
-        length += len(shown)
-    close()
-    return Document(text="".join(parts), sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+        titled = () if is_code else markdown_headings(source)
+        headings += [replace(each, start=length + each.start, end=length + each.end) for each in titled]
+        parts.append(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n")
+        spans.append((length, length + len(parts[-1]), number))
+        length = spans[-1][1]
+    whole = "".join(parts)
+    said = {"language": language}
+    under = sections_under(whole, headings, kind="notebook", metadata=said)
+    sections = (part for section in under for part in _by_cells(section, spans, chunk_size))
+    return Document(text=whole, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+
+
+def _by_cells(section: Section, spans: Sequence[tuple[int, int, int]], chunk_size: int) -> Iterator[Section]:
+    """Yield a section in as few parts as a passage may hold, each of whole cells where it can."""
+    begin, end, first, last = section.start, section.start, 0, 0
+    for start, stop, number in spans:
+        upto = min(stop, section.end)
+        if start >= section.end or upto <= section.start:
+            continue
+        if first and upto - begin > chunk_size:
+            yield replace(section, start=begin, end=end, part=_label(first, last))
+            begin, first = end, 0
+        first, last, end = first or number, number, upto
+    if end > begin:
+        yield replace(section, start=begin, end=end, part=_label(first, last))
+
+
+def _label(first: int, last: int) -> str:
+    return f"cell {first}" if first == last else f"cells {first}-{last}"
 
 
 def _cells(text: str) -> tuple[list[Mapping[str, Any]], str]:
@@ -72,43 +68,37 @@ def _cells(text: str) -> tuple[list[Mapping[str, Any]], str]:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise SkippedError("invalid", f"no notebook: {error}"[:200]) from None
-    if not isinstance(notebook, dict):
-        raise SkippedError("invalid", "no notebook")
-    cells = list(_listed(notebook.get("cells")))
-    for sheet in _listed(notebook.get("worksheets")):  # version 3 of the format
-        cells.extend(_listed(sheet.get("cells")))
-    if not cells and not isinstance(notebook.get("cells"), list):
+    held = _object(notebook)
+    sheets = [held, *_objects(held.get("worksheets"))]  # of version 3 of the format
+    cells = [cell for sheet in sheets for cell in _objects(sheet.get("cells"))]
+    if not cells and not isinstance(held.get("cells"), list):
         raise SkippedError("invalid", "no notebook: it has no cells")
-    metadata = notebook.get("metadata")
-    for holder in ("language_info", "kernelspec"):
-        said = metadata.get(holder) if isinstance(metadata, dict) else None
-        name = (
-            (said.get("name") if holder == "language_info" else said.get("language"))
-            if isinstance(said, dict)
-            else None
-        )
-        if isinstance(name, str) and name.isidentifier():
-            return cells, name
-    return cells, "python"
+    metadata = _object(held.get("metadata"))
+    names = (
+        _object(metadata.get("language_info")).get("name"),
+        _object(metadata.get("kernelspec")).get("language"),
+    )
+    return cells, next((n for n in names if isinstance(n, str) and n.isidentifier()), "python")
 
 
-def _listed(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, list):
-        yield from (item for item in value if isinstance(item, dict))
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Any) -> Iterator[Mapping[str, Any]]:
+    yield from map(_object, value if isinstance(value, list) else ())
 
 
 def _source(cell: Mapping[str, Any]) -> str | None:
     """Return what a cell says; None where it is no text; "" for raw cells."""
-    if cell.get("cell_type") not in _TEXTS:
-        return "" if cell.get("cell_type") == "raw" else None
+    kind = cell.get("cell_type")
+    if kind not in ("code", "markdown", "heading"):
+        return "" if kind == "raw" else None
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str):
         return None
-    source = source.strip("\n")
-    if cell.get("cell_type") != "heading":
-        return source
     level = cell.get("level")
-    marks = level if isinstance(level, int) and level in range(1, 7) else 1
-    return f"{'#' * marks} {source}"
+    marks = "#" * (level if isinstance(level, int) and 1 <= level <= 6 else 1)  # noqa: PLR2004
+    return f"{marks} {source.strip()}" if kind == "heading" else source.strip("\n")

@@ -1,90 +1,225 @@
-"""CSV and TSV: rows as written, a few at a time, each time under the header."""
+"""Tables: CSV and TSV as written, and the sheets of workbooks; a few rows at a time, under the header."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from itertools import islice
+from typing import Any
+from xml.etree import ElementTree as ET
 
+from langchain_context_engine.ingest.readers.decoding import decode
 from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.ingest.skipped import Skipped, SkippedError
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
-_SAMPLE_CHARACTERS = 20_000
 _LONGEST_HEADER_SHARE = 3
+_MOST_ROWS, _MOST_CELLS = 200_000, 500_000
+_LARGEST_PART = 200_000_000
 
 
-def read_table(path: str, text: str, chunk_size: int) -> Document:
-    r"""Return groups of rows; numbered as a spreadsheet does, the header is row 1.
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row, numbered as a spreadsheet does, and where it stands in the text."""
+
+    number: int
+    cells: Sequence[str]
+    start: int
+    end: int
+
+
+def read_table(path: str, data: bytes, chunk_size: int) -> Document:
+    r"""Return groups of rows; the header is row 1.
 
     Example:
-        >>> [(s.part, s.head) for s in read_table("a.csv", "day,sum\n2026-01-05,007\n", 80).sections]
+        >>> [(s.part, s.head) for s in read_table("a.csv", b"day,sum\n2026-01-05,007\n", 80).sections]
         [('row 2', 'day,sum')]
     """
-    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else delimiter_of(text)
-    rows, skipped = _row_spans(path, text, delimiter)
-    if not rows:
-        return Document(text=text, sections=(), skipped=skipped)
-    has_header = len(rows) > 1 and is_header(rows[0][2])
-    start, end, _ = rows[0]
-    head = text[start:end] if has_header and (end - start) * _LONGEST_HEADER_SHARE <= chunk_size else ""
-    first = 1 if has_header else 0
-    sections = tuple(_groups(rows, first, head, chunk_size))
-    return Document(text=text, sections=sections, skipped=skipped)
+    text = decode(data)
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    told = lines[0].removeprefix("sep=").strip("\r") if lines[0][:4].lower() == "sep=" else ""
+    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else told[:1] or delimiter_of(text)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    reader = csv.reader((f"{line}\n" for line in lines[bool(told) :]), delimiter=delimiter)
+    rows: list[_Row] = []
+    before = int(bool(told))
+    for number, cells in enumerate(reader, 1):
+        after = reader.line_num + bool(told)
+        if any(cell.strip() for cell in cells):
+            rows.append(_Row(number, cells, starts[before], starts[after] - 1))
+        before = after
+    return Document(text=text, sections=tuple(_sections(rows, text, chunk_size)))
 
 
 def delimiter_of(text: str) -> str:
     """Return what parts the columns: what gives the same number in the most lines, then most columns."""
-    lines = text[:_SAMPLE_CHARACTERS].split("\n")[:_SAMPLE_LINES]
+    lines = text[:20_000].split("\n")[:_SAMPLE_LINES]
 
     def fit(delimiter: str) -> tuple[float, int]:
-        try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
-        except csv.Error:
-            return (0.0, 0)
+        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
         usual = max(set(widths), key=widths.count, default=0)
         return (widths.count(usual) / len(widths), usual) if usual > 1 else (0.0, 0)
 
     return max(_DELIMITERS, key=fit)
 
 
-def _row_spans(
-    path: str, text: str, delimiter: str
-) -> tuple[list[tuple[int, int, list[str]]], tuple[Skipped, ...]]:
-    """Return (start, end, cells) of each row; a quote that is never closed ends the reading."""
-    lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter)
-    rows: list[tuple[int, int, list[str]]] = []
-    before = 0
-    try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                rows.append((starts[before], starts[reader.line_num] - 1, cells))
-            before = reader.line_num
-    except csv.Error as error:
-        return rows, (Skipped(where=f"{path}:{before + 1}", reason="invalid", detail=str(error)),)
-    return rows, ()
-
-
 def is_header(cells: Sequence[str]) -> bool:
-    """Return whether a row names columns: each has a word of its own and none is a number."""
+    """Return whether a row names columns: each has a word, the first perhaps none, none a number."""
     names = [cell.strip() for cell in cells]
-    return all(name and not name[0].isdigit() and name[0] not in "+-." for name in names) and len(
-        set(names)
-    ) == len(names)
+    named = names[1:] if names and not names[0] else names  # pandas names no index
+    is_named = all(name and not name[0].isdigit() and name[0] not in "+-." for name in named)
+    return bool(named) and is_named and len(set(names)) == len(names)
 
 
-def _groups(
-    rows: Sequence[tuple[int, int, list[str]]], first: int, head: str, chunk_size: int
-) -> Iterator[Section]:
+def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Iterator[Section]:
+    """Yield groups of as many rows as a passage may hold, below the header; titles may stand above it."""
+    place = next((i for i, row in enumerate(rows) if len(row.cells) > 1), len(rows))
+    head, below = "", 0
+    if place + 1 < len(rows) and is_header(rows[place].cells):
+        head = text[rows[place].start : rows[place].end]
+        is_short = len(head) * _LONGEST_HEADER_SHARE <= chunk_size
+        head, below = (head, place + 1) if is_short else ("", 0)
+    groups = [rows[: below - 1]] if below > 1 else []
     room = max(chunk_size - len(head) - 1, 1)
-    group = first
-    for number in range(first, len(rows)):
-        is_last = number + 1 == len(rows)
-        if is_last or rows[number + 1][1] - rows[group][0] > room:
-            label = f"row {group + 1}" if number == group else f"rows {group + 1}-{number + 1}"
-            yield Section(start=rows[group][0], end=rows[number][1], part=label, head=head, kind="table")
-            group = number + 1
+    for row in rows[below:]:
+        if len(groups) > (below > 1) and row.end - groups[-1][0].start <= room:
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    for number, group in enumerate(groups):
+        first, last = group[0].number, group[-1].number
+        label = f"row {first}" if first == last else f"rows {first}-{last}"
+        above = head if number or below <= 1 else ""
+        start, end = group[0].start, group[-1].end
+        yield Section(start=start, end=end, titles=titles, part=label, head=above, kind="table")
+
+
+def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
+    """Return groups of rows of every sheet as CSV, each under its sheet's header.
+
+    A formula is what it came to when the file was saved, else itself; a merged region says its value in each
+    of its rows. Rows keep the numbers that the sheet shows.
+
+    Raises:
+        SkippedError: unsupported without the extra, invalid, encrypted, or empty.
+    """
+    try:
+        import python_calamine
+    except ImportError:
+        raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+    except python_calamine.PasswordError:
+        raise SkippedError("encrypted", "it has a password") from None
+    except python_calamine.CalamineError as error:
+        is_old = data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") and not path.lower().endswith(".xls")
+        raise SkippedError("encrypted" if is_old else "invalid", str(error)[:200]) from None
+    unsaved = _unsaved_formulas(data) if zipfile.is_zipfile(io.BytesIO(data)) else {}
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    sections: list[Section] = []
+    skipped: list[Skipped] = []
+    for name in book.sheet_names:
+        where = f"{path}:{name}"
+        try:
+            sheet = book.get_sheet_by_name(name)
+            rows: list[_Row] = []
+            most = max(1, min(_MOST_ROWS, _MOST_CELLS // max(sheet.width, 1)))
+            for number, cells in _filled_rows(sheet, unsaved.get(name, {}), most):
+                start = written.tell()
+                writer.writerow(cells)
+                rows.append(_Row(number, cells, start, written.tell() - 1))
+        except python_calamine.CalamineError as error:
+            skipped.append(Skipped(where=where, reason="invalid", detail=str(error)[:200]))
+            continue
+        written.write("\n")
+        if formulas := len(unsaved.get(name, {})):
+            detail = f"{formulas} formulas without a stored value: they stand as they are written"
+            skipped.append(Skipped(where=where, reason="no value", detail=detail))
+        if (total := sheet.end[0] + 1 if sheet.end else 0) > most:
+            detail = f"{total:,} rows; the first {most:,} are read"
+            skipped.append(Skipped(where=where, reason="huge", detail=detail))
+        sections += _sections(rows, written.getvalue(), chunk_size, name)
+    if not sections and not skipped:
+        raise SkippedError("empty", "no cell has a value")
+    text = written.getvalue()
+    return Document(text=text, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+
+
+def _filled_rows(
+    sheet: Any, formulas: Mapping[tuple[int, int], str], most: int
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (number, cells) of the rows that say something."""
+    top, left = sheet.start or (0, 0)
+    last = max((row for row, _ in formulas), default=-1)
+    values = [*([[]] * top), *islice(sheet.iter_rows(), max(most - top, 0))]
+    values += [[]] * (min(last, most - 1) + 1 - len(values))
+    rows = [[*([""] * left), *map(_shown, row)] for row in values]
+    for (row, column), formula in formulas.items():
+        if row < len(rows):
+            rows[row] += [""] * (column + 1 - len(rows[row]))
+            rows[row][column] = rows[row][column] or formula
+    for (top, start), (end, stop) in sheet.merged_cell_ranges or ():
+        said = rows[top][start] if top < len(rows) and start < len(rows[top]) else ""
+        for cells in rows[top : end + 1] if said else ():
+            cells[start : stop + 1] = [cell or said for cell in cells[start : stop + 1]]
+    for number, cells in enumerate(rows, 1):
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells:
+            yield number, cells
+
+
+def _shown(value: Any) -> str:
+    """Return a cell as text: dates by ISO 8601, whole numbers without a point."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, datetime):
+        return value.date().isoformat() if value.time() == time() else value.isoformat(" ")
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+_CELL = re.compile(
+    rb"<c r=\"([A-Z]{1,3})(\d{1,7})\"[^>]*>\s*<f(?:\s[^>]*)?(?:/>|>([^<]*)</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>"
+)
+
+
+def _unsaved_formulas(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
+    """Return sheet → (row, column) → formula of cells that no program has computed."""
+    found: dict[str, dict[tuple[int, int], str]] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        names = {entry.filename for entry in packed.infolist() if entry.file_size <= _LARGEST_PART}
+        if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= names:
+            return found
+        links = ET.fromstring(packed.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 - bounded here
+        targets = {link.get("Id"): link.get("Target", "").removeprefix("/xl/") for link in links}
+        for element in ET.fromstring(packed.read("xl/workbook.xml")).iter():  # noqa: S314
+            link = next((value for key, value in element.attrib.items() if key.endswith("}id")), None)
+            part = f"xl/{targets.get(link, '')}"
+            if element.tag.endswith("}sheet") and part in names:
+                cells = _CELL.finditer(packed.read(part))
+                found[element.get("name", "")] = {
+                    (int(cell[2]) - 1, _column(cell[1])): "=" + (cell[3] or b"").decode("utf-8", "replace")
+                    for cell in cells
+                }
+    return found
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number - 1

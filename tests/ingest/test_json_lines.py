@@ -1,0 +1,265 @@
+"""Rules of JSON Lines and of dumped documents: mapping, ids, metadata, and what is left out."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import chromadb
+import pytest
+
+from langchain_context_engine.ingest import Splitter, index_jsonl
+from langchain_context_engine.ingest.json_lines import JsonLines
+from langchain_context_engine.ingest.reading import read_records
+from langchain_context_engine.models.errors import ConfigError
+from tests.builders import WordEmbeddings
+from tests.document_builders import read
+from tests.ingest_builders import CountingClient, lines, stored
+
+
+@pytest.fixture
+def client():
+    return chromadb.EphemeralClient()
+
+
+@pytest.fixture
+def name():
+    return f"c{uuid.uuid4().hex}"
+
+
+def test_fields_are_mapped_and_the_rest_keep_their_names(tmp_path, client, name):
+    row = {
+        "uuid": 7,
+        "body": {"text": "hello"},
+        "when": "2024-05-01T08:00:00Z",
+        "tags": ["a"],
+        "deep": {"x": 1},
+    }
+    mapping = {"text": "body.text", "id": "uuid", "created_at": "when"}
+    report = index_jsonl(
+        lines(tmp_path, row), name, client, WordEmbeddings(), mapping, metadata={"kind": "memory"}
+    )
+    assert report[name].added == 1
+    assert stored(client, name) == {
+        "7": (
+            "hello",
+            {
+                "created_at": 1714550400,
+                "tags": ["a"],
+                "deep": '{"x": 1}',
+                "kind": "memory",
+                "body": '{"text": "hello"}',
+            },
+        )
+    }
+
+
+def test_a_second_run_writes_nothing_and_a_changed_line_is_updated_without_leftovers(tmp_path, client, name):
+    embeddings = WordEmbeddings()
+    old = [{"id": "a", "text": "one", "old": 1}, {"id": "b", "text": "two"}, {"text": "three"}]
+    index_jsonl(lines(tmp_path, *old), name, client, embeddings)
+    embeddings.calls.clear()
+    report = index_jsonl(lines(tmp_path, *old), name, client, embeddings)
+    assert (report.written, report.unchanged, embeddings.calls) == (0, 3, [])
+    new = [{"id": "a", "text": "one", "new": 1}, {"id": "b", "text": "2"}, {"text": "three"}]
+    report = index_jsonl(lines(tmp_path, *new), name, client, embeddings)
+    assert (report[name].updated, report[name].unchanged) == (2, 1)
+    assert embeddings.calls == [("2",)]
+    assert stored(client, name)["a"] == ("one", {"new": 1})
+    assert stored(client, name)["b"][0] == "2"
+
+
+def test_of_lines_with_one_id_the_last_stands_and_stays(tmp_path, client, name):
+    rows = [{"id": "a", "text": f"version {n}"} for n in range(5)]
+    report = index_jsonl(lines(tmp_path, *rows), name, CountingClient(client, 2), WordEmbeddings())
+    assert report.skipped == {"duplicate": 4}
+    assert stored(client, name)["a"][0] == "version 4"
+    assert index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings()).written == 0
+
+
+def test_lines_that_are_no_object_with_a_text_are_skipped_with_a_count(tmp_path, client, name):
+    rows = [
+        {"text": "good"},
+        "not json",
+        "[1, 2]",
+        "",
+        {"text": None},
+        {"text": "  "},
+        {"text": 5},
+        {"other": "x"},
+        "[" * 100_000,
+        '{"text": "big", "n": ' + "9" * 5000 + "}",
+    ]
+    report = index_jsonl(lines(tmp_path, *rows), name, client, WordEmbeddings())
+    assert report.added == 1
+    assert report.skipped == {"invalid": 6, "empty": 2}
+
+
+def test_a_file_without_any_text_is_refused_with_the_fields_it_has(tmp_path, client, name):
+    with pytest.raises(ConfigError, match=r"message, author.*mapping"):
+        index_jsonl(lines(tmp_path, {"message": "x", "author": "y"}), name, client, WordEmbeddings())
+    with pytest.raises(ConfigError, match="no file"):
+        index_jsonl(tmp_path / "nowhere.jsonl", name, client, WordEmbeddings())
+    with pytest.raises(ConfigError, match="mapping takes"):
+        index_jsonl(lines(tmp_path, {"text": "x"}), name, client, WordEmbeddings(), {"text": 3})
+
+
+@pytest.mark.parametrize("written", ['[{"text": "x"}, {"text": "y"}]', '{\n  "text": "x"\n}\n'])
+def test_json_that_is_not_an_object_a_line_is_told_how_to_become_it(tmp_path, client, name, written):
+    with pytest.raises(ConfigError, match=r"no line is an object; .*jq -c"):
+        index_jsonl(lines(tmp_path, written), name, client, WordEmbeddings())
+
+
+def test_records_that_the_file_no_longer_has_go_only_when_asked(tmp_path, client, name):
+    index_jsonl(
+        lines(tmp_path, {"id": "a", "text": "x"}, {"id": "b", "text": "y"}), name, client, WordEmbeddings()
+    )
+    path = lines(tmp_path, {"id": "a", "text": "x"})
+    assert index_jsonl(path, name, client, WordEmbeddings()).deleted == 0
+    assert index_jsonl(path, name, client, WordEmbeddings(), delete_missing=True).deleted == 1
+    assert set(stored(client, name)) == {"a"}
+
+
+DUMPED = {"page_content": "hello", "metadata": {"workspace_id": "acme", "kind": "note", "id": "m"}}
+
+
+def test_json_lines_in_a_folder_are_passages_with_their_fields_and_rows_of_data():
+    rows = [
+        {"text": "hello", "author": "A", "path": "elsewhere"},
+        {"page_content": "dumped", "metadata": {"topic": "x"}},
+        {"n": 1},
+        {"n": 2},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows) + "no json\n"
+    found = read("a.jsonl", text)
+    assert [(r.metadata["place"], r.text) for r in found.records] == [
+        ("a.jsonl › line 1", "hello"),
+        ("a.jsonl › line 2", "dumped"),
+        ("a.jsonl › lines 3-4", '{"n": 1}\n{"n": 2}'),
+    ]
+    assert found.records[0].metadata["author"] == "A"
+    assert (found.records[0].metadata["path"], found.records[0].metadata["row_path"]) == (
+        "a.jsonl",
+        "elsewhere",
+    )
+    assert found.records[1].metadata["topic"] == "x"
+    assert [(s.where, s.reason) for s in found.skipped] == [("a.jsonl:5", "invalid")]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        DUMPED,
+        {**DUMPED, "id": None, "type": "Document"},
+        {**DUMPED, "metadata": json.dumps(DUMPED["metadata"])},
+        f"{json.dumps(DUMPED)},",
+        {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "schema", "document", "Document"],
+            "kwargs": {**DUMPED, "type": "Document"},
+        },
+    ],
+)
+def test_the_metadata_of_a_dumped_document_are_metadata(tmp_path, row):
+    """F6."""
+    client, name = chromadb.EphemeralClient(), f"c{uuid.uuid4().hex}"
+    index_jsonl(lines(tmp_path, row), name, client, WordEmbeddings())
+    ((text, metadata),) = stored(client, name).values()
+    assert (text, metadata) == ("hello", {"workspace_id": "acme", "kind": "note", "id": "m"})
+
+
+def test_a_mapping_reaches_into_a_dumped_document(tmp_path):
+    """F6."""
+    client, name = chromadb.EphemeralClient(), f"c{uuid.uuid4().hex}"
+    mapping = {"id": "metadata.id", "scope": "metadata.workspace_id"}
+    index_jsonl(lines(tmp_path, DUMPED), name, client, WordEmbeddings(), mapping)
+    assert stored(client, name) == {"m": ("hello", {"scope": "acme", "kind": "note"})}
+
+
+def test_lines_that_are_left_out_are_told_by_number_and_reason(tmp_path):
+    """F7."""
+    path = lines(
+        tmp_path,
+        {"text": "good"},
+        "{bad",
+        "[1]",
+        {"text": " "},
+        {"id": "a", "text": "x"},
+        {"id": "a", "text": "y"},
+    )
+    survey = JsonLines(path=path).survey()
+    assert [(s.where, s.reason) for s in survey.skipped] == [
+        ("rows.jsonl:2", "invalid"),
+        ("rows.jsonl:3", "invalid"),
+        ("rows.jsonl:4", "empty"),
+        ("rows.jsonl:5", "duplicate"),
+    ]
+    assert survey.skipped[0].detail.startswith("no JSON: Expecting property name")
+    assert survey.skipped[1].detail == "no object but a list"
+    assert survey.counts == {"invalid": 2, "empty": 1, "duplicate": 1}
+
+
+INNER = {"kind": "note", "workspace_id": "acme", "created_at": "2024-05-01"}
+
+PILOT = {"page_content": "The pilot was late.", "metadata": INNER}
+
+SERIALISED = {"id": ["langchain", "Document"], "type": "Document", "kwargs": PILOT}
+
+NODE = {"id_": "n", "embedding": [0.5] * 300, "metadata": INNER, "text": "The pilot was late."}
+
+HAYSTACK = {"id": "n", "content": "The pilot was late.", "meta": INNER}
+
+
+def passages(path, *, text):
+    read = read_records(path, text.encode(), splitter=Splitter())
+    return [(r.text, r.metadata) for r in read.records], read.skipped
+
+
+def assert_is_the_note(found):
+    text, metadata = found
+    assert text == "The pilot was late."
+    assert (metadata["kind"], metadata["workspace_id"]) == ("note", "acme")
+    assert metadata["created_at"] == 1714521600
+    assert not {"metadata", "meta", "embedding", "kwargs"} & metadata.keys()
+
+
+@pytest.mark.parametrize("row", [PILOT, SERIALISED])
+@pytest.mark.parametrize("wrap", [lambda row: [row, row], lambda row: {"documents": [row]}, lambda row: row])
+def test_a_json_file_of_dumped_documents_is_read_document_by_document(row, wrap):
+    """F6."""
+    found, _ = passages("notes.json", text=json.dumps(wrap(row), indent=1))
+    for passage in found:
+        assert_is_the_note(passage)
+    assert found[-1][1]["place"] == f"notes.json › item {len(found)}"
+
+
+def test_one_bad_item_in_a_list_of_documents_costs_itself():
+    """F6."""
+    text = json.dumps([PILOT, None, {"page_content": ""}, PILOT, PILOT])
+    found, skipped = passages("notes.json", text=text)
+    assert [m["place"] for _, m in found] == [f"notes.json › item {n}" for n in (1, 4, 5)]
+    assert [(s.where, s.reason) for s in skipped] == [
+        ("notes.json, item 2", "invalid"),
+        ("notes.json, item 3", "empty"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"name": "harbor", "text": "x"}, [{"rule": "no-tabs", "severity": "warn", "text": "x"}], ["a", "b"]],
+)
+def test_other_json_stays_settings(data):
+    found, _ = passages("settings.json", text=json.dumps(data, indent=1))
+    assert all(metadata["kind"] == "settings" for _, metadata in found)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "gbk", "cp932"])
+def test_json_lines_are_read_in_the_encoding_that_they_are_in(tmp_path, encoding):
+    """F2."""
+    told = "ログインの誤りを修正しました。ターミナルを開いてください。"
+    text = told if encoding == "cp932" else "请先安装依赖，然后运行脚本。本系统用于管理仓库的入库和出库。"
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(f'{{"text": "{text}"}}\n{{"text": "plain"}}\n'.encode(encoding))
+    lines = JsonLines(path=path)
+    assert [record.text for record in lines.records(lines.survey().last_lines)] == [text, "plain"]

@@ -1,0 +1,345 @@
+"""Rules of keeping collections in step: a run ends where a first one would, and writes only the difference."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import uuid
+
+import chromadb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from langchain_context_engine.ingest import Splitter, index_folder, index_repository
+from langchain_context_engine.ingest.grammars import load_grammar
+from tests.embedding_builders import WordEmbeddings
+from tests.ingest_builders import content, git, write_files
+
+KINDS = ("code", "commits", "docs")
+
+
+@pytest.fixture
+def client():
+    return chromadb.EphemeralClient()
+
+
+@pytest.fixture
+def prefix():
+    return f"p{uuid.uuid4().hex[:12]}-"
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    write_files(
+        folder,
+        src__app_dot_py="def hello():\n    return 'hello'\n\n\ndef bye():\n    return 'bye'\n",
+        README_dot_md="# Guide\n\nHello.\n\n## Install\n\nRun it.\n",
+    )
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Say hello\n\nPeople asked for it.")
+    return folder
+
+
+def held(client, prefix):
+    return {kind: content(client, f"{prefix}{kind}") for kind in KINDS}
+
+
+def test_a_repository_becomes_code_commits_and_docs(repository, client, prefix):
+    report = index_repository(repository, client, WordEmbeddings(), prefix=prefix)
+    assert [report[f"{prefix}{kind}"].added for kind in KINDS] == [2, 1, 2]
+    found = held(client, prefix)
+    assert {m["symbol"] for _, m in found["code"].values()} == {"hello", "bye"}
+    ((sha, (text, commit)),) = found["commits"].items()
+    assert text == "Say hello\n\nPeople asked for it.\n\nREADME.md (+7 −0)\nsrc/app.py (+6 −0)"
+    assert {
+        "sha": sha, "title": "Say hello", "author": "Ana Ré", "insertions": 13, "deletions": 0, "files_changed": 2,
+        "files": ["README.md", "src/app.py"], "created_at": 1767607200,
+    }.items() <= commit.items()  # fmt: skip
+    assert "a@x.example" not in str(commit)
+    (install,) = (m for _, m in found["docs"].values() if m["title"] == "Install")
+    assert (install["headings"], install["path"], install["created_at"]) == (
+        "Guide › Install",
+        "README.md",
+        1767607200,
+    )
+    collection = client.get_collection(f"{prefix}code", embedding_function=None)
+    assert collection.configuration["hnsw"]["space"] == "cosine"
+    assert (collection.metadata["embedding_model"], collection.metadata["embedding_dimension"]) == (
+        "WordEmbeddings",
+        64,
+    )
+
+
+def test_a_second_run_writes_and_embeds_nothing_and_other_metadata_embeds_nothing(repository, client, prefix):
+    embeddings = WordEmbeddings()
+    first = index_repository(repository, client, embeddings, prefix=prefix)
+    before = held(client, prefix)
+    embeddings.calls.clear()
+    second = index_repository(repository, client, embeddings, prefix=prefix)
+    assert (second.written, second.unchanged, held(client, prefix)) == (0, first.added, before)
+    index_repository(repository, client, embeddings, prefix=prefix, metadata={"tenant": "b"})
+    assert embeddings.calls == []
+    assert {m["tenant"] for kind in held(client, prefix).values() for _, m in kind.values()} == {"b"}
+
+
+def test_a_changed_function_is_the_only_one_embedded_again(repository, client, prefix):
+    embeddings = WordEmbeddings()
+    index_repository(repository, client, embeddings, prefix=prefix)
+    embeddings.calls.clear()
+    path = repository / "src/app.py"
+    path.write_text("\n\n\n" + path.read_text().replace("'bye'", "'good bye'"))
+    report = index_repository(repository, client, embeddings, prefix=prefix)
+    assert ["good bye" in text for call in embeddings.calls for text in call] == [True]
+    assert report[f"{prefix}code"].updated == report[f"{prefix}code"].written == 2  # one moved
+    assert {m["symbol"]: m["start_line"] for _, m in held(client, prefix)["code"].values()} == {
+        "hello": 4,
+        "bye": 8,
+    }
+
+
+def test_what_is_deleted_or_no_longer_a_text_leaves_the_collections(repository, client, prefix):
+    index_repository(repository, client, WordEmbeddings(), prefix=prefix)
+    (repository / "README.md").unlink()
+    (repository / "src/app.py").write_bytes(b"\0\0\0")
+    report = index_repository(repository, client, WordEmbeddings(), prefix=prefix)
+    assert (report.deleted, report.skipped) == (4, {"binary": 1})
+    assert content(client, f"{prefix}code") == content(client, f"{prefix}docs") == {}
+
+
+def test_commits_follow_head_and_the_newest_of_many_are_held(repository, client, prefix):
+    """R6."""
+
+    def index(**limits):
+        report = index_repository(
+            repository, client, WordEmbeddings(), prefix=prefix, collections=["commits"], **limits
+        )
+        return (
+            report[f"{prefix}commits"],
+            report.warnings,
+            {m["title"] for _, m in held(client, prefix)["commits"].values()},
+        )
+
+    def held(client, prefix):
+        return {"commits": content(client, f"{prefix}commits")}
+
+    index()
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Second", date="2026-02-01T10:00:00Z")
+    assert index()[0].added == 1
+    git(repository, "commit", "-q", "--amend", "--allow-empty", "-m", "Better", date="2026-02-01T10:00:00Z")
+    report, _, titles = index()
+    assert (report.added, report.deleted, titles) == (1, 1, {"Say hello", "Better"})
+    _, warnings, titles = index(max_commits=1)
+    assert titles == {"Better"}
+    assert "only the latest 1 commits are held" in warnings[0]
+    assert index(max_commits=0)[2] == set()
+    assert index(max_commits=None)[1:] == ((), {"Say hello", "Better"})
+
+
+def test_a_file_is_dated_by_its_last_commit_and_a_changed_one_by_its_writing(repository, client, prefix):
+    write_files(repository, later_dot_md="# Later\n\nx\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "Later", date="2026-03-01T00:00:00Z")
+    write_files(repository, new_dot_md="# New\n\nx\n")
+    os.utime(repository / "new.md", (1_780_000_000, 1_780_000_000))
+    index_repository(repository, client, WordEmbeddings(), prefix=prefix)
+    dates = {m["path"]: m["created_at"] for _, m in held(client, prefix)["docs"].values()}
+    assert dates == {"README.md": 1767607200, "later.md": 1772323200, "new.md": 1_780_000_000}
+
+
+def test_a_folder_within_a_repository_gives_its_own_files_and_commits(repository, client, prefix):
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Elsewhere")
+    index_repository(repository / "src", client, WordEmbeddings(), prefix=prefix)
+    found = held(client, prefix)
+    assert ({m["path"] for _, m in found["code"].values()}, found["docs"]) == ({"app.py"}, {})
+    ((_, commit),) = found["commits"].values()
+    assert commit["files"] == ["app.py"]
+
+
+def test_progress_never_falls_and_ends_at_the_total(repository, client, prefix):
+    seen = []
+    for _ in range(2):
+        seen.clear()
+        index_repository(
+            repository, client, WordEmbeddings(), prefix=prefix, on_progress=lambda *step: seen.append(step)
+        )
+        for label, total in (("files", 2), ("commits", 1)):
+            done = [d for d, _, name in seen if name == label]
+            assert (done, done[-1]) == (sorted(done), total)
+
+
+def test_without_the_extra_code_is_cut_by_lines_and_installing_it_renews_it(
+    tmp_path, client, prefix, monkeypatch
+):
+    write_files(tmp_path, a_dot_js="function one() {\n  return 1;\n}\n", b_dot_py="def two():\n    pass\n")
+
+    def types():
+        report = index_folder(tmp_path, client, WordEmbeddings(), prefix=prefix)
+        return report.warnings, {m["unit_type"] for _, m in content(client, f"{prefix}code").values()}
+
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "tree_sitter", None)
+        load_grammar.cache_clear()
+        (warning,), found = types()
+    load_grammar.cache_clear()
+    assert (
+        warning
+        == 'javascript, python: cut by lines, not by functions; pip install "langchain-context-engine[code]"'
+    )
+    assert found == {"module"}
+    assert types() == ((), {"function"})
+
+
+TEXTS = (
+    "",
+    "def f():\n    return 1\n",
+    "def f():\n    return 2\n\n\nclass A:\n    def g(self):\n        pass\n",
+    "# T\n\nx\n\n# T\n\nx\n",
+    f"# T\n\n{'word ' * 60}\n\n" + "\n".join(f"value_{n} = {n}" for n in range(10)),
+    "\0",
+)
+
+
+@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    states=st.lists(
+        st.dictionaries(st.sampled_from(("a.py", "b.py", "sub/c.md", "d.txt")), st.sampled_from(TEXTS)),
+        min_size=2,
+        max_size=4,
+    )
+)
+def test_an_incremental_run_gives_what_a_first_run_gives(tmp_path, client, states):
+    folder = tmp_path / uuid.uuid4().hex
+    prefix, splitter = f"p{uuid.uuid4().hex[:12]}-", Splitter(chunk_size=200)
+    for state in states:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for path, text in state.items():
+            write_files(folder, **{path.replace("/", "__"): text})
+            os.utime(folder / path, (1_780_000_000, 1_780_000_000))
+        index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter)
+        assert index_folder(folder, client, WordEmbeddings(), prefix=prefix, splitter=splitter).written == 0
+    fresh = f"f{uuid.uuid4().hex[:12]}-"
+    index_folder(folder, client, WordEmbeddings(), prefix=fresh, splitter=splitter)
+    for kind in ("code", "docs"):
+        assert content(client, f"{prefix}{kind}") == content(client, f"{fresh}{kind}")
+
+
+class KilledError(BaseException):
+    """Nothing catches it, as nothing catches a kill."""
+
+
+class MortalCollection:
+    """A real collection whose client is killed before one of its writes."""
+
+    def __init__(self, collection, client):
+        self._collection = collection
+        self._client = client
+
+    def __getattr__(self, name):
+        if name in {"upsert", "update", "delete", "modify"}:
+            self._client.write()
+        return getattr(self._collection, name)
+
+
+class MortalClient:
+    """A real client that is killed after so many writes."""
+
+    def __init__(self, client, writes):
+        self._client = client
+        self._left = writes
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def get_max_batch_size(self):
+        return 4
+
+    def get_collection(self, *arguments, **named):
+        return MortalCollection(self._client.get_collection(*arguments, **named), self)
+
+    def create_collection(self, *arguments, **named):
+        self.write()
+        return MortalCollection(self._client.create_collection(*arguments, **named), self)
+
+    def write(self):
+        if not self._left:
+            raise KilledError
+        self._left -= 1
+
+
+@pytest.mark.unmeasured
+def test_a_run_that_is_killed_before_any_of_its_writes_is_completed_by_the_next(repository, tmp_path):
+    """Before and after a change of everything that can change."""
+    client = chromadb.PersistentClient(str(tmp_path / "store"))
+    prefixes = [f"k{number}-" for number in range(40)]
+    long = f"Long\n\n{'A reason for it. ' * 120}"
+
+    def index(prefix, writes=10_000):
+        index_repository(repository, MortalClient(client, writes), WordEmbeddings(), prefix=prefix)
+
+    def all_completed():
+        """Kill runs after 0, 1, 2 … writes until one comes to its end; then complete the others."""
+        for number, prefix in enumerate(prefixes):
+            try:
+                index(prefix, number)
+            except KilledError:
+                continue
+            break
+        for each in prefixes[:number]:
+            index(each)
+            assert held(client, each) == held(client, prefix)
+        return number, held(client, prefix)
+
+    write_files(repository, gone_dot_md="# Gone\n\nx\n\n## Too\n\ny\n\n## And\n\nz\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", long)
+    killed, before = all_completed()
+    write_files(repository, src__app_dot_py="def hello():\n    return 1\n", c_dot_md="# New\n\nx\n")
+    (repository / "gone.md").unlink()
+    git(repository, "add", "-A")
+    git(repository, "commit", "--amend", "-qm", f"{long} Amended.", date="2026-01-06T10:00:00Z")
+    killed_again, after = all_completed()
+    assert min(killed, killed_again) > 3
+    assert before != after
+
+
+NAMES = st.binary(min_size=1, max_size=12).filter(
+    lambda n: not {0, 47} & set(n) and n not in {b".", b"..", b".git"}
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    files=st.dictionaries(
+        st.builds(bytes.__add__, NAMES, st.sampled_from([b".md", b".py", b".rs", b".txt", b""])),
+        st.one_of(st.binary(max_size=80), st.text(max_size=80).map(str.encode)),
+        max_size=5,
+    ),
+    ignore=st.binary(max_size=40),
+    is_repository=st.booleans(),
+)
+def test_a_folder_of_garbage_is_indexed_and_a_second_run_writes_nothing(
+    tmp_path, files, ignore, is_repository
+):
+    folder = tmp_path / uuid.uuid4().hex
+    folder.mkdir()
+    for name, data in files.items():
+        (folder / os.fsdecode(name)).write_bytes(data)
+    (folder / ".gitignore").write_bytes(ignore)
+    if is_repository:
+        git(folder, "init", "-q")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "--allow-empty", "-m", "Garbage")
+    client = chromadb.EphemeralClient()
+    prefix = f"g{uuid.uuid4().hex[:12]}-"
+    first = index_repository(folder, client, WordEmbeddings(), prefix=prefix)
+    second = index_repository(folder, client, WordEmbeddings(), prefix=prefix)
+    assert second.written == 0
+    assert (second.unchanged, second.skipped) == (first.added, first.skipped)
+    shutil.rmtree(folder)
