@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from langchain_context_engine import ConfigError
 from langchain_context_engine.designs import LearningMemoryAssembler, Searcher
-from langchain_context_engine.designs.learning.assembler import METADATA_OF
+from langchain_context_engine.designs.learning import METADATA_OF
 from langchain_context_engine.models.types import Reason
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, ScopeError
 from langchain_context_engine.designs import InvalidContextTypeError
-from langchain_context_engine.designs.learning.assembler import SHARES, ContextAssemblyError
+from langchain_context_engine.designs.learning import SHARES, ContextAssemblyError
 from langchain_context_engine.models.budget import split_tokens
 from langchain_context_engine.models.types import Reason
 from tests.builders import FailingSource, ListSource, SlowSource, count_words

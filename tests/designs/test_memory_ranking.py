@@ -18,7 +18,7 @@ from langchain_context_engine.designs import (
     MemoryEngine,
     RankingOptions,
 )
-from langchain_context_engine.designs.memory.rankers import CustomRanker
+from langchain_context_engine.designs import CustomRanker
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import ListSource, WordEmbeddings
