@@ -17,7 +17,7 @@ from langchain_context_engine.cli.options import RecordsOption, ScopeOption, rea
 from langchain_context_engine.models.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.designs.prime import PrimeContextService
 
 ENGINE, PRIME = "engine", "prime"
 """What can be served."""
@@ -77,7 +77,7 @@ def serve(
 
 
 def _over_engine(options: EngineOptions, *, records: bool) -> PrimeContextService:
-    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.designs.prime import PrimeContextService
 
     return PrimeContextService.over(options.engine(records=records))
 
@@ -86,8 +86,8 @@ def _prime(
     options: EngineOptions, of_threads: Sequence[str], scope: Mapping[str, Any], *, records: bool
 ) -> PrimeContextService:
     """Return the prime-context design over a store: its files, and what belongs to threads."""
-    from langchain_context_engine.designs.prime.service import PrimeContextService
-    from langchain_context_engine.designs.prime.setup import PrimeSettings
+    from langchain_context_engine.designs.prime import PrimeContextService
+    from langchain_context_engine.designs.prime import PrimeSettings
 
     found = {collection.name: collection for collection in options.home.collections()}
     threads = [found.pop(name, None) for name in of_threads]

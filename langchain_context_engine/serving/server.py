@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.designs.prime.service import PrimeContextService
+from langchain_context_engine.designs.prime import PrimeContextService
 from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.serving.explaining import why

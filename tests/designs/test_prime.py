@@ -11,7 +11,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, ScopeError
 from langchain_context_engine.designs import PrimeContextService, PrimeSettings
-from langchain_context_engine.designs.prime.setup import DEFAULTS, ENGINE
+from langchain_context_engine.designs.prime import DEFAULTS, ENGINE
 from tests.builders import ListSource, SlowSource, a_candidate
 from tests.conftest import ROOT
 from tests.designs.prime_builders import FILES, a_service, ask, item

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import Budget, ContextEngine, replay
-from langchain_context_engine.designs.prime.setup import DEFAULTS, ENGINE
+from langchain_context_engine.designs.prime import DEFAULTS, ENGINE
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.truncate import pieces
 from tests.builders import ListSource

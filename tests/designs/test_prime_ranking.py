@@ -7,7 +7,7 @@ import math
 import pytest
 
 from langchain_context_engine import replay
-from langchain_context_engine.designs.prime.setup import ENGINE
+from langchain_context_engine.designs.prime import ENGINE
 from langchain_context_engine.models.types import Reason
 from tests.builders import count_words
 from tests.designs.prime_builders import NOW, a_service, ask, item, ranked
