@@ -139,7 +139,7 @@ def test_a_policy_has_the_documents_fields():
         max_iterations=3,
         expansion={"max_pages": 3, "min_fill_ratio": 1.0},
     )
-    assert a_plan(policy=policy, context_window=60).setup.max_tokens == 30
+    assert a_plan(policy=policy, context_window=60).max_tokens == 30
 
 
 def test_a_nested_plan_keeps_to_its_own_policy():

@@ -144,26 +144,3 @@ def test_a_system_prompt_that_was_cut_says_what_it_lost():
     assert system.lost > 100
     assert system.reason == "cut for room"
     assert replay(trace).text == trace.text
-
-
-def test_a_text_that_two_packs_have_stands_once():
-    """P3: in the pack of the higher priority; the other says in whose favour it left it out."""
-
-    def faq(request):
-        return ["Orders ship within two days.", "Refunds take a week."] if not request.offset else []
-
-    def wiki(request):
-        return ["orders ship  within TWO days.", "The office is in Kiel."] if not request.offset else []
-
-    plan = a_plan(
-        [a_pack("wiki"), a_pack("faq", priority=1), USER], packs={"faq": faq, "wiki": wiki}, tokenizer="auto",
-        policy=budget(200),
-    )  # fmt: skip
-    result = plan.assemble(ASKED)
-    assert result.system_prompt.lower().count("within two days") == 1
-    assert result.system_prompt.startswith("The office is in Kiel.")
-    (twin,) = [d for d in result.packs["wiki"].decisions if d.reason == "duplicate"]
-    assert twin.details["winner"] in {p.key for p in result.packs["faq"].passages}
-    trace = result.trace
-    assert replay(trace).text == trace.text
-    assert twin.key in {d.key for d in replay(trace, budget=100).decisions}
