@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine.blocks.focus import FocusSource
-from langchain_context_engine.blocks.relations import RelationsSource
+from langchain_context_engine.designs.workspace_blocks import Blocks, FocusSource, RelationsSource
 from tests.builders import a_collection, a_request
 from tests.designs.workspace_builders import EMBEDDINGS, a_block
 
@@ -31,15 +30,15 @@ def asked(focus):
 
 
 def test_children_of_another_scope_are_not_there(collection):
-    found = FocusSource(collection).fetch(asked("top"))
+    found = FocusSource(blocks=Blocks(collection)).fetch(asked("top"))
     assert [candidate.id for candidate in found] == ["top", *OWN]
 
 
 def test_siblings_of_another_scope_take_nobodys_place(collection):
-    found = FocusSource(collection).fetch(asked("own1"))
+    found = FocusSource(blocks=Blocks(collection)).fetch(asked("own1"))
     assert {candidate.id for candidate in found} == {"top", *OWN}
 
 
 def test_links_from_another_scope_lead_nowhere(collection):
-    found = RelationsSource(collection).fetch(asked("top"))
+    found = RelationsSource(blocks=Blocks(collection)).fetch(asked("top"))
     assert {candidate.id for candidate in found} == set(OWN)

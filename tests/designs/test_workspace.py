@@ -6,8 +6,8 @@ import pytest
 
 from langchain_context_engine import Journal
 from langchain_context_engine.designs import ContextHints, TokenBudget
-from langchain_context_engine.designs.workspace.builder import DEFAULT_CONTEXT_CONFIG
-from langchain_context_engine.designs.workspace.config import (
+from langchain_context_engine.designs.workspace import DEFAULT_CONTEXT_CONFIG
+from langchain_context_engine.designs.workspace import (
     CollectorSettings,
     FocusSettings,
     SemanticSettings,
@@ -176,7 +176,7 @@ def test_a_collector_can_be_switched_off_and_bounded():
     collectors = CollectorSettings(
         focus=FocusSettings(enabled=False), semantic=SemanticSettings(top_k=2, min_threshold=0)
     )
-    from langchain_context_engine.designs.workspace.builder import ContextConfig
+    from langchain_context_engine.designs.workspace import ContextConfig
 
     payload = build(
         a_page(8), "harbor", focus={"block_id": "p1"}, config=ContextConfig(collectors=collectors)

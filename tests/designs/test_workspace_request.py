@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.designs import ContextHints, TokenBudget, User, WorkspaceContextBuilder
-from langchain_context_engine.designs.workspace.config import (
+from langchain_context_engine.designs.workspace import (
     SemanticSettings,
 )
 from tests.designs.workspace_builders import (
@@ -124,7 +124,7 @@ def test_a_user_with_permission_for_nothing_gets_nothing():
 
 def test_an_unknown_signal_or_strategy_is_refused_with_the_known_ones():
     """W6, W9"""
-    from langchain_context_engine.designs.workspace.config import ContextConfig, TruncationSettings
+    from langchain_context_engine.designs.workspace import ContextConfig, TruncationSettings
 
     with pytest.raises(UnknownNameError, match="semantic"):
         ContextConfig(weights={"semantics": 1})

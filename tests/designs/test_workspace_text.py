@@ -9,8 +9,8 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_context_engine import ConfigError
 from langchain_context_engine.designs import ContextHints, TokenBudget
-from langchain_context_engine.designs.workspace.builder import ContextConfig
-from langchain_context_engine.designs.workspace.config import TruncationSettings
+from langchain_context_engine.designs.workspace import ContextConfig
+from langchain_context_engine.designs.workspace import TruncationSettings
 from langchain_context_engine.models.types import Reason
 from tests.builders import count_words
 from tests.conftest import ROOT
@@ -153,13 +153,12 @@ def test_the_text_has_the_documents_sections_items_and_strings():
         records,
         "What is missing?",
         focus={"block_id": "t"},
-        hints=ContextHints(include_blocks=["n"]),
         conversation_history=[("user", "Hello"), ("assistant", "Hi there")],
         system="Answer briefly.",
     )
     assert payload.serialized == (
         "## Current Context\n\n"
-        "### Focused Content\n[Roadmap] [todo]\nOrder planks\n\n[text]\nA loose note\n\n"
+        "### Focused Content\n[Roadmap] [todo]\nOrder planks\n\n"
         "### Related Content\n_No relevant content found._\n\n"
         "### Connected Items\n_No relevant content found._\n\n"
         "### Recent Activity\n_No relevant content found._\n\n"
