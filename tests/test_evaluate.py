@@ -8,7 +8,7 @@ import pytest
 
 from langchain_context_engine.evaluation.evaluate import Question, compare, evaluate, evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
-from langchain_context_engine.evaluation.report import _HEADINGS, _cells
+from langchain_context_engine.evaluation.evaluate import _HEADINGS, _cells
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.trace.context import Context

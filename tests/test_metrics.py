@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.evaluation.bootstrap import paired_bootstrap
+from langchain_context_engine.evaluation.metrics import paired_bootstrap
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     contains_words,

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.agreement import agreed_grades, agreement
-from langchain_context_engine.evaluation.exchange import judgments_as_lines, read_judgments
+from langchain_context_engine.evaluation.judgments import agreed_grades, agreement
+from langchain_context_engine.evaluation.judgments import judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import means, quality
-from langchain_context_engine.evaluation.sets import figures_of, try_settings
+from langchain_context_engine.evaluation.quality import figures_of, try_settings
 from langchain_context_engine.journal import Judgment
 from tests.inspector.builders import a_context, rows_of
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from langchain_context_engine.evaluation.questions import load_questions
+from langchain_context_engine.evaluation.evaluate import load_questions
 from langchain_context_engine.models.errors import ConfigError
 
 

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, UnknownNameError, replay
-from langchain_context_engine.evaluation.judged import METRICS, judged_traces
+from langchain_context_engine.evaluation.tune import METRICS, judged_traces
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.evaluation.tune import tune
-from langchain_context_engine.evaluation.tuning import Search, varying
+from langchain_context_engine.evaluation.tune import Search, varying
 from tests.builders import ListSource, a_candidate, count_words
 from tests.tune_builders import a_question, judged
 
@@ -182,7 +182,7 @@ def test_trial_weights_score_as_the_librarys_own_order_does(recent, weights, met
     traces, judgments = recent
     found = judged_traces(traces[:10], judgments, METRICS[metric])
     names, raw = varying(found, ["relevance", "recency", "confidence", "importance"])
-    present = np.array([trace.present_score(METRICS[metric]) for trace in found])
+    present = np.array([trace.score(METRICS[metric]) for trace in found])
     search = Search(
         found, names=names, raw=raw, metric=METRICS[metric], present=present, weights={"relevance": 1}
     )

@@ -13,7 +13,7 @@ from langchain_context_engine.cli.engine_options import EngineOptions, with_engi
 from langchain_context_engine.cli.options import read_pairs
 
 if TYPE_CHECKING:
-    from langchain_context_engine.evaluation.report import Report
+    from langchain_context_engine.evaluation.evaluate import Report
 
 _BUDGETS = (250, 500, 1000, 2000)
 

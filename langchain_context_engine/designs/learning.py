@@ -1,11 +1,11 @@
 """The learning-memory design: what a project remembers, for an agent, and warnings before it debugs.
 
-    collect   memories, code, experiences, values, commits; or experiences on four axes, each asked its own
-    rank      similarity · .7, tier · .1, importance · .1, recency of commits and experiences · .1
-    dedupe    one experience, one file in code and commits, texts alike by 90 %: the better ranked stays
-    pack      shares 3 : 2 : 2 : 1 : 1, no item above a quarter of its share, the rest handed on
-    render    a section for each source that has something, and a footer that counts
-    (soft)    by choice what stands around the items is free: exceeded with a warning and a flag
+collect   memories, code, experiences, values, commits; or experiences on four axes, each asked its own
+rank      similarity · .7, tier · .1, importance · .1, recency of commits and experiences · .1
+dedupe    one experience, one file in code and commits, texts alike by 90 %: the better ranked stays
+pack      shares 3 : 2 : 2 : 1 : 1, no item above a quarter of its share, the rest handed on
+render    a section for each source that has something, and a footer that counts
+(soft)    by choice what stands around the items is free: exceeded with a warning and a flag
 """
 
 from __future__ import annotations
@@ -412,7 +412,7 @@ class LearningMemoryAssembler:
         def engine(sources: Sequence[AdaptedSource], **own: Any) -> ContextEngine:
             return ContextEngine(sources, **{**SETTINGS, **own, **settings})
 
-        shares = {name: 3.0 for name in AXES} | {"values": 1.0}
+        shares = {**dict.fromkeys(AXES, 3.0), "values": 1.0}
         self.engine = engine(
             self.searcher.sources(names),
             journal=journal,
@@ -620,11 +620,8 @@ _NARROWING = {"domain": "domain", "strategy": "strategy", "outcome_status": "out
 
 def _method_source(name: str, method: Any, **told: Any) -> FunctionSource:
     """Return a method of a searcher as a source."""
-    try:
-        parameters = inspect.signature(method).parameters
-        takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    except (TypeError, ValueError):  # a builtin
-        parameters, takes_all = {}, True
+    parameters = inspect.signature(method).parameters
+    takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
     def ask(request: ContextRequest) -> Any:
         narrowed = {_NARROWING[key]: value for key, value in _demanded(request.where).items()}

@@ -677,7 +677,9 @@ class MemoryEngine:
             shape["template"] = self._template_of(chosen, options.include_metadata)
             shape["budget"] = options.token_budget
         elif self.engine.config.budget.tokens == 0:
-            shape["budget"] = 1  # a search is not packed, so an engine whose contexts are empty still searches
+            shape["budget"] = (
+                1  # a search is not packed, so an engine whose contexts are empty still searches
+            )
         if name.endswith("by_vector"):
             if asked is None or isinstance(asked, (str, bytes)):
                 raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
@@ -913,16 +915,14 @@ def _as_template(template: Any, include_metadata: bool | None = None) -> Templat
     return replace(template, passage="{{content}}") if include_metadata is False and shows else template
 
 
-def _checked_ranker(ranker: Any) -> Ranker:
+def _checked_ranker(ranker: Any) -> Any:
     if callable(ranker) or isinstance(ranker, RankingOptions):
         return ranker
     kind = type(ranker).__name__
     raise ConfigError(f"a ranker is a name, a function of results or RankingOptions, got {kind}")
 
 
-def _places(
-    candidates: Sequence[Candidate], ranker: RankingFunction, options: RankingOptions
-) -> list[float]:
+def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: RankingOptions) -> list[float]:
     """Return the place that a ranking function gives each: 1 for the first down to 1/n, 0 if left out."""
     results = [SearchResult(memory=Memory.of(c), score=c.relevance) for c in candidates]
     place = {id(result): i for i, result in enumerate(results)}

@@ -61,7 +61,6 @@ class EngineSettings(TypedDict, total=False):
     when_doubtful: Literal["keep", "empty"]
     memory_megabytes: float
     index_dir: str | Path | None
-    cache: Any
     rerank: Any
     rerank_best: int
     rerank_seconds: float

@@ -185,9 +185,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         compactor = _compactor(self.policy, compactors or {}, model)
         self.compactor = compactor or COMPACTORS["truncate"]
         self.settings: dict[str, Any] = {"compactor": compactor, **settings, "tokenizer": self.count}
-        self.packs = {
-            name: OpenPack.of(name, given, self.settings) for name, given in (packs or {}).items()
-        }
+        self.packs = {name: OpenPack.of(name, given, self.settings) for name, given in (packs or {}).items()}
         self.directives: tuple[Directive, ...] = declaration.messages or ()
         if declaration.messages is None:
             placed = (PackSpec(type="context", name=name) for name in self.packs)

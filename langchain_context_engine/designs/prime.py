@@ -1,11 +1,11 @@
 """The prime-context design: what an agent should read before it answers in a thread.
 
-    collect   explicit references, full text, keywords, fuzzy, recently accessed, thread: at once
-    rank      TF-IDF cosine .35, keywords .25, recency .15, source priority .15, usage .10
-    dedupe    one record once, however it was found; texts that say the same once
-    pack      references first, then by score per token, no kind above 70 % of more than five
-    render    `[fil-…]` markers that stay the same from answer to answer
-    answer    4000 tokens less 500 for the system prompt, kept 30 seconds for the same request
+collect   explicit references, full text, keywords, fuzzy, recently accessed, thread: at once
+rank      TF-IDF cosine .35, keywords .25, recency .15, source priority .15, usage .10
+dedupe    one record once, however it was found; texts that say the same once
+pack      references first, then by score per token, no kind above 70 % of more than five
+render    `[fil-…]` markers that stay the same from answer to answer
+answer    4000 tokens less 500 for the system prompt, kept 30 seconds for the same request
 """
 
 from __future__ import annotations
@@ -35,7 +35,14 @@ from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.rendering.templates.values import title_of
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
-from langchain_context_engine.search.finders import KEYWORDS, Finder, Fuzzy, Referenced, by_keywords, full_text
+from langchain_context_engine.search.finders import (
+    KEYWORDS,
+    Finder,
+    Fuzzy,
+    Referenced,
+    by_keywords,
+    full_text,
+)
 from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.sources.files import FileSource
 from langchain_context_engine.sources.history import HistorySource
@@ -456,17 +463,15 @@ class PrimeContextService:
         config = EngineConfig.read(trace.settings, self.engine.config)
         packing = config.parts().packing_for(trace.request)
         ranked = ranking(trace, self.engine)
-        separator = packing.layout.template.separator
-        costs = [
-            packing.count(separator + write([Passage(ranked=item, text=item.candidate.text)], packing.layout).text)
-            for item in ranked
-        ]  # fmt: skip
+        whole = [Passage(ranked=item, text=item.candidate.text) for item in ranked]
+        texts = (write([passage], packing.layout).text for passage in whole)
+        costs = [packing.count(packing.layout.template.separator + text) for text in texts]
         scores = [item.score for item in ranked]
         room = max(0, packing.budget.tokens - packing.budget.reserve)
         best = math.fsum(scores[i] for i in knapsack(scores, costs, room))
-        whole = {item.key: cost for item, cost in zip(ranked, costs, strict=True)}
+        cost_of = {item.key: cost for item, cost in zip(ranked, costs, strict=True)}
         got = math.fsum(
-            p.ranked.score * (min(1.0, p.tokens / whole[p.key]) if p.is_truncated else 1.0)
+            p.ranked.score * (min(1.0, p.tokens / cost_of[p.key]) if p.is_truncated else 1.0)
             for p in trace.passages
         )
         return max(0.0, 1 - got / best) if best else 0.0
@@ -562,7 +567,9 @@ class _Sources:
     def of(self, files: Sequence[Any], messages: Any, references: Any) -> list[Any]:
         """Return them in the order that breaks ties: explicit, search, history."""
         settings, thread = self.settings, self.settings.thread_key
-        kept = None if references is None else CollectionHandle(getattr(references, "_collection", references))
+        kept = (
+            None if references is None else CollectionHandle(getattr(references, "_collection", references))
+        )
         by = self.fields.get("created_at", "created_at")
         path = self.fields.get("path", "path")
         named = Referenced(kept=kept, thread_key=thread, path_key=path)

@@ -1,12 +1,12 @@
 """The workspace design: a context out of a workspace of blocks, for its user and where they are.
 
-    collect   focus, semantic, relations, activity (one collection, the user's permissions in every read),
-              history, system
-    (near)    of the search what has at least .6 of the best hits' similarity
-    rank      semantic · .35 + structural · .25 + recency · .15 + type match · .15 + user affinity · .10
-    dedupe    the better ranked of two that say the same
-    pack      a share for each section, scaled to the total; whole, cut (extractive), the rest handed on
-    render    a section for each collector, `_No relevant content found._` where one is empty, the question
+collect   focus, semantic, relations, activity (one collection, the user's permissions in every read),
+          history, system
+(near)    of the search what has at least .6 of the best hits' similarity
+rank      semantic · .35 + structural · .25 + recency · .15 + type match · .15 + user affinity · .10
+dedupe    the better ranked of two that say the same
+pack      a share for each section, scaled to the total; whole, cut (extractive), the rest handed on
+render    a section for each collector, `_No relevant content found._` where one is empty, the question
 """
 
 from __future__ import annotations
@@ -618,7 +618,9 @@ class WorkspaceContextBuilder:
             **SETTINGS,
             "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in self.config.weights.items()},
             "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
-            "titles": {name: title for name, title in SECTIONS.items() if name not in _IF_ASKED or name in more},
+            "titles": {
+                name: title for name, title in SECTIONS.items() if name not in _IF_ASKED or name in more
+            },
             # Each collector has a bound of its own; none is cut short by the engine's.
             "limit": max(
                 _LEAST_LIMIT,
@@ -650,10 +652,10 @@ class WorkspaceContextBuilder:
                 siblings=focus.sibling_count,
                 children=focus.children_limit,
             ),
-            self._semantic(ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)),
-            self._timely(
-                RelationsSource(blocks=blocks, depth=relations.max_depth, most=relations.max_items)
+            self._semantic(
+                ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
             ),
+            self._timely(RelationsSource(blocks=blocks, depth=relations.max_depth, most=relations.max_items)),
             self._timely(
                 ActivitySource(
                     blocks=blocks,

@@ -19,8 +19,8 @@ from langchain_context_engine.filtering.filters import (
     read_where,
 )
 from langchain_context_engine.models.errors import ConfigError
-from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.metadata import checked_fields, renamed
+from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import CollectionHandle
