@@ -700,7 +700,7 @@ class MemoryEngine:
         template = self.templates[given] if isinstance(given, str) else given
         return _as_template(template, include_metadata)
 
-    def _ranker(self, given: Any) -> Ranker | None:
+    def _ranker(self, given: Any) -> Any:
         """Return a ranker by its name (`by_` may be left out), or as it is; None is the default one."""
         if given is None or given == "default":
             return None

@@ -145,12 +145,8 @@ def test_less_than_the_minimum_is_left_out():
 
 def test_the_text_has_the_documents_sections_items_and_strings():
     """W10"""
-    records = [
-        a_block("t", "Order planks", "todo", page_title="Roadmap"),
-        a_block("n", "A loose note"),
-    ]
     payload = build(
-        records,
+        [a_block("t", "Order planks", "todo", page_title="Roadmap")],
         "What is missing?",
         focus={"block_id": "t"},
         conversation_history=[("user", "Hello"), ("assistant", "Hi there")],
