@@ -11,6 +11,7 @@ render    a section for each collector, `_No relevant content found._` where one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -700,7 +701,8 @@ class WorkspaceContextBuilder:
 
         def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
             # The similarity stays known where another collector finds the block too, with a claim of its own.
-            similar = [replace(candidate, claims={"dense": candidate.relevance}) for candidate in found]
+            alike = _cosines(found, self._blocks.handle.space)
+            similar = [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]
             return self._blocks.placed(similar, request)
 
         # A store fills up its answer with what has nothing in common with the question.
@@ -762,6 +764,22 @@ def _focus(request: WorkspaceRequest) -> dict[str, Any]:
         "until": until and until.isoformat(),
     }
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _cosines(found: Sequence[Candidate], space: str) -> list[float]:
+    """Return how similar what a search found is as a cosine: a share of the best means little otherwise.
+
+    LangChain's Chroma measures by l2, where chance hits have three quarters of the best's relevance. What
+    no vectors of length 1 could give is left as it is.
+    """
+    relevances = [candidate.relevance for candidate in found]
+    if space == "l2":
+        cosines = [1.5 - 0.5 / relevance for relevance in relevances]
+    elif space == "ip":
+        cosines = [math.log(r / (1 - r)) if r < 1 else math.inf for r in relevances]
+    else:
+        return relevances
+    return [max(0.0, c) for c in cosines] if 0 < max(cosines, default=0.0) <= 1 else relevances
 
 
 def _messages(name: str) -> AdaptedSource:
