@@ -17,10 +17,7 @@ from langchain_context_engine.designs import (
 )
 from langchain_context_engine.designs.workspace import (
     DEFAULT_CONTEXT_CONFIG,
-    CollectorSettings,
-    ContextConfig,
     FocusSettings,
-    SemanticSettings,
     TruncationSettings,
 )
 from langchain_context_engine.designs.workspace_blocks import Blocks, FocusSource
