@@ -103,8 +103,17 @@ class Filler:
                 is_due, room = True, self._half_if_enough(room)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 # Where shares are filled and something is left over, such an item may grow.
+                room -= 0 if self.is_by_units else self._behind(unit, units, room)
                 self.cut(unit.item, room, is_by_share=self.caps_by_share and reason is not Reason.OVER_BUDGET)
         return basket.steps != before
+
+    def _behind(self, unit: Unit, units: Sequence[Unit], room: int) -> int:
+        """Return what the small ones behind an item that is cut take whole: a quarter of its room at most."""
+        taken, place = 0, next(i for i, other in enumerate(units) if other is unit)
+        for other in units[place + 1 :]:
+            if other.item not in self.basket and taken + (cost := self.basket.cost(other)) <= room // 4:
+                taken += cost
+        return taken
 
     def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
         """Yield the units that may get in at this moment; tell of the others what was left."""

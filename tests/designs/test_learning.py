@@ -525,3 +525,48 @@ def test_what_has_no_method_is_no_searcher():
     """L10"""
     with pytest.raises(ConfigError, match="search_memories"):
         LearningMemoryAssembler(object())
+
+
+def test_each_section_of_a_premortem_keeps_its_own():
+    """L2: every record of the full axis was a duplicate of its twin on the strategy axis."""
+    told = [("g1", "The clock drifts"), ("g2", "The cache is stale")]
+    records = [
+        an_experience(f"{axis}-{id_}", axis=axis, ghap_id=id_, hypothesis=hypothesis)
+        for axis in ("full", "strategy", "surprise", "root_cause")
+        for id_, hypothesis in told
+    ]
+    found = an_assembler({"experiences": records}).get_premortem_context_sync(DOMAIN, STRATEGY, now=NOW)
+    sections = {section.title: len(section.keys) for section in found.context.sections}
+    assert list(sections) == [
+        "Common Failures", "Strategy Performance", "Unexpected Outcomes", "Root Causes to Watch",
+    ]  # fmt: skip
+    assert (sections["Common Failures"], sections["Strategy Performance"]) == (2, 2)
+    assert found.markdown.endswith("*Based on 2 past experiences*")
+
+
+def test_experiences_with_one_stored_text_and_different_hypotheses_are_as_many():
+    """L5"""
+    hypotheses = ("The clock drifts", "The cache is stale", "The network is slow", "The disk is full")
+    records = [
+        an_experience(f"e{i}", text="Fix the login test", goal="Fix it", hypothesis=hypothesis)
+        for i, hypothesis in enumerate(hypotheses)
+    ]
+    assert len(assemble({"experiences": records}, max_tokens=4000).items) == 4
+    twice = [*records, {**records[0], "id": "again", "ghap_id": "e0"}]
+    assert len(assemble({"experiences": twice}, max_tokens=4000).items) == 4
+
+
+def test_an_item_is_no_larger_than_a_quarter_of_its_share_while_others_wait():
+    """L7: after the shares were filled the cap was of the whole budget, and a fifth source got nothing."""
+    records = {
+        "code": [a_unit(docstring="\n".join(f"line {i} of login" for i in range(300)))],
+        **{f"{make.__name__[2:]}s": many(make, 40, 12) for make in (a_value, a_commit)},
+        "memories": many(a_memory, 40, 12),
+        "experiences": [
+            an_experience(f"e{i}", action=f"act{i} " * 60, hypothesis=f"h{i} " * 20) for i in range(8)
+        ],
+    }
+    found = assemble(records, query="login", limit=40, max_tokens=2000, tokenizer=count_words)
+    assert set(found.sources_used) == {"code", "value", "commit", "memory", "experience"}
+    (code,) = (p for p in found.context.passages if p.key[1] == "c1")
+    assert code.tokens <= 2000 * 2 / 9 / 4

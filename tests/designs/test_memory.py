@@ -19,6 +19,7 @@ from langchain_context_engine import (
     ScopeError,
     TemplateError,
     UnknownNameError,
+    replay,
 )
 from langchain_context_engine.designs import (
     CacheConfig,
@@ -29,7 +30,11 @@ from langchain_context_engine.designs import (
     MemoryEngine,
     RankingOptions,
 )
+from langchain_context_engine.models.settings import functions_in
+from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.builders import FailingSource, WordEmbeddings, a_collection, count_words
 from tests.designs.memory_builders import NOW, RECORDS, TIMELINE, a_memory, days_ago, ids
 
@@ -577,3 +582,26 @@ def test_the_cache_key_is_of_the_model_and_the_text():
     other = CachedEmbeddings(WordEmbeddings(), model="another model")
     assert cache.key("a") != a_memory(embeddings=other).embedding_cache.key("a")
     assert "a text" not in cache.key("a text")
+
+
+def test_what_is_no_question_or_vector_is_named():
+    """M14: it said "the vector is no list of numbers"."""
+    engine = a_memory()
+    for call in (engine.search, engine.build_context, engine.preview_context):
+        with pytest.raises(ConfigError, match="query must be a string, got NoneType"):
+            call(None, "acme")
+    with pytest.raises(ConfigError, match="vector must be a list of numbers, got NoneType"):
+        engine.search_by_vector(None, "acme")
+
+
+def test_the_trace_of_a_ranking_function_replays_and_is_ranked_without_it():
+    """M9, B2, B3"""
+    engine = a_memory()
+    engine.register_ranker("backwards", lambda results: list(results)[::-1])
+    trace = engine.build_context(TIMELINE, "acme", ranker="backwards", token_budget=30).trace
+    assert functions_in(trace.settings) == ()
+    assert replay(trace).text == trace.text
+    assert [item.key for item in ranking(trace)] == [c.key for c in trace.candidates][::-1]
+    lost = next(d.key for d in trace.decisions if d.verdict is Verdict.DROPPED)
+    assert what_would_it_take(trace, lost)
+    assert all("place" not in name for m in engine.search(TIMELINE, "acme") for name in m.memory.metadata)

@@ -13,7 +13,7 @@ from langchain_context_engine.models.types import Reason
 from tests.builders import ListSource, SlowSource, a_candidate, a_collection, count_words
 from tests.designs.prime_builders import FILES, NOW, a_service, ask, item, ranked
 from tests.growth import least_seconds
-from tests.test_telemetry import points
+from tests.test_telemetry import points, reader  # noqa: F401 - a fixture
 
 
 def test_keywords_are_longer_than_three_letters_and_no_stop_words():
@@ -600,3 +600,41 @@ def test_one_id_in_two_collections_is_two_items(tmp_path):
     with pytest.raises(ValueError, match="stands in several collections"):
         service.record_feedback("a", True, "ann")
     service.close()
+
+
+def test_an_excerpt_is_the_window_that_has_most_of_the_question():
+    """C3: of a program it was its imports, although what was asked stood below."""
+    imports = "\n".join(f"from package.module{i} import name{i}" for i in range(40))
+    body = "\n\n".join(f"def helper{i}(value):\n    return value + {i}" for i in range(40))
+    asked = "def charge_customer(invoice):\n    return gateway.charge(invoice.customer)"
+    text = f"{imports}\n\n{body}\n\n{asked}\n\n{body}"
+    context = ask(
+        a_service([{"id": "a", "path": "pay.py", "text": text}], messages=None), "charge the customer"
+    )
+    assert "<<<charge_customer>>>" in item(context, "a").excerpt
+    assert "gateway.charge(invoice.customer)" in item(context, "a").content
+
+
+@pytest.mark.parametrize("useful", [True, False])
+def test_opinions_count_and_the_more_the_surer(tmp_path, useful):
+    """C11: one, three or ten times useful gave the same."""
+    service = a_service(twins(3), messages=None, journal=tmp_path / "journal.db")
+
+    def distance():
+        found = ask(service)
+        return abs(item(found, "f01").relevance - item(found, "f02").relevance)
+
+    felt = [distance()]
+    for _ in range(3):
+        service.record_feedback("f01", useful, "ann")
+        felt.append(distance())
+    assert felt == sorted(felt)
+    assert len(set(felt)) == 4
+    service.close()
+
+
+def test_a_setting_above_what_an_engine_asks_for_is_kept():
+    """Issue 26: `full_text=400` gave 50 without a word."""
+    files = [{"id": f"f{i}", "path": f"{i}", "text": f"invoices of customer {i}"} for i in range(130)]
+    service = a_service(files, messages=None, settings=PrimeSettings(full_text=120), dedupe_threshold=None)
+    assert sum("full_text" in c.provenance for c in ask(service, "invoices").trace.candidates) == 120

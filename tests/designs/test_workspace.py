@@ -20,7 +20,7 @@ from langchain_context_engine.designs.workspace import (
     FocusSettings,
     TruncationSettings,
 )
-from langchain_context_engine.designs.workspace_blocks import Blocks, FocusSource
+from langchain_context_engine.designs.workspace_blocks import ActivitySource, Blocks, FocusSource
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import final_decisions
 from langchain_context_engine.trace.whatif import what_would_it_take
@@ -682,3 +682,78 @@ def test_children_of_another_scope_are_not_there(collection):
 def test_siblings_of_another_scope_take_nobodys_place(collection):
     found = FocusSource(blocks=Blocks(collection)).fetch(asked("own1"))
     assert {candidate.id for candidate in found} == {"top", *OWN}
+
+
+def test_a_setting_above_what_an_engine_asks_for_is_kept():
+    """Issue 26: `top_k=120` gave 50 without a word."""
+    many = [a_block(f"m{i}", f"harbor fee number {i}") for i in range(130)]
+    collectors = CollectorSettings(semantic=SemanticSettings(top_k=120))
+    payload = build(many, "harbor fee", config=ContextConfig(collectors=collectors))
+    assert len(relevances(payload, "semantic")) == 120
+
+
+def test_the_documents_threshold_can_be_set():
+    """W3: a similarity of .6."""
+    records = [a_block("near", "harbor fee"), a_block("far", "harbor bread market stalls open early")]
+    near = ContextConfig(
+        collectors=CollectorSettings(semantic=SemanticSettings(min_threshold=0, min_similarity=0.6))
+    )
+    assert ids(build(records, "harbor fee", config=near), "semantic") == ["near"]
+    assert ids(build(records, "harbor fee", config=ANY_SIMILARITY), "semantic") == ["near", "far"]
+
+
+class Counting:
+    """A collection that tells how many records it was asked for."""
+
+    def __init__(self, collection):
+        self._own, self.read = collection, 0
+
+    def __getattr__(self, name):
+        return getattr(self._own, name)
+
+    def get(self, **asked):
+        found = self._own.get(**asked)
+        self.read += len(found["ids"]) * bool(asked.get("include"))
+        return found
+
+
+def test_of_thousands_of_edits_the_latest_are_read_alone():
+    """W5: all 4,000 were."""
+    records = [
+        a_block(f"e{i}", f"text {i}", updated_by="ann", updated_at=1_769_860_800 - 60 * i)
+        for i in range(4000)
+    ]
+    counting = Counting(a_collection(records, embeddings=EMBEDDINGS))
+    source = ActivitySource(blocks=Blocks(counting))
+    request = a_request(scope={"workspace": "acme"}, focus={"user": "ann"}, limit=20, now=NOW)
+    assert [c.id for c in source.fetch(request)] == [f"e{i}" for i in range(10)]
+    assert counting.read < 200
+
+
+@pytest.mark.parametrize("total", range(150, 420, 15))
+def test_a_small_block_behind_one_that_is_cut_gets_in(total):
+    """W8"""
+    records = [
+        a_block("top", "The top of it all has many words to read. " * 30, "page"),
+        a_block("kid", "A small child.", "todo", parent_id="top", position=1),
+    ]
+    payload = build(records, "words", focus={"block_id": "top"}, budget=TokenBudget(total=total))
+    assert ids(payload, "focus") == ["top", "kid"]
+
+
+@pytest.mark.parametrize("space", ["cosine", "l2"])
+def test_the_search_is_asked_with_the_focused_tasks_own_words(space):
+    """W13, 8.3: it never saw the task, and offered lunch notes; LangChain's stores measure by l2."""
+    lunch = [a_block(f"l{i}", f"Lunch on day {i}: soup, bread and a salad for everyone") for i in range(14)]
+    records = [
+        a_block("task", "Renovate the wooden pier: measure and replace planks", "todo"),
+        a_block("like", "Replace the planks of the old wooden bridge", "todo"),
+        *lunch,
+    ]
+    builder = WorkspaceContextBuilder(
+        a_collection(records, embeddings=LOCAL, space=space),
+        permissions=lambda user: {"workspace": "acme"},
+        embeddings=LOCAL,
+    )
+    payload = builder.build("Break this task into subtasks", focus={"block_id": "task"}, user=ANN, now=NOW)
+    assert ids(payload, "semantic") == ["like"]
