@@ -112,8 +112,9 @@ class Feedback:
 
     @property
     def mean(self) -> float:
-        """The mean of 1 for each useful, −1 for each useless and two that say nothing: more is surer."""
-        return (self.useful - self.useless) / (self.useful + self.useless + 2)
+        """The mean of 1 for each useful and −1 for each useless; 0 without any."""
+        total = self.useful + self.useless
+        return (self.useful - self.useless) / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,9 +53,8 @@ def _by_compressor(compressor: Any, query: str, texts: Sequence[str]) -> list[fl
         (int(doc.metadata[_PLACE]), float(doc.metadata[key]) if key else 1 - i / len(texts))
         for i, doc in enumerate(returned)
     ]
-    kept = [score for _, score in told] or [0.0]
-    # What it leaves out is below what it keeps, the least of that too.
-    scores = [min(kept) - max(1.0, max(kept) - min(kept)) / len(texts)] * len(texts)
+    least = min((score for _, score in told), default=0.0)
+    scores = [least] * len(texts)
     for place, score in told:
         scores[place] = max(score, scores[place])
     return scores

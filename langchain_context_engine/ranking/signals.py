@@ -189,7 +189,7 @@ class ForKinds:
 def usage(candidates: Sequence[Candidate], request: ContextRequest) -> list[float]:
     """Return how often a candidate was used: min(1, uses/10), moved by feedback.
 
-    `usage_count` and `usage_feedback` (−1 to 1: the smoothed mean of not useful and useful) are put into the
+    `usage_count` and `usage_feedback` (−1 to 1: the mean of not useful and useful) are put into the
     metadata by an engine with a journal. Feedback adds up to ±0.5. Where that leads below 0 or above 1, all
     are scaled into 0–1, so that an opinion is felt on what was never used, and on what was used most.
     """

@@ -253,13 +253,6 @@ async def test_a_premortem_asks_each_axis_its_own_question_and_shows_the_documen
     assert "- **Root cause**: The cache outlives a test" in found.markdown
 
 
-def test_a_premortem_without_a_strategy_has_no_strategy_section():
-    """L2"""
-    found = an_assembler(on_axes()).get_premortem_context_sync(DOMAIN, now=NOW)
-    assert found.markdown.startswith("# Premortem: debugging\n\n## Common Failures\n")
-    assert "Strategy Performance" not in found.markdown
-
-
 def test_the_questions_are_the_documents():
     """L2"""
     axes = {axis: ListSource([], axis) for axis in ("full", "strategy", "surprise", "root_cause")}
@@ -328,33 +321,6 @@ def test_each_source_has_its_share_and_what_one_leaves_over_goes_to_the_others()
         {**records, "commits": []}, query="login", limit=40, max_tokens=600, tokenizer=count_words
     )
     assert alone.token_count > 560
-
-
-def test_no_item_is_above_a_quarter_of_the_budget_and_the_note_inside_says_where_the_rest_is():
-    """L7"""
-    long_code = a_unit(docstring="\n".join(f"line {i} of the docstring" for i in range(200)))
-    experience = an_experience("e1", ghap_id="ghap-1", action="Freeze the clock again. " * 200)
-    memory = a_memory(text="Tokens are signed again and again. " * 200)
-    for max_tokens in (600, 2000):
-        found = assemble(
-            {"code": [long_code], "experiences": [experience], "memories": [memory]}, max_tokens=max_tokens
-        )
-        assert len(found.items) == 3
-        for passage in found.context.passages:
-            assert passage.is_truncated
-            assert passage.tokens <= max_tokens // 4
-
-
-def test_beside_others_of_its_source_no_item_is_above_a_quarter_of_its_share():
-    """L7: one long item does not keep the others of its source out."""
-    # Of values, unlike of commits, nothing is left out for telling little: their share is used.
-    records = {"memories": [a_memory("long", "login " * 600), *many(a_memory, 30, 12)],
-               "values": many(a_value, 30, 12)}  # fmt: skip
-    found = assemble(records, query="login", limit=40, max_tokens=900, tokenizer=count_words)
-    (long,) = [p for p in found.context.passages if p.key[1] == "long"]
-    # A token or two that no other can use are its own.
-    assert long.tokens <= 900 // 2 // 4 + 2
-    assert sum(item.source == "memory" for item in found.items) > 5
 
 
 @pytest.mark.parametrize("max_tokens", [300, 500, 700])
@@ -508,17 +474,6 @@ async def test_a_premortem_asks_it_what_the_document_asks():
     assert ("root_cause", "why hypotheses fail in debugging", 10, "debugging", None, None) in searcher.asked
     assert "## Common Failures\n**Experience**: debugging" in result.markdown
     assert result.markdown.endswith("*Based on 1 past experiences*")
-
-
-async def test_a_method_that_fails_costs_its_own_kind():
-    """L10"""
-    searcher = DocumentsSearcher()
-    searcher.search_code = searcher.search_values = lambda query, limit: 1 / 0
-    result = await LearningMemoryAssembler(searcher).assemble_context("login", ALL, now=NOW)
-    assert result.is_partial
-    assert "code" not in result.sources_used
-    only = await LearningMemoryAssembler(searcher).assemble_context("login", ["code", "values"], now=NOW)
-    assert (only.markdown, only.is_partial, len(only.warnings)) == ("", True, 2)
 
 
 def test_what_has_no_method_is_no_searcher():

@@ -155,19 +155,6 @@ def test_other_dimensions_than_expected_are_told_at_construction():
     a_memory(expected_embedding_dimensions=64)
 
 
-def test_dimensions_that_embeddings_do_not_tell_are_measured():
-    """M5."""
-
-    class Silent(WordEmbeddings):
-        dimensions = property(lambda self: None, lambda self, value: None)
-
-        def _vector(self, text):
-            return [1.0, 2.0, 3.0]
-
-    with pytest.raises(ConfigError, match=r"1536.*gives 3"):
-        MemoryEngine(a_collection([]), Silent(), expected_embedding_dimensions=1536)
-
-
 def test_any_langchain_embeddings_serve_and_the_local_ones_are_offline():
     """M6."""
     engine = a_memory(embeddings=LocalEmbeddings(), expected_embedding_dimensions=256)
@@ -234,15 +221,6 @@ def test_analytics_count_what_was_asked_in_one_workspace(tmp_path):
     assert engine.search_analytics("nobody").searches == 0
     with pytest.raises(ConfigError, match="journal"):
         a_memory().search_analytics("acme")
-
-
-def test_several_collections_are_one_memory():
-    embeddings = WordEmbeddings()
-    parts = [
-        a_collection([{"id": "1", "text": text, "workspace_id": "acme"}], embeddings=embeddings)
-        for text in ("the timeline of spring", "the timeline of autumn leaves")
-    ]
-    assert len(MemoryEngine(parts, embeddings).search("timeline", "acme")) == 2
 
 
 def test_options_narrow_a_search():
@@ -444,18 +422,6 @@ def test_rankers_by_one_measure():
     assert ids(engine.search(TIMELINE, "acme", ranker="by_confidence")) == ["m1", "m3", "m2", "old"]
 
 
-def test_the_documents_recent_only_ranker():
-    """M9."""
-    engine = a_memory()
-    engine.register_ranker(
-        "recent-only", lambda results: sorted(results, key=lambda r: r.memory.created_at, reverse=True)
-    )
-    result = engine.build_context(TIMELINE, "acme", ranker="recent-only")
-    assert ids(result.memories) == ["m1", "m3", "m2"]
-    scores = [m.rank_score for m in result.memories]
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_a_ranker_is_a_function_with_or_without_options_or_a_score():
     """M9."""
     engine = a_memory()
@@ -501,24 +467,6 @@ def test_the_documents_templates_to_the_letter():
         "[event] Bob left. (confidence: 1.00, 2024-05-02T00:00:00Z)\n"
     )
     assert text("summary") == "Key information:\nTea it is. | Bob left."
-
-
-def test_the_documents_code_focused_template():
-    """M10."""
-    engine = a_memory([{"id": "a", "text": "def f(): ...", "type": "code"}])
-    engine.register_template(
-        "code-focused",
-        ContextTemplate(
-            name="code-focused",
-            header="# Relevant Code Context\n\n",
-            memory_format="## {{type}}\n```\n{{content}}\n```\n",
-            separator="\n",
-            footer="\n---\n",
-            include_metadata=True,
-        ),
-    )
-    result = engine.build_context("f", "acme", template="code-focused")
-    assert result.context == "# Relevant Code Context\n\n## code\n```\ndef f(): ...\n```\n\n---\n"
 
 
 def test_a_score_in_a_template_is_the_similarity_and_content_never_expands():

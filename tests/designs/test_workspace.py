@@ -17,13 +17,11 @@ from langchain_context_engine.designs import (
 )
 from langchain_context_engine.designs.workspace import (
     DEFAULT_CONTEXT_CONFIG,
-    FocusSettings,
     TruncationSettings,
 )
 from langchain_context_engine.designs.workspace_blocks import ActivitySource, Blocks, FocusSource
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import final_decisions
-from langchain_context_engine.trace.whatif import what_would_it_take
 from tests.builders import a_collection, a_request, count_words
 from tests.designs.workspace_builders import (
     ANN,
@@ -184,20 +182,6 @@ def test_prioritised_types_match_best_and_a_summary_asks_for_pages():
     )
     assert signals(payload, "q")["type_match"] == 1.0
     assert signals(payload, "g")["type_match"] == 0.8
-
-
-def test_a_collector_can_be_switched_off_and_bounded():
-    """W2, W3"""
-    collectors = CollectorSettings(
-        focus=FocusSettings(enabled=False), semantic=SemanticSettings(top_k=2, min_threshold=0)
-    )
-    from langchain_context_engine.designs.workspace import ContextConfig
-
-    payload = build(
-        a_page(8), "harbor", focus={"block_id": "p1"}, config=ContextConfig(collectors=collectors)
-    )
-    assert "focus" not in payload.metadata.collectors_used
-    assert len(relevances(payload, "semantic")) == 2
 
 
 def test_metadata_tell_focus_time_collectors_and_blocks():
@@ -402,17 +386,6 @@ def test_a_task_is_broken_down_beside_similar_tasks():
     assert ids(payload, "semantic")[0] == "like"
 
 
-def test_what_a_threshold_takes_away_can_be_let_in_by_a_lower_one():
-    """W3, B2"""
-    records = [a_block("t1", "This task is overdue since Monday", "todo"), *OTHERS]
-    context = a_workspace(records).build("What tasks are overdue?", type="chat", user=ANN, now=NOW).context
-    lost = [key for key, d in final_decisions(context).items() if d.reason is Reason.BELOW_THRESHOLD]
-    changes = what_would_it_take(context, lost[0])
-    assert any(change.setting == "thresholds.semantic" for change in changes)
-    for change in changes:
-        assert lost[0] in {passage.key for passage in change.context.passages}
-
-
 def test_where_a_threshold_leaves_nothing_a_warning_says_so():
     """W3"""
     strict = ContextConfig(collectors=CollectorSettings(semantic=SemanticSettings(min_similarity=0.9)))
@@ -449,22 +422,6 @@ def test_backlinks_are_found_in_every_form_in_which_links_are_read(links):
         payload = builder.build("basin", focus={"block_id": "task"}, user=ANN, now=NOW)
         assert ids(payload, "relations") == ["back"]
         assert "rival" not in str(payload.context.to_dict())
-
-
-def test_a_link_that_is_written_or_taken_away_later_is_seen():
-    """W4"""
-    collection = a_collection(
-        [a_block("task", "Dredge the basin"), a_block("other", "Bread")], embeddings=LOCAL
-    )
-    builder = WorkspaceContextBuilder(
-        collection, permissions=lambda user: {"workspace": "acme"}, embeddings=LOCAL
-    )
-    asked = {"focus": {"block_id": "task"}, "user": ANN, "now": NOW}
-    assert ids(builder.build("basin", **asked), "relations") == []
-    collection.update(ids=["other"], metadatas=[{"workspace": "acme", "links": "a, task"}])
-    assert ids(builder.build("the basin", **asked), "relations") == ["other"]
-    collection.update(ids=["other"], metadatas=[{"workspace": "acme", "links": "a"}])
-    assert ids(builder.build("a basin", **asked), "relations") == []
 
 
 def test_an_item_names_its_page_and_its_way_there():
@@ -677,11 +634,6 @@ def asked(focus):
 def test_children_of_another_scope_are_not_there(collection):
     found = FocusSource(blocks=Blocks(collection)).fetch(asked("top"))
     assert [candidate.id for candidate in found] == ["top", *OWN]
-
-
-def test_siblings_of_another_scope_take_nobodys_place(collection):
-    found = FocusSource(blocks=Blocks(collection)).fetch(asked("own1"))
-    assert {candidate.id for candidate in found} == {"top", *OWN}
 
 
 def test_a_setting_above_what_an_engine_asks_for_is_kept():

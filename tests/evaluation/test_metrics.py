@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.evaluation.metrics import paired_bootstrap
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     contains_words,
     judged_share,
     ndcg,
+    paired_bootstrap,
     precision_at,
     score_evidence,
 )
@@ -35,10 +35,6 @@ def test_a_word_counts_only_whole():
     assert recall("the mill opened in 1910", "mill opened in 1910") == 1
 
 
-def test_words_must_stand_in_a_row():
-    assert recall("The mill, we hear, opened in 1910", "The mill opened in 1910") == 0
-
-
 def test_a_span_that_is_not_whole_counts_by_its_sentences():
     span = "The mill opened in 1910. It burnt down twice."
     assert recall("It burnt down twice. The mill opened in 1910.", span) == 1
@@ -56,11 +52,6 @@ def test_lines_are_sentences_so_that_code_counts_by_its_lines():
     assert recall("def f(a, b):", code) == pytest.approx(1 / 3)
 
 
-def test_a_gold_of_short_sentences_only_still_counts():
-    assert recall("He said: Yes. No!", "Yes. No.") == 1
-    assert recall("Yes, he said.", "Yes. No.") == 0.5
-
-
 def test_chinese_and_japanese_sentences_count_one_by_one():
     span = "認証にはJWTを使う。期限は五月三日。"
     assert recall("決定：認証にはJWTを使う。", span) == 0.5
@@ -70,12 +61,6 @@ def test_of_texts_that_say_the_same_the_best_counts():
     evidence = Evidence.of([["Ann signs it off. Bob reads it.", "Ann approves everything."]])
     assert score_evidence("Ann signs it off.", evidence).recall == 0.5
     assert score_evidence("Ann approves everything.", evidence).recall == 1
-
-
-def test_recall_is_the_mean_over_the_pieces_of_gold():
-    assert recall("The mill opened in 1910.", "The mill opened", "It burnt down", "Nobody rebuilt it") == (
-        pytest.approx(1 / 3)
-    )
 
 
 def test_precision_is_the_share_of_words_that_are_evidence():
@@ -92,12 +77,6 @@ def test_a_word_in_two_pieces_of_gold_counts_once_in_precision():
 def test_no_text_scores_0(text):
     score = score_evidence(text, Evidence.of([["a b c"]]))
     assert (score.recall, score.precision) == (0, 0)
-
-
-def test_no_gold_and_empty_gold_score_0():
-    assert score_evidence("a b c", Evidence.of([])).recall == 0
-    assert recall("a b c", "") == 0
-    assert recall("a b c", "…") == 0
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "dd", "e.", "f!\n"]), max_size=30).map(" ".join)
@@ -143,16 +122,6 @@ def test_a_steady_gain_is_real_and_noise_is_not():
     assert steady.difference == pytest.approx(0.1)
     assert not paired_bootstrap([0.1, 0.9] * 10, [0.9, 0.1] * 10).is_real
     assert not paired_bootstrap([0.5] * 9, [0.5] * 9).is_real
-
-
-def test_a_loss_is_real_too():
-    assert paired_bootstrap([0.6] * 20, [0.4] * 20).is_real
-
-
-def test_the_same_seed_gives_the_same_interval():
-    first, second = [n % 7 / 7 for n in range(60)], [n % 11 / 11 for n in range(60)]
-    assert paired_bootstrap(first, second, seed=3) == paired_bootstrap(first, second, seed=3)
-    assert paired_bootstrap(first, second, seed=3) != paired_bootstrap(first, second, seed=4)
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():

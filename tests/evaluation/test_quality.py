@@ -8,10 +8,21 @@ from datetime import UTC, datetime
 import pytest
 
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.judgments import agreed_grades, agreement
-from langchain_context_engine.evaluation.judgments import judgments_as_lines, read_judgments
-from langchain_context_engine.evaluation.quality import means, quality
-from langchain_context_engine.evaluation.quality import figures_of, try_settings
+from langchain_context_engine.evaluation.judgments import (
+    agreed_grades,
+    agreement,
+    judgments_as_lines,
+    read_judgments,
+)
+from langchain_context_engine.evaluation.quality import (
+    Quality,
+    figures_of,
+    means,
+    quality,
+    try_settings,
+    verdict,
+    worst_first,
+)
 from langchain_context_engine.journal import Judgment
 from tests.inspector.builders import a_context, rows_of
 
@@ -104,3 +115,21 @@ def test_a_line_that_is_no_judgment_is_named_and_nothing_is_taken(line):
     good = '{"query": "q", "source": "s", "id": "i", "grade": 1}'
     with pytest.raises(ConfigError, match="line 2"):
         read_judgments(f"{good}\n{line}\n".encode())
+
+
+def figures(ndcg):
+    return Quality(ndcg=ndcg, precision=ndcg, recall=ndcg, utilisation=1.0, coverage=1.0)
+
+
+def test_a_question_became_better_or_worse_only_beyond_noise_and_the_worse_ones_come_first():
+    assert verdict(figures(0.5), figures(0.6)) == "better"
+    assert verdict(figures(0.5), figures(0.4)) == "regression"
+    assert verdict(figures(0.5), figures(0.501)) == "unchanged"
+    assert verdict(figures(math.nan), figures(0.4)) == "unchanged"
+    judged = [
+        ("unknown", figures(math.nan), figures(math.nan)),
+        ("good", figures(0.9), figures(0.95)),
+        ("worse", figures(1.0), figures(0.97)),
+        ("low", figures(0.1), figures(0.1)),
+    ]
+    assert [query for query, _, _ in worst_first(judged)] == ["worse", "low", "good", "unknown"]

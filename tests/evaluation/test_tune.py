@@ -1,4 +1,4 @@
-"""Tuning (FEATURES B6): weights learned from judgments, held-out, refused where they would mislead."""
+"""Weights learned from judgments: held out, refused, and by the command (B6)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import ConfigError, Context, ContextEngine, UnknownNameError, replay
-from langchain_context_engine.evaluation.tune import METRICS, judged_traces
+from langchain_context_engine import ConfigError, Context, ContextEngine, Journal, replay
+from langchain_context_engine.cli import main
 from langchain_context_engine.evaluation.metrics import ndcg
-from langchain_context_engine.evaluation.tune import tune
-from langchain_context_engine.evaluation.tune import Search, varying
+from langchain_context_engine.evaluation.tune import METRICS, Search, judged_traces, suggest, tune, varying
 from tests.builders import ListSource, a_candidate, count_words
-from tests.tune_builders import a_question, judged
+from tests.evaluation.builders import a_question, judged
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +100,6 @@ def test_where_nothing_varies_there_is_nothing_to_weigh():
     assert tuning.reason.startswith("only relevance tells candidates")
 
 
-def test_the_same_seed_gives_the_same_tuning(recent, tuning):
-    traces, judgments = recent
-    assert tune(list(reversed(traces)), judgments) == tuning
-    assert tune(traces, judgments, seed=1).gain.high != tuning.gain.high
-
-
 def test_the_present_weights_are_those_that_most_traces_have(recent):
     traces, judgments = recent
     settled = [replay(trace, weights={"relevance": 3, "confidence": 1}) for trace in traces[:31]]
@@ -114,14 +107,6 @@ def test_the_present_weights_are_those_that_most_traces_have(recent):
     assert tuning.present == {"relevance": 0.75, "confidence": 0.25}
     assert tuning.learned["recency"] > 0.5
     assert "confidence" in tuning.table()
-
-
-def test_what_min_score_drops_counts_as_not_found(recent):
-    traces, judgments = recent
-    strict = [replay(trace, min_score=0.5) for trace in traces]
-    tuning = tune(strict, judgments)
-    assert tuning.before < tune(traces, judgments).before
-    assert tuning.after < 0.9
 
 
 def test_a_context_without_settings_cannot_be_ranked_again_and_does_not_count(recent):
@@ -207,11 +192,6 @@ def test_what_is_asked_wrongly_is_refused_by_name(recent, options, told):
         tune(*recent, **options)
 
 
-def test_a_grade_that_is_none_is_refused(recent):
-    with pytest.raises(ConfigError, match="grade"):
-        tune(recent[0], {"x": {("memories", "c1"): 4}})
-
-
 def test_the_change_is_shown_as_a_table_and_as_data(tuning):
     assert f"| recency | 0.00 | {tuning.learned['recency']:.2f} |" in tuning.table()
     assert "| relevance | 1.00 |" in tuning.table()
@@ -224,6 +204,56 @@ def test_the_change_is_shown_as_a_table_and_as_data(tuning):
     assert json.loads(json.dumps(nothing.to_dict(), allow_nan=False))["before"] is None
 
 
-def test_an_unknown_metric_suggests_the_nearest():
-    with pytest.raises(UnknownNameError, match="Did you mean 'recall'"):
-        tune([], [], metric="recal")
+@pytest.fixture(scope="module")
+def journal_path(recent, tmp_path_factory):
+    path = tmp_path_factory.mktemp("tune") / "journal.db"
+    traces, judgments = recent
+    with Journal(path) as journal:
+        for trace in traces:
+            journal.record(trace)
+        # The same question, later and in another scope: nothing of it is judged.
+        _record_elsewhere(journal, traces[0])
+        for query, grades in judgments.items():
+            for key, grade in grades.items():
+                journal.judge(query, key, grade)
+    return path
+
+
+def _record_elsewhere(journal, trace):
+    others = [a_candidate(id=f"other{i}") for i in range(3)]
+    engine = ContextEngine(sources=[ListSource(others)], tokenizer="estimate")
+    journal.record(engine.build(trace.request.query))
+
+
+def test_a_journal_suggests_what_its_own_traces_and_judgments_teach(journal_path, tuning):
+    before = journal_path.read_bytes()
+    with Journal(journal_path, read_only=True) as journal:
+        assert suggest(journal) == tuning
+    assert journal_path.read_bytes() == before
+
+
+def test_the_command_prints_the_table_and_the_settings_to_copy(journal_path, tuning, capsys):
+    assert main(["tune", "--journal", str(journal_path)]) == 0
+    printed = capsys.readouterr().out
+    assert tuning.table() in printed
+    assert f"engine = engine.with_settings(weights={tuning.learned!r})" in printed
+    assert json.loads(printed.splitlines()[-1]) == {"weights": tuning.learned}
+    assert main(["tune", "--journal", str(journal_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == tuning.to_dict()
+
+
+def test_the_command_refuses_in_one_line_with_exit_code_1(recent, tmp_path, capsys):
+    traces, judgments = recent
+    path = tmp_path / "few.db"
+    assert main(["tune", "--journal", str(path)]) == 1
+    assert "no journal" in capsys.readouterr().err
+    with Journal(path) as journal:
+        journal.record(traces[0])
+        query = traces[0].request.query
+        journal.judge(query, *next(iter(judgments[query].items())))
+    assert main(["tune", "--journal", str(path)]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("error: only 1 judged questions")
+    assert len(printed.err.splitlines()) == 1
+    assert main(["tune", "--journal", str(path), "--metric", "mrr"]) == 2

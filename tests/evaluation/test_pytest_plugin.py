@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from langchain_context_engine.evaluation.pytest_plugin import ContextGolden
 from langchain_context_engine.evaluation.evaluate import Question
+from langchain_context_engine.evaluation.pytest_plugin import ContextGolden
 from langchain_context_engine.models.types import Candidate, Decision, Passage, Ranked, Reason, Verdict
 from langchain_context_engine.trace.context import Context
 
