@@ -23,13 +23,7 @@ _READ = {"evidence_item_id", "id", "content", "text", "metadata", *_SCORES}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSource:
-    """A function as a source.
-
-    Attributes:
-        name: How people know it.
-        ask: Calls the function for a request; what it gives may be awaitable.
-        read: What the answer becomes.
-    """
+    """A function as a source."""
 
     name: str
     ask: Callable[[ContextRequest], Any]

@@ -170,16 +170,7 @@ class InvalidContextTypeError(ContextAssemblyError, UnknownNameError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextItem:
-    """One piece of context.
-
-    Attributes:
-        source: memory, code, experience, value or commit.
-        content: What is shown of it.
-        relevance: Similarity, 0–1.
-        metadata: What its kind tells; see `METADATA_OF`.
-        score: What it was sorted by, 0–1.
-        is_truncated: It was cut.
-    """
+    """One piece of context."""
 
     source: str
     content: str

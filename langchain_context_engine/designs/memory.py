@@ -321,17 +321,7 @@ class ContextPreview(ContextResult):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchAnalytics:
-    """What was asked in one workspace, by the journal.
-
-    Attributes:
-        searches: How many searches and contexts.
-        without_results: How many found nothing.
-        partial: How many had to do without a failing source.
-        mean_milliseconds: Mean duration.
-        mean_memories: Mean number of memories in the text.
-        mean_tokens: Mean tokens.
-        top_queries: (question, how often), the most frequent first.
-    """
+    """What was asked in one workspace, by the journal."""
 
     searches: int = 0
     without_results: int = 0

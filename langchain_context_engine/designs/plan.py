@@ -467,21 +467,7 @@ async def _aanswer(job: _Job) -> Context | ContextEngineError:
 
 @dataclass(kw_only=True)
 class _Call:
-    """One call of a plan, and what was asked for it so far.
-
-    Attributes:
-        values: What texts may name: `input`, `context`, and the keys of the input.
-        history: The conversation so far.
-        user: The new message, or None: the plan's own last user message is it.
-        base_system_prompt: Stands before the plan's.
-        fields: Fields of `ContextRequest` for every pack.
-        override: What retrieves instead of the packs' own sources, by pack or for all, or None.
-        tool_tokens: What the call's own tool schemas cost.
-        pages: (plan, pack) → the pages that were read.
-        failures: (plan, pack) → why it stays empty.
-        question: The new message as text, for packs without a query.
-        warnings: What was noticed.
-    """
+    """One call of a plan, and what was asked for it so far."""
 
     values: Mapping[str, Any]
     history: tuple[BaseMessage, ...] = ()
@@ -518,14 +504,7 @@ Steps: TypeAlias = Generator[list[_Job], list[Context | ContextEngineError], Pla
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Assembly:
-    """One assembly of a plan.
-
-    Attributes:
-        plan: The plan.
-        call: The call.
-        bound: Tokens that a nested plan may have; None for the outermost.
-        is_nested: Its text alone is wanted.
-    """
+    """One assembly of a plan."""
 
     plan: ContextPlan
     call: _Call
@@ -767,14 +746,7 @@ class _Assembly:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Recording:
-    """One assembly as its trace: every part with what it was promised, took and lost.
-
-    Attributes:
-        assembly: The assembly.
-        draft: The prompt.
-        bare: The prompt without packs, before anything was cut.
-        fitted: Name → the pack as it stands in the prompt.
-    """
+    """One assembly as its trace: every part with what it was promised, took and lost."""
 
     assembly: _Assembly
     draft: Draft

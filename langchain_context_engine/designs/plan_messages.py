@@ -65,12 +65,7 @@ class PackBudgetSpec(Checked):
 
 
 class ExpansionSpec(Checked):
-    """How far a pack that is not full asks on.
-
-    Attributes:
-        max_pages: Pages at most, the first included.
-        min_fill_ratio: From which share of its budget on a pack counts as full.
-    """
+    """How far a pack that is not full asks on."""
 
     max_pages: int = Field(default=1, ge=1, strict=True)
     min_fill_ratio: Ratio = 1.0
@@ -343,17 +338,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A prompt.
-
-    Attributes:
-        system: The system prompt.
-        pieces: What it is put together from, until it is cut.
-        before: The plan's own user and assistant messages before the history.
-        history: The conversation so far.
-        after: The plan's own messages after it.
-        user: The new message, or None.
-        has_history: The plan has a place for history.
-    """
+    """A prompt."""
 
     system: str = ""
     pieces: tuple[Piece, ...] = ()

@@ -62,13 +62,7 @@ class ContextPackBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPack:
-    """What a retrieval function may answer: blocks, or one text.
-
-    Attributes:
-        text: The text of all blocks; read where there are none.
-        evidence_count: How many pieces of evidence stand in it.
-        blocks: The pieces, best first.
-    """
+    """What a retrieval function may answer: blocks, or one text."""
 
     text: str = ""
     evidence_count: int = 0

@@ -167,19 +167,7 @@ class ContextStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextMetrics:
-    """Figures of one answer; times in milliseconds. The same go to OpenTelemetry, see `telemetry`.
-
-    Attributes:
-        assembly_time: The whole answer.
-        search_latency: Asking the sources.
-        scoring_latency: Ranking and removing duplicates.
-        optimization_latency: Sharing out the budget and rendering.
-        items_retrieved: Records that were ranked.
-        items_selected: Passages in the text.
-        token_usage: Tokens of the text.
-        is_cached: It came from the cache.
-        cache_hit_rate: The share of the service's questions so far that the cache answered, 0–1.
-    """
+    """Figures of one answer; times in milliseconds. The same go to OpenTelemetry, see `telemetry`."""
 
     assembly_time: float
     search_latency: float
@@ -199,17 +187,7 @@ class ContextMetrics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimeContext:
-    """A context as the service answers it.
-
-    Attributes:
-        total_tokens: Tokens of the text.
-        items: In text order.
-        citations: One for each item, in text order.
-        stats: Counts.
-        text: What to give to the model.
-        cache_hit_rate: As `ContextMetrics` has it, when this was answered.
-        trace: The whole `Context`: why each candidate is in it or not.
-    """
+    """A context as the service answers it."""
 
     total_tokens: int
     items: tuple[ContextItem, ...]

@@ -416,18 +416,7 @@ class ContextSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayloadMetadata:
-    """What a context was made of.
-
-    Attributes:
-        total_tokens: Tokens of `serialized`.
-        focus_block_id: The focused block.
-        focus_page_id: The focused page.
-        timestamp: The instant that counted as now, ISO 8601.
-        collectors_used: The collectors that were asked.
-        blocks_included: Blocks in the text; messages and system prompts are none.
-        blocks_considered: Blocks that were ranked.
-        remaining_budget: Tokens that are left of the budget.
-    """
+    """What a context was made of."""
 
     total_tokens: int
     focus_block_id: str | None
@@ -441,14 +430,7 @@ class PayloadMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextPayload:
-    """A context for a model; `str(payload)` is the text.
-
-    Attributes:
-        sections: In text order; empty where nothing fitted or was found.
-        metadata: What it was made of.
-        serialized: The text.
-        context: The engine's own record: every candidate's fate, warnings, timings.
-    """
+    """A context for a model; `str(payload)` is the text."""
 
     sections: tuple[ContextSection, ...]
     metadata: PayloadMetadata

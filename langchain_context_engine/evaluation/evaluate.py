@@ -194,14 +194,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """How one question's candidates were ranked, before any was packed.
-
-    Attributes:
-        question: Its id.
-        category: Its category.
-        ndcg: nDCG of the first k.
-        recall: The share of the gold records among the first k.
-    """
+    """How one question's candidates were ranked, before any was packed."""
 
     question: str
     category: str

@@ -124,16 +124,7 @@ def worst_first(judged: Iterable[Judged]) -> list[Judged]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tried:
-    """One question of a set under some settings.
-
-    Attributes:
-        query: The question.
-        context: What the settings give.
-        quality: How good that is by people's grades.
-        tokens: Tokens of its text.
-        milliseconds: What ranking, packing and rendering took.
-        shared: Passages in both it and the recorded one, of all, 0–1.
-    """
+    """One question of a set under some settings."""
 
     query: str
     context: Context

@@ -74,14 +74,7 @@ def _recall(grades: Sequence[float], ideal: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """How good a ranking is, 0–1.
-
-    Attributes:
-        label: Its name in tables.
-        score: Of the grades of a ranking, best first, and of all grades that there are.
-        gains: What a grade from 0 to 3 is worth.
-        discounts: What each of the first k places is worth.
-    """
+    """How good a ranking is, 0–1."""
 
     label: str
     score: Callable[[Sequence[float], Sequence[float]], float]
@@ -299,13 +292,7 @@ def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedTrace:
-    """A trace whose candidates were graded.
-
-    Attributes:
-        context: The trace.
-        parts: How its candidates are ranked, under the present weights.
-        grades: Candidate → grade; an unjudged one counts as 0.
-    """
+    """A trace whose candidates were graded."""
 
     context: Context
     parts: Parts
@@ -396,14 +383,6 @@ class Search:
     A trace's raw signals do not depend on weights, so a ranking under trial weights is a product and a
     stable sort; what is a duplicate of what stays as it is under the present weights. Every figure that
     is told is of the ranking that the library's `order` gives.
-
-    Args:
-        traces: Those to learn from.
-        names: The signals.
-        raw: Of each trace, what `JudgedTrace.signals` gave.
-        metric: What to raise.
-        present: Scores of the present weights, one for each trace.
-        weights: The present ones: where the ascent begins.
     """
 
     def __init__(
