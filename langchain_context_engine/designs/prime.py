@@ -278,7 +278,8 @@ class PrimeContextService:
         sources: Further sources to be asked.
         journal: A path or a `Journal`: traces, usage and feedback are kept there.
         settings: The service's numbers.
-        fields: What the design reads → the metadata key that it is stored under: `{"path": "source"}`.
+        fields: What the design reads → the metadata key that it is stored under: `{"path": "source"}`. The
+            spelling of paths is known under the key `path` alone.
         **engine_settings: Settings of the engine, over those of the design: `selection="knapsack"`, ….
 
     Raises:
@@ -549,19 +550,20 @@ class _Sources:
             None if references is None else CollectionHandle(getattr(references, "_collection", references))
         )
         by = self.fields.get("created_at", "created_at")
-        path = self.fields.get("path", "path")
-        named = Referenced(kept=kept, thread_key=thread, path_key=path)
+        named = Referenced(kept=kept, thread_key=thread)
         searches: Sequence[tuple[str, Finder, int]] = (
             ("full_text", full_text, settings.full_text),
             ("keywords", by_keywords, settings.keywords),
-            ("fuzzy", Fuzzy(settings.fuzzy_threshold, path_key=path), settings.fuzzy),
+            ("fuzzy", Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
             ("recent", self._recent(), settings.recent),
         )
         explicit, found = [], []
         for collection in files:
             name = getattr(collection, "_collection", collection).name
             suffix = f":{name}" if len(files) > 1 else ""
-            explicit.append(self._whole(collection, named, f"explicit{suffix}", "reference"))
+            explicit.append(
+                self._by_path(collection, self._whole(collection, named, f"explicit{suffix}", "reference"))
+            )
             for kind, finder, limit in searches:
                 without = () if kind == "full_text" else ("chunk",)
                 found.append(
@@ -582,6 +584,21 @@ class _Sources:
             found.append(self._whole(messages, finder, "thread", "message", settings.history))
         history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
         return [*explicit, *found, history]
+
+    def _by_path(self, collection: Any, source: FileSource) -> Any:
+        """Return the source of named files, which knows paths under the key `path` alone, for another key."""
+        key = self.fields.get("path")
+        if key is None:
+            return source
+        handle = CollectionHandle(getattr(collection, "_collection", collection))
+
+        def ask(request: ContextRequest) -> ContextRequest:
+            focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+            names = [str(name) for name in focus.get("references", ())]
+            ids = handle.find({key: {"$in": names}}) if names else []
+            return replace(request, focus={**focus, "references": [*names, *ids]})
+
+        return AdaptedSource(source, name=source.name, ask=ask)
 
     def _recent(self) -> RecentlyAccessed:
         by = self.fields.get("accessed_at", "accessed_at")

@@ -132,7 +132,7 @@ class _Spelled:
     paths: TrigramIndex = field(default_factory=TrigramIndex)
     texts: TrigramIndex = field(default_factory=TrigramIndex)
 
-    def sync(self, view: View, path_key: str) -> None:
+    def sync(self, view: View) -> None:
         """Read what has changed since."""
         since = view.since
         now = {id_: digest for id_, digest in view.rows.all_digests() if not since.has(id_)}
@@ -144,7 +144,7 @@ class _Spelled:
         for start in range(0, len(changed), _LOOKED_AT_ONCE):
             for id_, record in view.records(changed[start : start + _LOOKED_AT_ONCE]).items():
                 metadata = record.metadata
-                self.paths.put(id_, str(metadata.get(path_key) or metadata.get("title") or ""))
+                self.paths.put(id_, str(metadata.get("path") or metadata.get("title") or ""))
                 self.texts.put(id_, record.document or "")
         self.digests, self.stamp = now, view.stamp
 
@@ -156,19 +156,17 @@ class Fuzzy:
 
     Args:
         threshold: Records must be more alike than this, 0–1.
-        path_key: The metadata key of the path.
 
     Raises:
         ConfigError: It is no number from 0 to 1.
     """
 
-    def __init__(self, threshold: float = 0.3, *, path_key: str = "path") -> None:
+    def __init__(self, threshold: float = 0.3) -> None:
         is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
         if not is_number or not 0 <= threshold <= 1:
             msg = f"a fuzzy threshold is a number from 0 to 1, got {threshold!r}"
             raise ConfigError(msg)
         self.threshold = threshold
-        self.path_key = path_key
         self._known: dict[str, _Spelled] = {}
         self._lock = threading.Lock()
 
@@ -190,7 +188,7 @@ class Fuzzy:
         """Return the indexes of paths and of texts, brought up to date with the catalogue."""
         known = self._known.setdefault(searched.shelf.collection, _Spelled())
         if known.stamp != searched.view.stamp:
-            known.sync(searched.view, self.path_key)
+            known.sync(searched.view)
         return known.paths, known.texts
 
 
@@ -202,13 +200,11 @@ class Referenced:
         kept: A collection whose records name a thread and, under `file_key`, a file's id or path; or None.
         thread_key: The metadata key that holds the thread.
         file_key: The metadata key that holds the id or path.
-        path_key: The metadata key of a file's path.
     """
 
     kept: CollectionHandle | None = None
     thread_key: str = "thread_id"
     file_key: str = "file_id"
-    path_key: str = "path"
 
     def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records in the order in which they are named; an unknown name finds nothing."""
@@ -218,8 +214,8 @@ class Referenced:
         known = searched.view.metadata(list(wanted))
         paths = tuple(name for name in wanted if name not in known)
         by_path: dict[str, list[str]] = {}
-        for record in searched.view.selected(Condition(self.path_key, "$in", paths)) if paths else ():
-            by_path.setdefault(str(record.metadata.get(self.path_key)), []).append(record.id)
+        for record in searched.view.selected(Condition("path", "$in", paths)) if paths else ():
+            by_path.setdefault(str(record.metadata.get("path")), []).append(record.id)
         named = (id_ for name in wanted for id_ in ([name] if name in known else by_path.get(name, ())))
         return [Hit(id=id_, relevance=1.0) for id_ in first(searched.admitted(dict.fromkeys(named)), needed)]
 

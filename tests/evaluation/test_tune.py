@@ -1,4 +1,4 @@
-"""Weights learned from judgments: held out, refused, and by the command (B6)."""
+"""Weights learned from judgments: held out, refused, and from a journal (B6)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, Journal, replay
-from langchain_context_engine.cli import main
 from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.evaluation.tune import METRICS, Search, judged_traces, suggest, tune, varying
 from tests.builders import ListSource, a_candidate, count_words
@@ -230,30 +229,3 @@ def test_a_journal_suggests_what_its_own_traces_and_judgments_teach(journal_path
     with Journal(journal_path, read_only=True) as journal:
         assert suggest(journal) == tuning
     assert journal_path.read_bytes() == before
-
-
-def test_the_command_prints_the_table_and_the_settings_to_copy(journal_path, tuning, capsys):
-    assert main(["tune", "--journal", str(journal_path)]) == 0
-    printed = capsys.readouterr().out
-    assert tuning.table() in printed
-    assert f"engine = engine.with_settings(weights={tuning.learned!r})" in printed
-    assert json.loads(printed.splitlines()[-1]) == {"weights": tuning.learned}
-    assert main(["tune", "--journal", str(journal_path), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == tuning.to_dict()
-
-
-def test_the_command_refuses_in_one_line_with_exit_code_1(recent, tmp_path, capsys):
-    traces, judgments = recent
-    path = tmp_path / "few.db"
-    assert main(["tune", "--journal", str(path)]) == 1
-    assert "no journal" in capsys.readouterr().err
-    with Journal(path) as journal:
-        journal.record(traces[0])
-        query = traces[0].request.query
-        journal.judge(query, *next(iter(judgments[query].items())))
-    assert main(["tune", "--journal", str(path)]) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("error: only 1 judged questions")
-    assert len(printed.err.splitlines()) == 1
-    assert main(["tune", "--journal", str(path), "--metric", "mrr"]) == 2
