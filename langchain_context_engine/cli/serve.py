@@ -86,8 +86,7 @@ def _prime(
     options: EngineOptions, of_threads: Sequence[str], scope: Mapping[str, Any], *, records: bool
 ) -> PrimeContextService:
     """Return the prime-context design over a store: its files, and what belongs to threads."""
-    from langchain_context_engine.designs.prime import PrimeContextService
-    from langchain_context_engine.designs.prime import PrimeSettings
+    from langchain_context_engine.designs.prime import PrimeContextService, PrimeSettings
 
     found = {collection.name: collection for collection in options.home.collections()}
     threads = [found.pop(name, None) for name in of_threads]

@@ -25,9 +25,8 @@ class Budget:
             group leaves over goes to the next best of all. Groups not named share nothing at first
             and take from what is left over. Empty: no shares, the best come first.
         source_cap: The largest part of the budget that one source may take, 0–1.
-        item_cap: The largest part that one item may take, 0–1; a longer one is cut. While shares are
-            filled, and of what they leave over, it is of the group's share; of what nobody else can use it is of
-            the whole budget.
+        item_cap: The largest part that one item may take, 0–1; a longer one is cut. It is of the group's
+            share; of what nobody else can use it is of the whole budget.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
         least_worth: What is indexed from files or a history is read only where it scores at least this share,
             0–1, of the best, and where there are many: what is left then stays empty. 0: all is.
