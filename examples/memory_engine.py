@@ -1,55 +1,34 @@
-"""A team's assistant remembers: search, a context for the prompt, a preview, a ranker of one's own.
+"""A team's assistant remembers: over a collection that LangChain filled, with its own names for metadata.
 
 python examples/memory_engine.py
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
-import chromadb
+from langchain_chroma import Chroma
 
 from langchain_context_engine import LocalEmbeddings
-from langchain_context_engine.designs import MemoryEngine, SearchResult
+from langchain_context_engine.designs import MemoryEngine
 
-MEMORIES = [
-    ("m1", "decision", 0.9, "2026-03-02", "", "We moved the launch from April to the second week of May."),
-    ("m2", "fact", 0.8, "2026-02-11", "", "The launch budget is 40,000 euros, a quarter for advertising."),
-    ("m3", "preference", 0.6, "2025-11-20", "", "Ana wants the weekly summary before nine on Mondays."),
-    ("m4", "decision", 0.7, "2026-03-09", "m1", "The beta stays open until May 4, before the launch."),
-]
+MEMORIES = {
+    "We moved the launch from April to the second week of May.": ("decision", "2026-03-02", ""),
+    "The launch budget is 40,000 euros, a quarter for advertising.": ("fact", "2026-02-11", ""),
+    "Ana wants the weekly summary before nine on Mondays.": ("preference", "2025-11-20", ""),
+    "The beta stays open until May 4, before the launch.": ("decision", "2026-03-09", "m1"),
+}
+store = Chroma.from_texts(
+    list(MEMORIES),
+    LocalEmbeddings(),
+    [{"team": "acme", "type": kind, "said": said, "links": to} for kind, said, to in MEMORIES.values()],
+    ids=["m1", "m2", "m3", "m4"],
+    collection_name="memories",
+)
+engine = MemoryEngine(store, workspace_key="team", fields={"created_at": "said"})
 
+question = "When do we launch?"
+for found in engine.search(question, "acme", limit=3, memory_types=["fact", "decision"], now="2026-03-10"):
+    print(f"{found.rank}. {found.memory.content}")
+options = {"template": "detailed", "token_budget": 150, "include_relationships": True}
+print(f"\n{engine.build_context(question, 'acme', options)}\nUser: {question}\nAssistant:")
 
-def newest_first(results: Sequence[SearchResult]) -> list[SearchResult]:
-    return sorted(results, key=lambda result: str(result.memory.created_at), reverse=True)
-
-
-def main() -> None:
-    embeddings, texts = LocalEmbeddings(), [memory[-1] for memory in MEMORIES]
-    collection = chromadb.EphemeralClient().get_or_create_collection(
-        "memories", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
-    )
-    names = ("type", "confidence", "created_at", "links")
-    metadatas = [{"workspace_id": "acme", **dict(zip(names, m[1:-1], strict=True))} for m in MEMORIES]
-    ids = [memory[0] for memory in MEMORIES]
-    vectors = embeddings.embed_documents(texts)
-    collection.upsert(ids=ids, documents=texts, embeddings=vectors, metadatas=metadatas)
-    engine = MemoryEngine(collection, embeddings)
-
-    question = "When do we launch?"
-    for found in engine.search(question, "acme", limit=3, memory_types=["fact", "decision"]):
-        print(f"{found.rank}. {found.memory.content} (similarity {found.score:.2f})")
-
-    options = {"template": "detailed", "token_budget": 150, "include_relationships": True}
-    result = engine.build_context(question, "acme", options)
-    print(f"\n{result.context}\nUser: {question}\nAssistant:\n")
-
-    preview = engine.preview_context(question, "acme", token_budget=60)
-    print(f"{len(preview.memory_ids)} memories, {preview.token_count} tokens, {preview.budget_used:.0f} %")
-
-    engine.register_ranker("recent-only", newest_first)
-    print("newest:", engine.search("launch", "acme", ranker="recent-only")[0].memory.content)
-
-
-if __name__ == "__main__":
-    main()
+engine.register_ranker("newest", lambda results: sorted(results, key=lambda r: r.memory.created_at)[::-1])
+preview = engine.preview_context(question, "acme", token_budget=60, ranker="newest")
+print(f"\n{preview.memory_ids}, {preview.token_count} tokens, {preview.budget_used:.0f} %")

@@ -10,8 +10,7 @@ import streamlit as st
 
 from inspector import opening, state
 from langchain_context_engine import ContextEngineError
-from langchain_context_engine.evaluation.agreement import agreed_grades
-from langchain_context_engine.evaluation.exchange import Given
+from langchain_context_engine.evaluation.judgments import Given, agreed_grades
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key
 

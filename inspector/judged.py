@@ -15,8 +15,7 @@ from inspector.judging import QUALITY_COLUMNS, quality_rows, tally
 from inspector.state import Opened
 from inspector.suggesting import suggestion
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.agreement import agreement
-from langchain_context_engine.evaluation.exchange import judgments_as_lines, read_judgments
+from langchain_context_engine.evaluation.judgments import agreement, judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import Quality, means, quality
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key

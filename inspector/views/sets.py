@@ -7,7 +7,7 @@ import streamlit as st
 from inspector import cards, grading, grid, judged, opening, state, wording
 from inspector.tables import one_line
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.evaluation.sets import SetFigures, Tried, figures_of, try_settings
+from langchain_context_engine.evaluation.quality import SetFigures, Tried, figures_of, try_settings
 from langchain_context_engine.models.types import Key
 
 LONGEST_NAME = 80

@@ -12,7 +12,7 @@ from langchain_context_engine.cli import output
 from langchain_context_engine.cli.options import EngineOptions, JsonOption, read_pairs, with_engine_options
 
 if TYPE_CHECKING:
-    from langchain_context_engine.evaluation.report import Report
+    from langchain_context_engine.evaluation.evaluate import Report
 
 _BUDGETS = (250, 500, 1000, 2000)
 

@@ -22,7 +22,7 @@ from langchain_context_engine.cli.options import (
 from langchain_context_engine.models.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.designs.prime import PrimeContextService
 
 ENGINE, PRIME = "engine", "prime"
 """What can be served."""
@@ -82,7 +82,7 @@ def serve(
 
 
 def _over_engine(options: EngineOptions, *, records: bool) -> PrimeContextService:
-    from langchain_context_engine.designs.prime.service import PrimeContextService
+    from langchain_context_engine.designs.prime import PrimeContextService
 
     return PrimeContextService.over(options.engine(records=records))
 
@@ -91,8 +91,7 @@ def _prime(
     options: EngineOptions, of_threads: Sequence[str], scope: Mapping[str, Any], *, records: bool
 ) -> PrimeContextService:
     """Return the prime-context design over a store: its files, and what belongs to threads."""
-    from langchain_context_engine.designs.prime.service import PrimeContextService
-    from langchain_context_engine.designs.prime.setup import PrimeSettings
+    from langchain_context_engine.designs.prime import PrimeContextService, PrimeSettings
 
     found = {collection.name: collection for collection in options.home.collections()}
     threads = [found.pop(name, None) for name in of_threads]

@@ -1,76 +1,145 @@
-"""Five ready-made assemblies of the engine's parts. Each is loaded when it is first asked for.
+"""Five ready-made assemblies of the engine's parts, one a document. Each is loaded when first asked for.
 
-Each design has a folder, one of whose files reads from top to bottom as its document does; they share no
-engine of their own. `README.md` maps the documents' names to ours.
+`README.md` maps the documents' names to ours.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_HOMES = {
-    "memory.engine": ("MemoryEngine",),
-    "memory.options": ("CacheConfig", "ContextOptions", "RankingOptions", "SearchOptions"),
-    "memory.answers": ("ContextPreview", "ContextResult", "SearchAnalytics"),
-    "memory.results": ("Memory", "RelatedMemory", "SearchResult"),
-    "memory.formatter": ("ContextFormatter",),
-    "memory.rankers": ("CustomRanker", "RankingFunction"),
-    "memory.templates": ("ContextTemplate",),
-    "plan.plan": (
-        "ContextDeclaration",
-        "ContextPack",
-        "ContextPackBlock",
-        "ContextPlan",
-        "ContextPolicySpec",
-        "ContextRetrieverRequest",
-        "MessageCounter",
-        "Pack",
-        "PlanResult",
-    ),
-    "plan.declared": ("ContextAssembler",),
-    "prime.service": (
-        "ContextItem",
-        "ContextMetrics",
-        "ContextStats",
-        "PrimeContext",
-        "PrimeContextService",
-        "PrimeSettings",
-    ),
-    "workspace.builder": (
-        "ContextHints",
-        "ContextPayload",
-        "ContextValidationResult",
-        "FocusPoint",
-        "TokenBudget",
-        "User",
-        "WorkspaceContextBuilder",
-        "WorkspaceRequest",
-    ),
-    "workspace.config": (
-        "ActivitySettings",
-        "CollectorSettings",
-        "ContextConfig",
-        "FocusSettings",
-        "RelationSettings",
-        "SemanticSettings",
-        "TruncationSettings",
-    ),
-    "learning.assembler": (
-        "ContextAssemblyError",
-        "FormattedContext",
-        "InvalidContextTypeError",
-        "LearningMemoryAssembler",
-        "Searcher",
-    ),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+if TYPE_CHECKING:
+    from langchain_context_engine.designs.learning import (
+        ContextAssemblyError,
+        FormattedContext,
+        InvalidContextTypeError,
+        LearningMemoryAssembler,
+        Searcher,
+    )
+    from langchain_context_engine.designs.memory import (
+        CacheConfig,
+        ContextFormatter,
+        ContextOptions,
+        ContextPreview,
+        ContextResult,
+        ContextTemplate,
+        CustomRanker,
+        Memory,
+        MemoryEngine,
+        RankingFunction,
+        RankingOptions,
+        RelatedMemory,
+        SearchAnalytics,
+        SearchOptions,
+        SearchResult,
+    )
+    from langchain_context_engine.designs.parameters import EngineSettings
+    from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan, PlanResult
+    from langchain_context_engine.designs.plan_messages import (
+        ContextDeclaration,
+        ContextPolicySpec,
+        MessageCounter,
+    )
+    from langchain_context_engine.designs.plan_packs import (
+        ContextPack,
+        ContextPackBlock,
+        ContextRetrieverRequest,
+        Pack,
+    )
+    from langchain_context_engine.designs.prime import (
+        ContextItem,
+        ContextMetrics,
+        ContextStats,
+        PrimeContext,
+        PrimeContextService,
+        PrimeSettings,
+    )
+    from langchain_context_engine.designs.workspace import (
+        ActivitySettings,
+        CollectorSettings,
+        ContextConfig,
+        ContextHints,
+        ContextPayload,
+        ContextValidationResult,
+        FocusPoint,
+        FocusSettings,
+        RelationSettings,
+        SemanticSettings,
+        TokenBudget,
+        TruncationSettings,
+        User,
+        WorkspaceContextBuilder,
+        WorkspaceRequest,
+    )
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - one line for each design above, nothing twice
+__all__ = [
+    "ActivitySettings",
+    "CacheConfig",
+    "CollectorSettings",
+    "ContextAssembler",
+    "ContextAssemblyError",
+    "ContextConfig",
+    "ContextDeclaration",
+    "ContextFormatter",
+    "ContextHints",
+    "ContextItem",
+    "ContextMetrics",
+    "ContextOptions",
+    "ContextPack",
+    "ContextPackBlock",
+    "ContextPayload",
+    "ContextPlan",
+    "ContextPolicySpec",
+    "ContextPreview",
+    "ContextResult",
+    "ContextRetrieverRequest",
+    "ContextStats",
+    "ContextTemplate",
+    "ContextValidationResult",
+    "CustomRanker",
+    "EngineSettings",
+    "FocusPoint",
+    "FocusSettings",
+    "FormattedContext",
+    "InvalidContextTypeError",
+    "LearningMemoryAssembler",
+    "Memory",
+    "MemoryEngine",
+    "MessageCounter",
+    "Pack",
+    "PlanResult",
+    "PrimeContext",
+    "PrimeContextService",
+    "PrimeSettings",
+    "RankingFunction",
+    "RankingOptions",
+    "RelatedMemory",
+    "RelationSettings",
+    "SearchAnalytics",
+    "SearchOptions",
+    "SearchResult",
+    "Searcher",
+    "SemanticSettings",
+    "TokenBudget",
+    "TruncationSettings",
+    "User",
+    "WorkspaceContextBuilder",
+    "WorkspaceRequest",
+]
+
+_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_messages", "plan_packs", "parameters")
 
 
 def __getattr__(name: str) -> Any:
     """Load a design's class when it is first asked for."""
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    if name in __all__:
+        for file in _FILES:
+            value = getattr(import_module(f"{__name__}.{file}"), name, None)
+            if value is not None:
+                globals()[name] = value
+                return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

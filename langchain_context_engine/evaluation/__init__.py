@@ -3,7 +3,3 @@
 Everything here measures engines and never changes one. Begin with `evaluate.py`; `metrics.py` holds
 the formulas, `tune.py` learns weights.
 """
-
-from __future__ import annotations
-
-__all__ = ["agreement", "evaluate", "exchange", "metrics", "quality", "report", "sets", "tune"]

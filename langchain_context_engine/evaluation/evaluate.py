@@ -6,26 +6,364 @@ question to a context or a string.
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import math
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
-from langchain_context_engine.evaluation.questions import Question, load_questions
-from langchain_context_engine.evaluation.report import Outcome, Ranking, Report, compare
+from langchain_context_engine.evaluation.metrics import (
+    Evidence,
+    Interval,
+    ndcg,
+    paired_bootstrap,
+    score_evidence,
+)
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsGet
 from langchain_context_engine.models.types import Ranked
+from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
-
-__all__ = ["BUDGETS", "Question", "Report", "compare", "evaluate", "evidence_of", "load_questions"]
 
 BUDGETS = (250, 500, 1000, 2000)
 """Tokens that are tried by default."""
 
 Answer = Callable[..., Context | str]
 """What is evaluated: called with the question's text, `budget` and the question's fields."""
+
+_REQUEST_FIELDS = frozenset(f.name for f in dataclasses.fields(ContextRequest)) - {"query", "budget"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question and what its context must contain.
+
+    Attributes:
+        id: Unique among the questions.
+        query: The question.
+        gold: Ids of the records that answer it.
+        contents: Texts of gold records, where they are known; the others are looked up.
+        texts: Whole texts that answer it, each a piece of gold.
+        spans: Exact pieces of text that answer it. Where there are spans, they alone are the
+            evidence; `gold` is then used for the ranking only.
+        equivalents: Id of a gold record → ids of others that say the same.
+        category: For figures by category.
+        fields: Further fields of the request: scope, where, kinds, sources, until, now, …
+        is_unanswerable: Nothing answers it; it is left out of recall.
+    """
+
+    id: str
+    query: str
+    gold: tuple[str, ...] = ()
+    contents: Mapping[str, str] = field(default_factory=dict)
+    texts: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ()
+    equivalents: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    category: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    is_unanswerable: bool = False
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], number: int = 1) -> Question:
+        """Read one line of a question file.
+
+        Known are `query`; `id` (by default its number); `gold`, a list of ids or of objects with an
+        `id`, a `text` or both; `gold_texts`; `gold_spans`; `gold_equivalents`; `category`;
+        `unanswerable`; `as_of`, which sets `until` and `now`; and the fields of a request (`scope`,
+        `where`, `kinds`, `sources`, …). Other names are left alone.
+
+        Raises:
+            ConfigError: There is no query, or a field is of another type.
+
+        Example:
+            >>> question = Question.from_dict({"query": "Who signs?", "gold_spans": ["Ann signs"]})
+            >>> question.id, question.spans
+            ('1', ('Ann signs',))
+        """
+        if not isinstance(data, Mapping) or not isinstance(data.get("query"), str):
+            raise ConfigError(f'question {number} must be an object with a "query", got {data!r:.80}')
+        golds = [_gold(item, number) for item in _list(data, "gold", number)]
+        fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
+        if data.get("as_of"):
+            fields = {"until": data["as_of"], "now": data["as_of"], **fields}
+        equivalents = data.get("gold_equivalents") or {}
+        if not isinstance(equivalents, Mapping):
+            raise ConfigError(f"gold_equivalents of question {number} must map ids to lists of ids")
+        return cls(
+            id=str(data.get("id", number)),
+            query=data["query"],
+            gold=tuple(str(item["id"]) for item in golds if "id" in item),
+            contents={str(item["id"]): str(item["text"]) for item in golds if {"id", "text"} <= set(item)},
+            texts=(
+                *(str(item["text"]) for item in golds if "id" not in item),
+                *_strings(data, "gold_texts", number),
+            ),
+            spans=tuple(_strings(data, "gold_spans", number)),
+            equivalents={str(name): tuple(map(str, ids)) for name, ids in equivalents.items()},
+            category=str(data.get("category") or ""),
+            fields=fields,
+            is_unanswerable=bool(data.get("unanswerable")),
+        )
+
+
+def load_questions(path: str | os.PathLike[str]) -> list[Question]:
+    """Return the questions of a JSON Lines file, in order; empty lines are skipped.
+
+    Raises:
+        ConfigError: The file cannot be read, a line is no question, or an id comes twice; the
+            message names the line.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"questions cannot be read from {path}: {error}") from error
+    questions = list(_questions(text.split("\n"), path))
+    if not questions:
+        raise ConfigError(f'{path} has no question; a line is {{"query": "…", "gold_spans": ["…"]}}')
+    return questions
+
+
+def _questions(lines: Sequence[str], path: str | os.PathLike[str]) -> Iterable[Question]:
+    seen = set()
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            question = Question.from_dict(json.loads(line), number)
+        except ValueError as error:
+            raise ConfigError(f"{path}, line {number}: {error}") from error
+        if question.id in seen:
+            raise ConfigError(f"{path}, line {number}: id {question.id!r} comes twice")
+        seen.add(question.id)
+        yield question
+
+
+def _list(data: Mapping[str, Any], name: str, number: int) -> list[Any]:
+    value = data.get(name) or []
+    if not isinstance(value, (list, tuple)):
+        raise ConfigError(f"{name} of question {number} must be a list, got {value!r:.80}")
+    return list(value)
+
+
+def _strings(data: Mapping[str, Any], name: str, number: int) -> list[str]:
+    values = _list(data, name, number)
+    if not all(isinstance(value, str) for value in values):
+        raise ConfigError(f"{name} of question {number} must be a list of strings")
+    return values
+
+
+def _gold(item: Any, number: int) -> Mapping[str, Any]:
+    if isinstance(item, (str, int)):
+        return {"id": item}
+    if isinstance(item, Mapping) and ("id" in item or "text" in item):
+        return item
+    msg = f"gold of question {number} must be ids, or objects with an id or a text, got {item!r:.80}"
+    raise ConfigError(msg)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One question at one budget.
+
+    Attributes:
+        question: Its id.
+        category: Its category.
+        budget: Tokens allowed.
+        recall: Evidence recall, 0–1; None for a question without an answer.
+        precision: Share of the text's words that are evidence; None likewise.
+        tokens: Tokens of the text.
+        milliseconds: How long the answer took.
+        is_violation: The text has more tokens than the budget.
+        is_cut: Something was left out for room, so that the budget could be used up.
+    """
+
+    question: str
+    category: str
+    budget: int
+    recall: float | None
+    precision: float | None
+    tokens: int
+    milliseconds: float
+    is_violation: bool
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """How one question's candidates were ranked, before any was packed."""
+
+    question: str
+    category: str
+    ndcg: float
+    recall: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcomes of an evaluation, in the order of the questions, and their means.
+
+    Attributes:
+        outcomes: One for each question and budget.
+        rankings: One for each question whose gold records are known by id.
+        k: Places of a ranking that counted.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    rankings: tuple[Ranking, ...] = ()
+    k: int = 10
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets, in the order given."""
+        return tuple(dict.fromkeys(outcome.budget for outcome in self.outcomes))
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The categories, sorted; without the empty one."""
+        return tuple(sorted({outcome.category for outcome in self.outcomes} - {""}))
+
+    def recall(self, budget: int, category: str | None = None) -> float:
+        """Return the mean evidence recall at a budget; NaN where no question counts."""
+        return _mean(o.recall for o in self._of(budget, category) if o.recall is not None)
+
+    def scores(self, budget: int) -> dict[str, float]:
+        """Return question → evidence recall at a budget, unanswerable ones left out."""
+        return {o.question: o.recall for o in self._of(budget) if o.recall is not None}
+
+    def figures(self, budget: int, category: str | None = None) -> dict[str, float]:
+        """Return the figures at a budget: what the table shows.
+
+        `utilisation` is the mean share of the budget that was used, over the contexts for which
+        something was left out; NaN where there is none. Times are in milliseconds.
+        """
+        chosen = self._of(budget, category)
+        times = sorted(o.milliseconds for o in chosen)
+        return {
+            "questions": len(chosen),
+            "recall": self.recall(budget, category),
+            "precision": _mean(o.precision for o in chosen if o.precision is not None),
+            "utilisation": _mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
+            "tokens": _mean(o.tokens for o in chosen),
+            "milliseconds": _quantile(times, 0.5),
+            "milliseconds_p95": _quantile(times, 0.95),
+            "violations": sum(o.is_violation for o in chosen),
+        }
+
+    def ranking(self, category: str | None = None) -> dict[str, float]:
+        """Return mean nDCG and recall of the rankings' first k; NaN where there are none."""
+        chosen = [r for r in self.rankings if category in (None, r.category)]
+        return {"ndcg": _mean(r.ndcg for r in chosen), "recall": _mean(r.recall for r in chosen)}
+
+    def table(self) -> str:
+        """Return the figures as two Markdown tables, 80 columns wide: by budget, and recall by category."""
+        budgets = [str(budget) for budget in self.budgets]
+        rows = [[str(b), *_cells(self.figures(b))] for b in self.budgets]
+        text = _markdown(["budget", *(_HEADINGS[name] for name in _HEADINGS)], rows)
+        groups: list[tuple[str, str | None]] = [("all", None), *((c, c) for c in self.categories)]
+        lines = []
+        for title, category in groups:
+            recalls = [_decimals(self.recall(b, category), 3) for b in self.budgets]
+            ranks = [_decimals(value, 3) for value in self.ranking(category).values()]
+            count = sum(o.recall is not None for o in self._of(self.budgets[0], category)) if budgets else 0
+            lines.append([title, str(count), *recalls, *ranks])
+        second = _markdown(["recall at", "asked", *budgets, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
+        return f"{text}\n\n{second}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-ready data; what is not a number is None."""
+        return {
+            "k": self.k,
+            "budgets": {str(b): _plain(self.figures(b)) for b in self.budgets},
+            "categories": {
+                c: {str(b): _plain(self.figures(b, c)) for b in self.budgets} for c in self.categories
+            },
+            "ranking": _plain(self.ranking()),
+            "outcomes": [dataclasses.asdict(outcome) for outcome in self.outcomes],
+            "rankings": [dataclasses.asdict(ranking) for ranking in self.rankings],
+        }
+
+    def _of(self, budget: int, category: str | None = None) -> list[Outcome]:
+        return [o for o in self.outcomes if o.budget == budget and category in (None, o.category)]
+
+
+def compare(first: Report, second: Report, budget: int, *, samples: int = 5000, seed: int = 0) -> Interval:
+    """Return by how much the second setting's evidence recall is better at a budget.
+
+    The questions that both reports have are paired.
+
+    Raises:
+        ConfigError: They share no answerable question at that budget.
+    """
+    before, after = first.scores(budget), second.scores(budget)
+    shared = [question for question in before if question in after]
+    if not shared:
+        raise ConfigError(f"the reports share no answerable question at {budget} tokens")
+    return paired_bootstrap(
+        [before[q] for q in shared], [after[q] for q in shared], samples=samples, seed=seed
+    )
+
+
+_HEADINGS = {
+    "questions": "asked",
+    "recall": "recall",
+    "precision": "precision",
+    "utilisation": "used",
+    "tokens": "tokens",
+    "milliseconds": "ms",
+    "milliseconds_p95": "ms 95 %",
+    "violations": "over",
+}
+_COUNTS = frozenset({"questions", "tokens", "violations"})
+_WHOLE_FROM_MILLISECONDS = 100
+
+
+def _cells(figures: dict[str, float]) -> list[str]:
+    return [_decimals(figures[name], _places(name, figures[name])) for name in _HEADINGS]
+
+
+def _places(name: str, value: float) -> int:
+    if name in _COUNTS:
+        return 0
+    if name.startswith("milliseconds"):
+        return 0 if value >= _WHOLE_FROM_MILLISECONDS else 1
+    return 3
+
+
+def _decimals(value: float, places: int) -> str:
+    return "–" if math.isnan(value) else f"{value:.{places}f}"
+
+
+def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [list(heads), *map(list, rows)]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+    pad: list[Callable[[str, int], str]] = [str.ljust, *[str.rjust] * (len(heads) - 1)]
+    text = [
+        "| " + " | ".join(f(c, w) for f, c, w in zip(pad, line, widths, strict=True)) + " |" for line in lines
+    ]
+    rule = (
+        "|"
+        + "|".join(f" {'-' * w} " if i == 0 else f" {'-' * (w - 1)}: " for i, w in enumerate(widths))
+        + "|"
+    )
+    return "\n".join([text[0], rule, *text[1:]])
+
+
+def _mean(values: Iterable[float]) -> float:
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers) if numbers else math.nan
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
+
+
+def _plain(figures: dict[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(value) else value for name, value in figures.items()}
 
 
 def evaluate(
@@ -66,8 +404,9 @@ def evaluate(
     """
     asked = list(questions)
     if not asked or not budgets or any(not isinstance(b, int) or b < 1 for b in budgets):
-        msg = f"evaluate takes one question or more and budgets above 0, got {len(asked)} and {budgets!r}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"evaluate takes one question or more and budgets above 0, got {len(asked)} and {budgets!r}"
+        )
     answer: Answer = subject.build if hasattr(subject, "build") else subject
     outcomes: list[Outcome] = []
     rankings: list[Ranking] = []
@@ -97,8 +436,9 @@ def evidence_of(
     if question.spans:
         return Evidence.of([span] for span in question.spans)
     if not (question.gold or question.texts):
-        msg = f"question {question.id} has no gold: give gold, gold_texts, gold_spans or unanswerable"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"question {question.id} has no gold: give gold, gold_texts, gold_spans or unanswerable"
+        )
     wanted = [[gold, *question.equivalents.get(gold, ())] for gold in question.gold]
     known = _contents(question, {i for ids in wanted for i in ids}, subject, texts or {})
     missing = [ids[0] for ids in wanted if not any(i in known for i in ids)]
@@ -138,7 +478,7 @@ def _outcome(
     milliseconds = (time.perf_counter() - start) * 1000
     text = str(given)
     if count is None:
-        tokens = given.tokens if isinstance(given, Context) else _default_count()(text)
+        tokens = given.tokens if isinstance(given, Context) else resolve_tokenizer("auto")(text)
     else:
         tokens = count(text)
     score = score_evidence(text, evidence) if evidence else None
@@ -171,9 +511,3 @@ def _ranking(ranked: Sequence[Ranked], question: Question, k: int) -> Ranking:
         ndcg=ndcg(grades, [1.0] * len(golds), k),
         recall=len(found) / len(golds),
     )
-
-
-def _default_count() -> Callable[[str], int]:
-    from langchain_context_engine.text.tokens import resolve_tokenizer
-
-    return resolve_tokenizer("auto")

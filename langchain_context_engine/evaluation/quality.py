@@ -1,10 +1,12 @@
-"""How good one context is by people's grades: its order, what it holds, what it costs. Pure."""
+"""How good contexts are by people's grades: one, a set of them, and what became of it. Pure."""
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
@@ -13,11 +15,11 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
+from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.explain import Row, final_decisions
-
-__all__ = ["Grades", "Judged", "Quality", "change", "means", "quality", "verdict", "worst_first"]
+from langchain_context_engine.trace.explain import Row, final_decisions, rows
+from langchain_context_engine.trace.traces import diff, replay_ranked
 
 Grades = Mapping[Key, int]
 """Candidate → how well it answers the question, 0–3."""
@@ -48,16 +50,16 @@ class Quality:
     coverage: float
 
 
-def quality(context: Context, rows: Sequence[Row], grades: Grades) -> Quality:
+def quality(context: Context, ranked: Sequence[Row], grades: Grades) -> Quality:
     """Return a context's figures. A survivor has the best grade of the duplicates it stands for.
 
     Args:
         context: What was built.
-        rows: Its candidates, best first.
+        ranked: Its candidates, best first.
         grades: What people said of them.
     """
     standing = _by_survivor(context, grades)
-    first = [standing.get(row.key) for row in rows if row.place is not None][:K]
+    first = [standing.get(row.key) for row in ranked if row.place is not None][:K]
     known = [grade or 0 for grade in first]
     texts = {c.key: c.text for c in context.candidates}
     golds = [[texts[key]] for key, grade in grades.items() if grade >= RELEVANT_FROM and texts.get(key)]
@@ -84,12 +86,12 @@ def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
 def means(qualities: Iterable[Quality]) -> Quality:
     """Return the mean of each figure over the questions that have it."""
     every = list(qualities)
+    return Quality(**{name: _mean(getattr(q, name) for q in every) for name in Quality.__dataclass_fields__})
 
-    def mean(name: str) -> float:
-        numbers = [value for q in every if not math.isnan(value := getattr(q, name))]
-        return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
-    return Quality(**{name: mean(name) for name in Quality.__dataclass_fields__})
+def _mean(numbers: Iterable[float]) -> float:
+    known = [number for number in numbers if not math.isnan(number)]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 Judged = tuple[str, Quality, Quality]
@@ -118,3 +120,112 @@ def worst_first(judged: Iterable[Judged]) -> list[Judged]:
         return verdict(before, after) != "regression", known, query
 
     return sorted(judged, key=badness)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One question of a set under some settings."""
+
+    query: str
+    context: Context
+    quality: Quality
+    tokens: int
+    milliseconds: float
+    shared: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetFigures:
+    """The figures of a set of questions under some settings; NaN where nothing judged could tell.
+
+    Attributes:
+        questions: How many.
+        recall: Mean share of the well-answering texts that stands in the context, 0–1.
+        ndcg: Mean nDCG@10, 0–1.
+        tokens: Mean tokens.
+        milliseconds: Mean time of ranking, packing and rendering.
+        shared: Mean share of passages that the recorded contexts have too, 0–1.
+        gained: Questions whose figures became better, the most first.
+        lost: Questions whose figures became worse, the most first.
+    """
+
+    questions: int
+    recall: float
+    ndcg: float
+    tokens: float
+    milliseconds: float
+    shared: float
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def try_settings(
+    contexts: Iterable[Context], grades: Mapping[str, Grades], settings: Mapping[str, Any]
+) -> list[Tried]:
+    """Return what some settings give of each trace, by replay.
+
+    Args:
+        contexts: One trace a question.
+        grades: Question → candidate → grade.
+        settings: Changed settings, as `replay` takes them; none gives what was recorded.
+
+    Returns:
+        In their order; those that cannot be replayed (a part was a function, the trace is damaged) are left
+        out.
+
+    Raises:
+        ConfigError: None could be replayed: a setting is wrong.
+    """
+    found: list[Tried] = []
+    failed: ConfigError | None = None
+    for recorded in contexts:
+        try:
+            found.append(_tried(recorded, grades.get(recorded.request.query, {}), settings))
+        except ConfigError as error:
+            failed = failed or error
+    if failed is not None and not found:
+        raise failed
+    return found
+
+
+def _tried(recorded: Context, grades: Grades, settings: Mapping[str, Any]) -> Tried:
+    start = time.perf_counter()
+    context, ranked = replay_ranked(recorded, **settings)
+    took = (time.perf_counter() - start) * 1000
+    return Tried(
+        query=recorded.request.query,
+        context=context,
+        quality=quality(context, rows(context, ranked), grades),
+        tokens=context.tokens,
+        milliseconds=took,
+        shared=diff(recorded, context).overlap,
+    )
+
+
+def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:
+    """Return the figures of a set after a change, with the questions that gained and lost by it.
+
+    Args:
+        before: The set as recorded.
+        after: The same questions under other settings.
+    """
+    was = {one.query: one.quality for one in before}
+    changes = [(_change(was[one.query], one.quality), one.query) for one in after if one.query in was]
+    gained = sorted(((change, query) for change, query in changes if change > NOISE), reverse=True)
+    lost = sorted((change, query) for change, query in changes if change < -NOISE)
+    return SetFigures(
+        questions=len(after),
+        recall=_mean(one.quality.recall for one in after),
+        ndcg=_mean(one.quality.ndcg for one in after),
+        tokens=_mean(float(one.tokens) for one in after),
+        milliseconds=_mean(one.milliseconds for one in after),
+        shared=_mean(one.shared for one in after),
+        gained=tuple(query for _, query in gained),
+        lost=tuple(query for _, query in lost),
+    )
+
+
+def _change(before: Quality, after: Quality) -> float:
+    """Return by how much the evidence and the order became better together; 0 where neither is known."""
+    changes = (after.recall - before.recall, after.ndcg - before.ndcg)
+    return math.fsum(change for change in changes if not math.isnan(change))

@@ -7,51 +7,91 @@ worse as often as better, so fewer are refused; and of weights that are as good,
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from langchain_context_engine.evaluation.bootstrap import Interval, paired_bootstrap
-from langchain_context_engine.evaluation.judged import (
-    METRICS,
-    JudgedTrace,
-    Judgments,
-    Metric,
-    Numbers,
-    by_query,
-    judged_traces,
-    traces_of,
-)
-from langchain_context_engine.evaluation.tuning import Search, varying
-from langchain_context_engine.journal.values import Judgment
+from langchain_context_engine.evaluation.judgments import agreed_grades
+from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
+from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.freeze import as_names
 from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.models.types import Key, Ranked
+from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
+from langchain_context_engine.trace.assemble import Parts, order
+from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
 
-__all__ = ["MIN_QUERIES", "SIGNALS_TRIED", "Tuning", "suggest", "tune"]
-
 MIN_QUERIES = 50
 """Judged questions that are needed by default."""
-
-_CONFIDENCE = 0.99
-"""A set of weights was chosen among many, so a gain by chance is likelier than a single test allows for."""
-
-_LEAST_GAIN = 0.02
-"""A smaller gain is within what grading the same questions again would move."""
 
 SIGNALS_TRIED = ("relevance", "recency", "confidence", "importance", "keyword", "usage")
 """Signals that are tried by default, beside those that weigh something now and the engine's own."""
 
-# Where a question does not ask for the latest.
+Judgments = Mapping[str, Mapping[Key, int]]
+"""Question → candidate → grade."""
+
+Numbers = NDArray[np.float64]
+"""An array of numbers."""
+
+Point = tuple[float, ...]
+"""Trial weights in the order of the signals; their sum is 1."""
+
+K = 10
+_RELEVANT_FROM = 2
+_CONFIDENCE = 0.99  # one set of weights was chosen among many: a gain by chance is likelier than in one test
+_LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions again would move
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
+_SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+_MOST_ROUNDS = 10
+_DECIMALS = 12  # scores that differ by rounding alone are equal, as they are for exact sums
+_RISE = 1e-9
+_TRACES_TRIED, _PAGE = 5, 1000
+# The settings that decide a ranking. The others, a tokenizer for example, need not be at hand.
+_RANKING_SETTINGS = (
+    "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules", "dedupe_key",
+)  # fmt: skip
+
+
+def _recall(grades: Sequence[float], ideal: Sequence[float]) -> float:
+    """Return the share of what answers well and finds room among the first k that stands there."""
+    most = min(K, sum(grade >= _RELEVANT_FROM for grade in ideal))
+    return sum(grade >= _RELEVANT_FROM for grade in grades[:K]) / most if most else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """How good a ranking is, 0–1."""
+
+    label: str
+    score: Callable[[Sequence[float], Sequence[float]], float]
+    gains: tuple[float, ...]
+    discounts: tuple[float, ...]
+
+
+METRICS: Mapping[str, Metric] = {
+    "ndcg": Metric(
+        label=f"nDCG@{K}",
+        score=functools.partial(ndcg, k=K),
+        gains=(0.0, 1.0, 3.0, 7.0),
+        discounts=tuple(1 / math.log2(place + 2) for place in range(K)),
+    ),
+    "recall": Metric(label=f"recall@{K}", score=_recall, gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
+}
+"""What can be tuned for, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,21 +130,25 @@ class Tuning:
         """Return the change as two Markdown tables: the weights, and what they do to the metric."""
         now = self.present or _DEFAULT_WEIGHTS
         names = sorted({*now, *self.learned}, key=lambda name: (-self.learned.get(name, 0.0), name))
-        lines = ["| signal | now | learned |", "| --- | ---: | ---: |"]
-        lines += [
+        rows = [
             f"| {name} | {now.get(name, 0.0):.2f} | {self.learned.get(name, 0.0):.2f} |" for name in names
         ]
-        lines += [
-            "",
-            f"| {self.metric} | now | held out | gain | 99 % interval |",
-            "| --- | ---: | ---: | ---: | --- |",
-        ]
-        if self.gain is None:
-            cells = [_decimals(self.before), "–", "–", "–"]
-        else:
+        before = "–" if math.isnan(self.before) else f"{self.before:.3f}"
+        cells = f"{before} | – | – | –"
+        if self.gain is not None:
             interval = f"{self.gain.low:+.3f} to {self.gain.high:+.3f}"
-            cells = [_decimals(self.before), _decimals(self.after), f"{self.gain.difference:+.3f}", interval]
-        return "\n".join([*lines, f"| {self.queries} questions | {' | '.join(cells)} |"])
+            cells = f"{before} | {self.after:.3f} | {self.gain.difference:+.3f} | {interval}"
+        return "\n".join(
+            [
+                "| signal | now | learned |",
+                "| --- | ---: | ---: |",
+                *rows,
+                "",
+                f"| {self.metric} | now | held out | gain | 99 % interval |",
+                "| --- | ---: | ---: | ---: | --- |",
+                f"| {self.queries} questions | {cells} |",
+            ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data; what is not a number is None."""
@@ -152,14 +196,18 @@ def tune(
     measure = Registry("metric", METRICS)[metric]
     if folds < 2 or min_queries < folds:  # noqa: PLR2004 - without a second there is nothing held out
         raise ConfigError(f"folds must be from 2 to min_queries, got {folds} of {min_queries}")
-    judged = judged_traces(traces, by_query(judgments), measure, engine)
+    judged = judged_traces(traces, _by_query(judgments), measure, engine)
     present = judged[0].parts.weights if judged else None
-    before = np.array([trace.present_score(measure) for trace in judged])
-    kept = _kept(present, measure, before)
+    now = present or _DEFAULT_WEIGHTS
+    before = np.array([trace.score(measure) for trace in judged])
+    mean = float(before.mean()) if len(before) else math.nan
+    kept = Tuning(
+        present=present, learned=now, metric=measure.label, before=mean, after=mean, gain=None,
+        queries=len(before), is_worth_it=False, reason="",
+    )  # fmt: skip
     if len(judged) < min_queries:
         told = f"only {len(judged)} judged questions have something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
-    now = present or _DEFAULT_WEIGHTS
     names, raw = varying(judged, _names(judged, signals, now))
     if len(names) < 2:  # noqa: PLR2004 - one signal has nothing to be weighed against
         told = f"only {names[0]} tells" if names else "no signal tells"
@@ -174,7 +222,16 @@ def tune(
     if weights is None:
         told = "no other weights are better than the present ones by more than a standard error"
         return replace(kept, reason=told)
-    return _learned(kept, weights, before, after, seed)
+    gain = paired_bootstrap(list(before), list(after), seed=seed, confidence=_CONFIDENCE)
+    is_worth_it = gain.low > 0 and gain.difference >= _LEAST_GAIN
+    told = "beyond chance" if is_worth_it else "within chance, so keep the present weights"
+    reason = (
+        f"on held-out questions {kept.metric} changes by {gain.difference:+.3f}, 99 % interval"
+        f" {gain.low:+.3f} to {gain.high:+.3f}: {told}"
+    )
+    return replace(
+        kept, learned=weights, after=float(after.mean()), gain=gain, is_worth_it=is_worth_it, reason=reason
+    )
 
 
 def suggest(journal: Journal, **options: Any) -> Tuning:
@@ -187,40 +244,18 @@ def suggest(journal: Journal, **options: Any) -> Tuning:
     Raises:
         ConfigError: As `tune`, or a trace cannot be read.
     """
-    grades = by_query(journal.judgments())
-    return tune(traces_of(journal, grades), grades, **options)
+    grades = _by_query(journal.judgments())
+    return tune(_traces_of(journal, grades), grades, **options)
 
 
-def _kept(present: Mapping[str, float] | None, metric: Metric, before: Numbers) -> Tuning:
-    mean = float(before.mean()) if len(before) else math.nan
-    return Tuning(
-        present=present,
-        learned=present or _DEFAULT_WEIGHTS,
-        metric=metric.label,
-        before=mean,
-        after=mean,
-        gain=None,
-        queries=len(before),
-        is_worth_it=False,
-        reason="",
-    )
-
-
-def _learned(
-    kept: Tuning, weights: Mapping[str, float], before: Numbers, after: Numbers, seed: int
-) -> Tuning:
-    gain = paired_bootstrap(list(before), list(after), seed=seed, confidence=_CONFIDENCE)
-    is_worth_it = gain.low > 0 and gain.difference >= _LEAST_GAIN
-    told = "beyond chance" if is_worth_it else "within chance, so keep the present weights"
-    return replace(
-        kept,
-        learned=weights,
-        after=float(after.mean()),
-        gain=gain,
-        is_worth_it=is_worth_it,
-        reason=f"on held-out questions {kept.metric} changes by {gain.difference:+.3f}, 99 % interval"
-        f" {gain.low:+.3f} to {gain.high:+.3f}: {told}",
-    )
+def _by_query(judgments: Judgments | Iterable[Judgment]) -> Judgments:
+    """Return judgments by question, whichever way they were given; of several raters, the median."""
+    if not isinstance(judgments, Mapping):
+        return agreed_grades(judgments)
+    return {
+        query: {key: check_grade(grade) for key, grade in grades.items()}
+        for query, grades in judgments.items()
+    }
 
 
 def _names(
@@ -235,5 +270,201 @@ def _names(
     return names
 
 
-def _decimals(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
+def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
+    """Return the latest trace of each judged question that has a judged candidate.
+
+    One question may have been asked in several scopes; a few of its traces are looked at.
+    """
+    left = dict.fromkeys(judgments, _TRACES_TRIED)
+    for offset in itertools.count(step=_PAGE):
+        rows = journal.traces(limit=_PAGE, offset=offset)
+        for row in (row for row in rows if row.query in left):
+            context = journal.trace(row.id)
+            left[row.query] -= 1
+            is_found = any(candidate.key in judgments[row.query] for candidate in context.candidates)
+            if is_found:
+                yield context
+            if is_found or not left[row.query]:
+                del left[row.query]
+        if not rows or not left:
+            return
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedTrace:
+    """A trace whose candidates were graded."""
+
+    context: Context
+    parts: Parts
+    grades: Mapping[Key, int]
+
+    def score(self, metric: Metric, weights: Mapping[str, float] | None = None) -> float:
+        """Return the metric of the ranking that some weights give, or the present ones."""
+        items = self._order(self.parts if weights is None else replace(self.parts, weights=weights))
+        standing = [self._grade(item) for item in items]
+        return metric.score(standing, [*standing, *self._elsewhere(items)])
+
+    def signals(self, names: Sequence[str]) -> Numbers:
+        """Return the raw value of each signal (rows) for every candidate, in the engine's order."""
+        candidates, parts = self.context.candidates, self.parts
+        weights = dict.fromkeys(names, 1 / len(names))
+        ranking = rank(
+            candidates, self.context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
+        )
+        raw = {item.key: item.signals for item in ranking.items}
+        return np.array([[raw[c.key][name] for c in candidates] for name in names], dtype=float)
+
+    def survivors(self) -> tuple[dict[Key, int], list[int]]:
+        """Return the grade of each candidate that is no duplicate now, and the grades of the rest."""
+        items = self._order(replace(self.parts, min_score=None))
+        return {item.key: self._grade(item) for item in items}, self._elsewhere(items)
+
+    def _order(self, parts: Parts) -> tuple[Ranked, ...]:
+        return order(self.context.candidates, self.context.request, parts).items
+
+    def _grade(self, item: Ranked) -> int:
+        # A survivor has the best grade of those that it stands for.
+        return max(self.grades.get(key, 0) for key in (item.key, *item.also_in))
+
+    def _elsewhere(self, items: Sequence[Ranked]) -> list[int]:
+        there = {key for item in items for key in (item.key, *item.also_in)}
+        return [grade for key, grade in self.grades.items() if key not in there]
+
+
+def judged_traces(
+    traces: Iterable[Context], judgments: Judgments, metric: Metric, engine: Any = None
+) -> list[JudgedTrace]:
+    """Return one trace of each judged question in which there is something to find, by question.
+
+    All are ranked under the weights that most of them have. Of several traces of one question, the
+    one with most judged candidates is taken, the first at a tie.
+
+    Raises:
+        ConfigError: A part of a trace was given as a function, and `engine` has it not.
+    """
+    best: dict[str, tuple[int, Context]] = {}
+    for trace in traces:
+        query = trace.request.query
+        grades = judgments.get(query, {})
+        graded = [grades[c.key] for c in trace.candidates if c.key in grades]
+        has_something = trace.settings and any(metric.gains[grade] for grade in graded)
+        if has_something and (query not in best or len(graded) > best[query][0]):
+            best[query] = (len(graded), trace)
+    chosen = [trace for _, (_, trace) in sorted(best.items())]
+    counts = Counter(json.dumps(trace.settings.get("weights"), sort_keys=True) for trace in chosen)
+    weights = json.loads(counts.most_common(1)[0][0]) if counts else None
+    own = None if engine is None else engine.config
+    known: dict[str, Parts] = {}
+    judged = []
+    for trace in chosen:
+        told = {name: trace.settings[name] for name in _RANKING_SETTINGS if name in trace.settings}
+        name = json.dumps(told, sort_keys=True)
+        if name not in known:
+            known[name] = EngineConfig.read(
+                {**told, "weights": weights, "tokenizer": "estimate"}, own
+            ).parts()
+        judged.append(JudgedTrace(context=trace, parts=known[name], grades=judgments[trace.request.query]))
+    return judged
+
+
+def varying(traces: Sequence[JudgedTrace], names: Sequence[str]) -> tuple[list[str], list[Numbers]]:
+    """Return the signals that differ between candidates of some trace, and their values of each trace."""
+    raw = [trace.signals(names) for trace in traces]
+    differ = [i for i in range(len(names)) if any(np.ptp(values[i]) > 0 for values in raw)]
+    return [names[i] for i in differ], [values[differ] for values in raw]
+
+
+class Search:
+    """Coordinate ascent over weights whose sum is 1 (Metzler & Croft 2007), with a bias to stay.
+
+    One weight after another is set to a few shares of the whole, the others keeping their
+    proportions; the best share is kept while the mean of the metric rises. Of all that was tried,
+    the weights nearest to the present ones are taken that are within one standard error of the best.
+    A trace's raw signals do not depend on weights, so a ranking under trial weights is a product and a
+    stable sort; what is a duplicate of what stays as it is under the present weights. Every figure that
+    is told is of the ranking that the library's `order` gives.
+    """
+
+    def __init__(
+        self,
+        traces: Sequence[JudgedTrace],
+        *,
+        names: Sequence[str],
+        raw: Sequence[Numbers],
+        metric: Metric,
+        present: Numbers,
+        weights: Mapping[str, float],
+    ) -> None:
+        found = [trace.survivors() for trace in traces]
+        width = max(K, *(len(survivors) for survivors, _ in found))
+        total = math.fsum(weights.get(name, 0.0) for name in names)
+        self._names = names
+        self._present = present
+        # Where none of the named ones weighs anything, the first alone.
+        self._start = tuple(
+            weights.get(name, 0.0) / total if total else float(i == 0) for i, name in enumerate(names)
+        )
+        self._discounts = np.array(metric.discounts)
+        self._values = np.zeros((len(names), len(traces), width))
+        self._gains = np.zeros((len(traces), width))
+        self._is_there = np.zeros((len(traces), width), dtype=bool)
+        self._ideal = np.zeros(len(traces))
+        for row, (trace, (survivors, elsewhere)) in enumerate(zip(traces, found, strict=True)):
+            kept = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
+            grades = [survivors[trace.context.candidates[place].key] for place in kept]
+            self._values[:, row, : len(kept)] = raw[row][:, kept]
+            self._gains[row, : len(kept)] = [metric.gains[grade] for grade in grades]
+            self._is_there[row, : len(kept)] = True
+            best = sorted((metric.gains[grade] for grade in (*grades, *elsewhere)), reverse=True)[:K]
+            self._ideal[row] = np.dot(best, self._discounts[: len(best)])
+        self._known: dict[Point, Numbers] = {}
+
+    def scores(self, point: Point) -> Numbers:
+        """Return the metric of every trace under trial weights; ties keep the engine's order."""
+        if point not in self._known:
+            total = sum((weight * self._values[i] for i, weight in enumerate(point)), np.zeros(()))
+            total = np.where(self._is_there, np.round(total, _DECIMALS), -1.0)
+            first = np.argsort(-total, axis=1, kind="stable")[:, :K]
+            gained = np.take_along_axis(self._gains, first, axis=1) @ self._discounts
+            self._known[point] = gained / self._ideal
+        return self._known[point]
+
+    def learn(self, rows: NDArray[np.intp]) -> dict[str, float] | None:
+        """Return the weights learned from some of the traces; None: the present ones are as good."""
+        at = self._start
+        tried = {at: float(self.scores(at)[rows].mean())}
+        for _ in range(_MOST_ROUNDS):
+            before = at
+            for signal in range(len(at)):
+                for point in _with_share(at, signal):
+                    tried.setdefault(point, float(self.scores(point)[rows].mean()))
+                    if tried[point] > tried[at] + _RISE:
+                        at = point
+            if at == before:
+                break
+        best = self.scores(max(tried, key=lambda point: tried[point]))[rows]
+        if _is_as_good(self._present[rows], best):
+            return None
+        near = sorted(tried, key=lambda point: (math.dist(point, self._start), point))
+        taken = next(point for point in near if _is_as_good(self.scores(point)[rows], best))
+        return {name: weight for name, weight in zip(self._names, taken, strict=True) if weight}
+
+
+def _with_share(point: Point, signal: int) -> list[Point]:
+    """Return the weights with one signal's share changed; none where no other signal has any."""
+    others = math.fsum(point) - point[signal]
+    if others < _RISE:
+        return []
+    return [
+        tuple(
+            round(share if i == signal else weight * (1 - share) / others, 4)
+            for i, weight in enumerate(point)
+        )
+        for share in _SHARES
+    ]
+
+
+def _is_as_good(scores: Numbers, best: Numbers) -> bool:
+    """Whether the best is not better by more than one standard error of the paired difference."""
+    difference = best - scores
+    return bool(difference.mean() <= difference.std(ddof=1) / math.sqrt(len(difference)))

@@ -19,6 +19,8 @@ _NO_DATA = re.compile(r"<[\w.]+>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _FILE = re.compile(r"[/\\]|\.\w{1,5}$")
 
+from langchain_context_engine.models.errors import ConfigError
+
 
 def read_list(value: object) -> tuple[Any, ...]:
     """Return the items of a list, of a JSON list, or of a text split at commas, without the empty ones.
@@ -43,6 +45,34 @@ def read_mapping(value: object) -> dict[str, Any]:
     """
     read = _read_json(value) if isinstance(value, str) else value
     return dict(read) if isinstance(read, dict) else {}
+
+
+def renamed(metadata: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return metadata with what is stored under other keys also under the names that are read.
+
+    Args:
+        metadata: What a store gave.
+        fields: Name that is read → key it is stored under; a key that is not there changes nothing.
+
+    Example:
+        >>> renamed({"when": 7}, {"created_at": "when", "title": "name"})
+        {'when': 7, 'created_at': 7}
+    """
+    found = {name: metadata[key] for name, key in fields.items() if key in metadata}
+    return {**metadata, **found} if found else metadata
+
+
+def checked_fields(fields: Any) -> dict[str, str]:
+    """Return a map of metadata names; None is an empty one.
+
+    Raises:
+        ConfigError: It is no mapping of names to keys.
+    """
+    if fields is None:
+        return {}
+    if isinstance(fields, Mapping) and all(isinstance(part, str) for pair in fields.items() for part in pair):
+        return dict(fields)
+    raise ConfigError(f'fields maps what is read to metadata keys, {{"created_at": "when"}}; got {fields!r}')
 
 
 def _split(text: str) -> list[Any]:

@@ -51,6 +51,7 @@ class Filler:
         self.kinds: Counter[str] = Counter()
         self.is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
+        self.caps_by_share = bool(self._shares)
         self._asked = frozenset(query_terms(query))
         self._mute = reading.mute_of_the_best(self.units, self.limit, packing, self.says_enough)
         self._recuts: Counter[int] = Counter()
@@ -96,8 +97,17 @@ class Filler:
                 is_due, room = True, self._half_if_enough(room)
             if is_due and is_lone and self._is_worth_cutting(unit.item, room):
                 # Where shares are filled and something is left over, such an item may grow.
-                self.cut(unit.item, room, is_by_share=within_shares and reason is not Reason.OVER_BUDGET)
+                room -= 0 if self.is_by_units else self._behind(unit, units, room)
+                self.cut(unit.item, room, is_by_share=self.caps_by_share and reason is not Reason.OVER_BUDGET)
         return basket.steps != before
+
+    def _behind(self, unit: Unit, units: Sequence[Unit], room: int) -> int:
+        """Return what the small ones behind an item that is cut take whole: a quarter of its room at most."""
+        taken, place = 0, next(i for i, other in enumerate(units) if other is unit)
+        for other in units[place + 1 :]:
+            if other.item not in self.basket and taken + (cost := self.basket.cost(other)) <= room // 4:
+                taken += cost
+        return taken
 
     def _fitting(self, units: Sequence[Unit], *, is_cutting: bool) -> Iterator[Unit]:
         """Yield the units that may get in at this moment; tell of the others what was left."""
@@ -170,7 +180,7 @@ class Filler:
         if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
             room, reason = left, Reason.OVER_SHARE
         if budget.item_cap is not None:
-            whole = self._shares.get(group, self.limit) if within_shares else self.limit
+            whole = self._shares.get(group, self.limit) if self.caps_by_share else self.limit
             if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
                 room, reason = left, Reason.OVER_ITEM_CAP
         return room + basket.refund(item), reason

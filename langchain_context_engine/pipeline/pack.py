@@ -68,6 +68,11 @@ class _Packer:
             filler.fill(in_order, within_shares=True, may_cut=True)
         filler.fill(in_order, may_cut=may_cut, is_main=True)
         self._refill(in_order)
+        if filler.caps_by_share and self.packing.budget.item_cap is not None:
+            # Every group has had its turn: what nobody else can use is for what its share had cut.
+            filler.caps_by_share = False
+            filler.fill(in_order, may_cut=True)
+            self._refill(in_order)
         if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
             # Other kinds have had their turn: what they leave over is for those that were skipped.
             filler.is_diverse = False

@@ -21,6 +21,7 @@ from langchain_context_engine.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
@@ -59,6 +60,7 @@ class ChromaSource:
             filled with. Chroma itself never embeds. Without them a request must bring its vector.
         name: How people know the source; the collection's name by default.
         kind: The kind of records that name none.
+        fields: What is read → the metadata key that it is stored under: `{"created_at": "timestamp"}`.
         sequence: The metadata keys (group, order) that say what adjoins what.
         hybrid: Search by words too, see `IndexManager`.
         search: Who searches by words. "own" is this package, with an index on this machine; "store" is the
@@ -78,6 +80,7 @@ class ChromaSource:
         embeddings: Any = None,
         name: str | None = None,
         kind: str | None = None,
+        fields: Mapping[str, str] | None = None,
         sequence: tuple[str, str] | None = None,
         hybrid: bool = True,
         search: str = "auto",
@@ -95,6 +98,7 @@ class ChromaSource:
         self.embeddings = embeddings
         self.name = name or self._handle.name
         self.kind = kind or ""
+        self.fields = checked_fields(fields)
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
         self._sparse = choose_search(self._handle, search) if hybrid or search != "auto" else None
@@ -233,7 +237,7 @@ class ChromaSource:
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             return to_candidate(
                 id_,
-                record,
+                {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)},
                 source=self.collection_name,
                 kind=self.kind,
                 sequence=self.sequence,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from langchain_context_engine.filters import (
     read_where,
 )
 from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
@@ -64,6 +66,7 @@ class FileSource:
         is_pinned: What it finds is packed before everything else.
         titled_by: Metadata keys of which the first that says something is the title of what states none,
             for example who wrote a message.
+        fields: What is read → the metadata key that it is stored under.
 
     Raises:
         ConfigError: An argument is of the wrong type.
@@ -84,6 +87,7 @@ class FileSource:
         excerpt_characters: int | None = EXCERPT_CHARACTERS,
         is_pinned: bool = False,
         titled_by: Sequence[str] = (),
+        fields: Mapping[str, str] | None = None,
         shared: SharedResources | None = None,
     ) -> None:
         if not callable(find):
@@ -102,6 +106,7 @@ class FileSource:
         self.excerpt_characters = excerpt_characters
         self.is_pinned = is_pinned
         self.titled_by = tuple(titled_by)
+        self.fields = checked_fields(fields)
         self._shared = shared or SharedResources()
 
     @property
@@ -188,6 +193,7 @@ class FileSource:
         ]
 
     def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:
+        record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
         found = to_candidate(id_, record, source=self._handle.name, kind=self.kind, is_pinned=self.is_pinned)
         if self.kind_always:
             found = replace(found, kind=self.kind_always)
@@ -222,5 +228,11 @@ class FileSource:
         if len(text) <= longest:
             return text
         extract = Extractive(request.query)(densest(text, asked, _READ_FOR_EXCERPT), longest, len)
-        is_answer = mark_matches(extract, asked) != extract
-        return extract if is_answer else keep_start(text, longest, len)
+        # Of a program the lines that read best are often its imports: what it has of the question goes first.
+        best = max((extract, densest(text, asked, longest)), key=lambda piece: _terms_in(piece, asked))
+        return best if _terms_in(best, asked) else keep_start(text, longest, len)
+
+
+def _terms_in(text: str, asked: Sequence[str]) -> int:
+    """Return how many words of the question a text has, each once."""
+    return len(set(re.findall("<<<(.*?)>>>", mark_matches(text, asked).lower())))

@@ -20,7 +20,7 @@ from typing import Any
 import chromadb
 
 from langchain_context_engine.embeddings import LocalEmbeddings
-from langchain_context_engine.evaluation.questions import Question
+from langchain_context_engine.evaluation.evaluate import Question
 from langchain_context_engine.models.clock import read_instant
 
 BUDGETS = (250, 500, 1000, 2000)

@@ -17,9 +17,8 @@ import chromadb
 
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.embeddings import LocalEmbeddings
-from langchain_context_engine.evaluation.bootstrap import paired_bootstrap
-from langchain_context_engine.evaluation.evaluate import evaluate
-from langchain_context_engine.evaluation.report import Report
+from langchain_context_engine.evaluation.evaluate import Report, evaluate
+from langchain_context_engine.evaluation.metrics import paired_bootstrap
 from tests.benchmarks.datasets import MEAN_OF, SEQUENCES, Dataset, arguments, collections, load
 
 _PAGE = 2000

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from langchain_context_engine.designs import TokenBudget, User, WorkspaceContextBuilder
-from langchain_context_engine.designs.workspace.builder import ContextConfig
-from langchain_context_engine.designs.workspace.config import CollectorSettings, SemanticSettings
+from langchain_context_engine.designs.workspace import CollectorSettings, ContextConfig, SemanticSettings
 from tests.builders import WordEmbeddings, a_collection
 
 NOW = "2026-01-31T12:00:00Z"

@@ -43,21 +43,3 @@ def test_what_lacked_room_is_told_best_ranked_first_and_where_the_last_got_in():
     assert all(row.verdict is Verdict.DROPPED for row in found[line + 1 :])
     assert last_kept([row for row in found if row.verdict is Verdict.KEPT]) is None
     assert (used(30, 60), used(3, 0)) == (0.5, None)
-
-
-def figures(ndcg):
-    return Quality(ndcg=ndcg, precision=ndcg, recall=ndcg, utilisation=1.0, coverage=1.0)
-
-
-def test_a_question_became_better_or_worse_only_beyond_noise_and_the_worse_ones_come_first():
-    assert verdict(figures(0.5), figures(0.6)) == "better"
-    assert verdict(figures(0.5), figures(0.4)) == "regression"
-    assert verdict(figures(0.5), figures(0.501)) == "unchanged"
-    assert verdict(figures(math.nan), figures(0.4)) == "unchanged"
-    judged = [
-        ("unknown", figures(math.nan), figures(math.nan)),
-        ("good", figures(0.9), figures(0.95)),
-        ("worse", figures(1.0), figures(0.97)),
-        ("low", figures(0.1), figures(0.1)),
-    ]
-    assert [query for query, _, _ in worst_first(judged)] == ["worse", "low", "good", "unknown"]

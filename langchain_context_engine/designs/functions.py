@@ -1,0 +1,100 @@
+"""Functions as sources: whatever they answer, at once or as a coroutine, read as candidates."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_context_engine.models.errors import SourceError
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.search.records import to_candidate
+
+_IDS = ("evidence_item_id", "id", "sha")
+_TEXTS = ("content", "text", "message")
+_SCORES = ("score", "relevance", "similarity")
+_READ = {"evidence_item_id", "id", "content", "text", "metadata", *_SCORES}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionSource:
+    """A function as a source."""
+
+    name: str
+    ask: Callable[[ContextRequest], Any]
+    read: Callable[[Any, ContextRequest], list[Candidate]]
+
+    def fetch(self, request: ContextRequest) -> list[Candidate]:
+        """Return what the function gives for a request."""
+        answer = self.ask(request)
+        return self.read(asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer, request)
+
+    async def afetch(self, request: ContextRequest) -> list[Candidate]:
+        """Do the same from a running event loop; a plain function runs in a thread."""
+        answer = await asyncio.to_thread(self.ask, request)
+        return self.read(await answer if inspect.isawaitable(answer) else answer, request)
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
+
+
+def read_candidate(
+    item: Any, *, source: str, relevance: float, metadata: Mapping[str, Any] | None = None
+) -> Candidate:
+    """Return one record of an answer as a candidate.
+
+    Read are `id` (`evidence_item_id`, `sha`), `content` (`text`, `message`), `score` (`relevance`,
+    `similarity`) and `metadata`; other fields are metadata too.
+
+    Args:
+        item: A text, a Document, a candidate, a mapping or an object of fields.
+        source: Where it is from.
+        relevance: What it has that tells no score of its own.
+        metadata: What is known of it beside what it says.
+
+    Raises:
+        SourceError: It is none of these.
+
+    Example:
+        >>> read_candidate({"id": "a", "content": "Tea.", "score": 0.5}, source="notes", relevance=1.0).text
+        'Tea.'
+    """
+    if isinstance(item, Candidate):
+        return item
+    data = _fields(item)
+    text = str(_first(data, _TEXTS) or "")
+    own = data.get("metadata")
+    told = {
+        **(metadata or {}),
+        **{key: value for key, value in data.items() if key not in _READ and value is not None},
+        **(own if isinstance(own, Mapping) else {}),
+    }
+    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    id_ = str(_first(data, _IDS) or digest)
+    score = _first(data, _SCORES)
+    record = {"documents": text or str(told.get("goal") or id_), "metadatas": told}
+    return to_candidate(id_, record, source=source, relevance=relevance if score is None else score)
+
+
+def _fields(item: Any) -> Any:
+    if isinstance(item, str):
+        return {"text": item}
+    if isinstance(item, Mapping):
+        return item
+    if hasattr(item, "page_content"):
+        return {"text": item.page_content, "id": item.id, "metadata": item.metadata}
+    if dataclasses.is_dataclass(item) and not isinstance(item, type):
+        return {f.name: getattr(item, f.name) for f in dataclasses.fields(item)}
+    if hasattr(item, "__dict__"):
+        return vars(item)
+    raise SourceError(f"a function gave {type(item).__name__}, expected texts, Documents or records")
+
+
+def _first(data: Mapping[str, Any], names: Sequence[str]) -> Any:
+    return next((data[name] for name in names if data.get(name) is not None), None)

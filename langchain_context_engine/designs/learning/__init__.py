@@ -1,1 +1,0 @@
-"""The learning design: `LearningMemoryAssembler`. `assembler.py` reads top to bottom as the document."""

@@ -1,0 +1,978 @@
+"""The memory design: search over the memories of a workspace, and contexts for prompts built of them.
+
+    collect   the nearest memories of the workspace (Chroma, vectors alone), filters inside the store query
+    expand    the memories that these link to, breadth-first, within the workspace
+    rank      similarity · .5 + 1/(1 + days) · .3 + confidence · .2, or another ranker
+    dedupe    the better ranked of two that say the same
+    pack      whole memories, the highest ranked first; what does not fit is cut or left out
+    render    the templates chat, detailed, summary, or a registered one
+
+Every call names its workspace; there is no default.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self, Unpack
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables.config import ContextThreadPoolExecutor
+from langchain_core.stores import ByteStore
+from pydantic import Field, field_validator
+
+from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.journal.opening import kept_in
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import (
+    ConfigError,
+    ContextEngineError,
+    EmbeddingError,
+    ScopeError,
+    TemplateError,
+    UnknownNameError,
+)
+from langchain_context_engine.models.redact import redact, safe_message
+from langchain_context_engine.models.registry import Registry
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Status, Verdict
+from langchain_context_engine.ranking.links import links_of
+from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
+from langchain_context_engine.rendering.templates import TEMPLATES, Template
+from langchain_context_engine.search.query_vectors import check_vector
+from langchain_context_engine.sources.chroma import ChromaSource
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.assemble import assemble
+from langchain_context_engine.trace.config import EngineConfig
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.traces import ranking, replay
+
+if TYPE_CHECKING:
+    from langchain_context_engine.designs.parameters import Store
+
+WORKSPACE_KEY = "workspace_id"
+"""The metadata key that says which workspace a memory belongs to."""
+
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {"budget": 2000, "template": "chat", "selection": "score", "limit": 10, "shown_score": "relevance"}
+)
+"""What this design sets of the engine; everything else is the engine's default."""
+
+_LOGGER = logging.getLogger(__name__)
+_DEEPEST = 10
+_AT_ONCE = 8
+_LONGEST_LOGGED = 200
+_PLACE = "\0place"
+_LEAST = 1e-12
+_METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
+_METADATA_SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheConfig:
+    """How query embeddings are remembered.
+
+    Attributes:
+        max_size: Embeddings kept, the least recently used evicted first; None is no bound.
+        ttl: How many seconds one serves; None is for ever.
+        store: Any LangChain `ByteStore`, for example one over Redis, to keep them in; None is memory.
+    """
+
+    max_size: int | None = 10_000
+    ttl: float | None = None
+    store: ByteStore | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingOptions:
+    """How much similarity, recency and confidence weigh; they are scaled to sum to 1.
+
+    Example:
+        >>> RankingOptions().weights()
+        {'relevance': 0.5, 'recency': 0.3, 'confidence': 0.2}
+    """
+
+    similarity_weight: float = 0.5
+    recency_weight: float = 0.3
+    confidence_weight: float = 0.2
+
+    def weights(self) -> dict[str, float]:
+        """Return the same as weights of the engine's signals."""
+        return {
+            "relevance": self.similarity_weight,
+            "recency": self.recency_weight,
+            "confidence": self.confidence_weight,
+        }
+
+
+class SearchOptions(Checked):
+    """What narrows a search.
+
+    Attributes:
+        limit: Memories at most; 0 is none.
+        memory_types: Only these types; None is all, empty is none.
+        date_from: Only memories created then or later.
+        date_to: Only memories created then or earlier.
+        min_confidence: Only memories of at least this confidence, 0–1; one that states none has 0.5.
+        conversation_id: Only memories of this conversation.
+        include_relationships: Follow the memories' links.
+        relationship_depth: How many links in a row; below 1 is 1, above 10 is 10.
+        ranker: A ranker's name, a function, or `RankingOptions`; None is "default".
+        now: The instant from which recency counts; None is the clock's.
+    """
+
+    limit: int = Field(default=10, ge=0, strict=True)
+    memory_types: tuple[str, ...] | None = None
+    date_from: Any = None
+    date_to: Any = None
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    conversation_id: str | None = None
+    include_relationships: bool = False
+    relationship_depth: int = 1
+    ranker: Any = None
+    now: Any = None
+
+    @field_validator("memory_types", mode="before")
+    @classmethod
+    def _read_types(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("date_from", "date_to", "now")
+    @classmethod
+    def _check_date(cls, value: Any) -> Any:
+        if value is not None and read_instant(value) is None:
+            raise ValueError(f"must be a date (datetime, ISO 8601 or epoch), got {value!r}")
+        return read_instant(value)
+
+    @field_validator("relationship_depth")
+    @classmethod
+    def _clamp_depth(cls, value: int) -> int:
+        return min(_DEEPEST, max(1, value))
+
+    @classmethod
+    def read(cls, given: object, more: Mapping[str, Any]) -> Self:
+        """Return the options of a mapping or an options object, with further ones on top; None is not given.
+
+        Raises:
+            ConfigError: A name is unknown or a value wrong; the message names it.
+        """
+        if isinstance(given, SearchOptions):
+            given = {name: getattr(given, name) for name in given.model_fields_set}
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError(f"options are a mapping or {cls.__name__}, got {type(given).__name__}")
+        values = {**(given or {}), **more}
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def as_request(self) -> dict[str, Any]:
+        """Return the same as fields of a `ContextRequest`."""
+        return {
+            "limit": self.limit,
+            "kinds": self.memory_types,
+            "since": self.date_from,
+            "until": self.date_to,
+            "min_confidence": self.min_confidence,
+            "conversation_id": self.conversation_id,
+            "now": self.now,
+            "depth": self.relationship_depth if self.include_relationships else 0,
+        }
+
+
+class ContextOptions(SearchOptions):
+    """What shapes a context, beside what narrows its search.
+
+    Attributes:
+        template: A template's name, a `ContextTemplate` or a `Template`; None is the engine's default.
+        token_budget: Tokens at most; None is the engine's default, 0 gives an empty context.
+        include_metadata: True shows each memory's type, confidence and timestamp, False hides them;
+            None leaves it to the template.
+    """
+
+    template: Any = None
+    token_budget: int | None = Field(default=None, ge=0, strict=True)
+    include_metadata: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A stored memory.
+
+    Attributes:
+        id: Its id.
+        content: Its text.
+        type: What it is: fact, decision, …; "" where it states none.
+        confidence: 0–1; 0.5 where it states none.
+        created_at: When, aware, or None.
+        metadata: Everything that is stored with it.
+    """
+
+    id: str
+    content: str
+    type: str = ""
+    confidence: float = MISSING
+    created_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> Memory:
+        """Return a candidate as a memory."""
+        stated = read_number(candidate.metadata.get("confidence"))
+        return cls(
+            id=candidate.id,
+            content=candidate.text,
+            type=candidate.kind,
+            confidence=MISSING if stated is None else clamp(stated),
+            created_at=candidate.created_at,
+            metadata={name: value for name, value in candidate.metadata.items() if name != _PLACE},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relationship:
+    """A link from one memory to another, by their ids."""
+
+    source_id: str
+    target_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedMemory:
+    """A memory that another leads to, by how many links at least."""
+
+    memory: Memory
+    relationship: Relationship
+    depth: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """A memory that was found.
+
+    Attributes:
+        memory: The memory.
+        score: Its similarity to the question, 0–1.
+        rank: Its place among the results, from 1; None before ranking.
+        rank_score: What it was sorted by, 0–1.
+        relationships: Memories that it leads to and that were not found themselves, nearest first; each
+            stands with the one result that it is nearest to.
+        skipped_links: Ids that it links to and that were not read: there is nothing in this workspace, a
+            filter excludes it, or a bound was reached.
+    """
+
+    memory: Memory
+    score: float
+    rank: int | None = None
+    rank_score: float | None = None
+    relationships: tuple[RelatedMemory, ...] = ()
+    skipped_links: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextResult:
+    """A context; `str(result)` is its text.
+
+    Attributes:
+        context: The text.
+        token_count: Its tokens, never above the budget.
+        memories: What stands in it, best first.
+        truncated: The budget made a difference: something was cut or left out for room.
+        template: The name of the template used.
+        warnings: What a person should know.
+        error: Why it is empty, where `build_or_empty` had to give up; else None.
+        trace: The whole record: why each memory is in or out.
+    """
+
+    context: str = ""
+    token_count: int = 0
+    memories: tuple[SearchResult, ...] = ()
+    truncated: bool = False
+    template: str = ""
+    warnings: tuple[str, ...] = ()
+    error: Exception | None = None
+    trace: Context = field(default_factory=Context, repr=False)
+
+    def __str__(self) -> str:
+        return self.context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPreview(ContextResult):
+    """The same context as `build_context` gives, with more figures.
+
+    Attributes:
+        memory_ids: Ids of what stands in it, best first; `collection/id` where two collections have that id.
+        ranking_scores: Id, or `collection/id`, → what it was sorted by, of every memory considered.
+        budget_used: Tokens in percent of the budget, 0–100.
+    """
+
+    memory_ids: tuple[str, ...] = ()
+    ranking_scores: Mapping[str, float] = field(default_factory=dict)
+    budget_used: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchAnalytics:
+    """What was asked in one workspace, by the journal."""
+
+    searches: int = 0
+    without_results: int = 0
+    partial: int = 0
+    mean_milliseconds: float = 0.0
+    mean_memories: float = 0.0
+    mean_tokens: float = 0.0
+    top_queries: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextTemplate:
+    """How a context of memories looks, as the memory design writes it.
+
+    Attributes:
+        name: What it is called.
+        memory_format: Each memory. Variables: content, type, confidence (two decimals), timestamp
+            (ISO 8601), score (the similarity, three decimals).
+        separator: Between memories.
+        header: Before them.
+        footer: After them.
+        include_metadata: True adds type, confidence and timestamp to a format that shows none of them,
+            False takes a format that shows some back to the bare content; None leaves the format be.
+    """
+
+    name: str
+    memory_format: str
+    separator: str = "\n"
+    header: str = ""
+    footer: str = ""
+    include_metadata: bool | None = None
+
+
+RankingFunction = Callable[..., Sequence[SearchResult]]
+"""`(results) -> results` or `(results, RankingOptions) -> results`: best first; what it leaves out is out."""
+
+Ranker = RankingOptions | RankingFunction
+
+RANKERS: Mapping[str, Ranker] = MappingProxyType(
+    {
+        "default": RankingOptions(),
+        "by_similarity": RankingOptions(similarity_weight=1.0, recency_weight=0.0, confidence_weight=0.0),
+        "by_recency": RankingOptions(similarity_weight=0.0, recency_weight=1.0, confidence_weight=0.0),
+        "by_confidence": RankingOptions(similarity_weight=0.0, recency_weight=0.0, confidence_weight=1.0),
+    }
+)
+"""The built-in rankers: similarity · .5 + 1/(1 + days) · .3 + confidence · .2, or one of them alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRanker:
+    """A ranker that sorts by a function of each result, the highest first; ties keep their order.
+
+    Example:
+        >>> longest = CustomRanker(lambda result: len(result.memory.content))
+        >>> results = [SearchResult(memory=Memory(id=i, content=i), score=0.5) for i in ("a", "bbb")]
+        >>> [result.memory.id for result in longest(results)]
+        ['bbb', 'a']
+    """
+
+    score_fn: Callable[[SearchResult], float]
+
+    def __call__(self, results: Sequence[SearchResult]) -> list[SearchResult]:
+        """Return the results, best first."""
+        return sorted(results, key=self.score_fn, reverse=True)
+
+
+Options = Mapping[str, Any] | SearchOptions | None
+Results = tuple[SearchResult, ...]
+Vector = Sequence[float]
+
+
+class MemoryEngine:
+    """Finds memories of a workspace and writes them into contexts that fit a token budget.
+
+    Args:
+        storage: A Chroma collection, a `langchain_chroma.Chroma`, any source, or a list of these.
+        embeddings: Any LangChain `Embeddings`, the one that the collection was filled with; None takes
+            the Chroma vector store's own.
+        expected_embedding_dimensions: Raise now, rather than while searching, if vectors are not so long.
+        default_template: A template's name, a `ContextTemplate` or a `Template`.
+        default_token_budget: Tokens a context may have.
+        cache: How query embeddings are remembered; its `store` makes that outlive the process.
+        ranking: The weights of the ranker "default".
+        logger: Told of each call that fails, with its question but without internals.
+        journal: A path or a `Journal` to record searches and contexts in; previews are not recorded.
+        workspace_key: The metadata key of the workspace.
+        fields: What the design reads → the metadata key that it is stored under: `{"created_at": "when"}`.
+        **settings: Further settings of the engine: tokenizer, timeout_seconds, truncator, ….
+
+    Attributes:
+        embedding_cache: The `CachedEmbeddings`: `get`, `set`, `clear`.
+        rankers: Rankers by name.
+        templates: Templates by name.
+        engine: The `ContextEngine` underneath, for LangChain's faces of it (give it a scope).
+        journal: The journal, or None.
+
+    Raises:
+        ConfigError: An argument is wrong, or the dimensions are not the expected ones.
+
+    Example:
+        >>> import chromadb
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> fake = DeterministicFakeEmbedding(size=8)
+        >>> collection = chromadb.EphemeralClient().create_collection("doc-memories", embedding_function=None)
+        >>> collection.add(
+        ...     ids=["m1"], documents=["Ship in May."], metadatas=[{"workspace_id": "acme"}],
+        ...     embeddings=fake.embed_documents(["Ship in May."]),
+        ... )
+        >>> memories = MemoryEngine(collection, fake)
+        >>> print(memories.build_context("When do we ship?", "acme"))
+        Relevant context from past conversations:
+        <BLANKLINE>
+        - Ship in May.
+        <BLANKLINE>
+    """
+
+    def __init__(
+        self,
+        storage: Store | Sequence[Store],
+        embeddings: Embeddings | None = None,
+        *,
+        expected_embedding_dimensions: int | None = None,
+        default_template: str | ContextTemplate | Template = "chat",
+        default_token_budget: int = SETTINGS["budget"],
+        cache: CacheConfig | None = None,
+        ranking: RankingOptions | None = None,
+        logger: Any = None,
+        journal: Any = None,
+        workspace_key: str = WORKSPACE_KEY,
+        fields: Mapping[str, str] | None = None,
+        **settings: Unpack[EngineSettings],
+    ) -> None:
+        embeddings = getattr(storage, "embeddings", None) if embeddings is None else embeddings
+        self.embedding_cache = _cached(embeddings, cache or CacheConfig())
+        _check_dimensions(self.embedding_cache, expected_embedding_dimensions)
+        self.rankers: Registry[Ranker] = Registry("ranker", RANKERS)
+        self.templates: Registry[Template] = Registry("template", TEMPLATES)
+        self._ranking = ranking or RankingOptions()
+        self._template = self._template_of(default_template)
+        self._workspace_key = workspace_key
+        self._logger = logger or _LOGGER
+        own = {**SETTINGS, "weights": self._ranking.weights(), **settings}
+        own.update(budget=default_token_budget, template=self._template, scope_keys=(workspace_key,))
+        stores = storage if isinstance(storage, Sequence) else [storage]
+        sources = [
+            store
+            if callable(getattr(store, "fetch", None))
+            else ChromaSource(store, embeddings=self.embedding_cache, hybrid=False, fields=fields)
+            for store in stores
+        ]
+        self.engine = ContextEngine(sources, journal=journal, **own)
+        self.journal = self.engine.journal
+        self._unrecorded = ContextEngine(self.engine.sources, **own)
+
+    def search(self, query: str, workspace_id: str, options: Options = None, **more: Any) -> Results:
+        """Return the memories found, best first, at most `limit` of them.
+
+        An empty question finds nothing and embeds nothing.
+
+        Args:
+            query: The question.
+            workspace_id: The workspace; nothing of another one is looked at.
+            options: A mapping or `SearchOptions`.
+            **more: The same by name, over `options`.
+
+        Raises:
+            ScopeError: There is no workspace.
+            ConfigError: The question is no text, or an option is wrong.
+            EmbeddingError: The question could not be embedded.
+            AllSourcesFailedError: The store could not be searched.
+        """
+        return self._results(self._run("search", query, workspace_id, options, more))
+
+    async def asearch(self, query: str, workspace_id: str, options: Options = None, **more: Any) -> Results:
+        """Do the same as `search`, from a running event loop."""
+        return self._results(await self._arun("search", query, workspace_id, options, more))
+
+    def search_by_vector(
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+    ) -> Results:
+        """Return what `search` returns for the question that has this embedding."""
+        return self._results(self._run("search_by_vector", vector, workspace_id, options, more))
+
+    async def asearch_by_vector(
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+    ) -> Results:
+        """Do the same as `search_by_vector`, from a running event loop."""
+        return self._results(await self._arun("search_by_vector", vector, workspace_id, options, more))
+
+    def search_batch(
+        self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
+    ) -> tuple[Results, ...]:
+        """Return what `search` returns for each question, in order; the first failure is raised."""
+        with ContextThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            return tuple(pool.map(lambda query: self.search(query, workspace_id, options, **more), queries))
+
+    async def asearch_batch(
+        self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
+    ) -> tuple[Results, ...]:
+        """Do the same as `search_batch`, from a running event loop."""
+        asked = (self.asearch(query, workspace_id, options, **more) for query in queries)
+        return tuple(await asyncio.gather(*asked))
+
+    def build_context(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Return the context for a question: the highest ranked memories that fit the budget.
+
+        The arguments are those of `search`; the options are `ContextOptions`.
+
+        Raises:
+            UnknownNameError: There is no such template or ranker; those that exist are listed.
+            ContextEngineError: As `search`.
+        """
+        return self._result(self._run("build_context", query, workspace_id, options, more))
+
+    async def abuild_context(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Do the same as `build_context`, from a running event loop."""
+        return self._result(await self._arun("build_context", query, workspace_id, options, more))
+
+    def build_context_by_vector(
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Return what `build_context` returns for the question that has this embedding."""
+        return self._result(self._run("build_context_by_vector", vector, workspace_id, options, more))
+
+    async def abuild_context_by_vector(
+        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Do the same as `build_context_by_vector`, from a running event loop."""
+        return self._result(await self._arun("build_context_by_vector", vector, workspace_id, options, more))
+
+    def preview_context(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextPreview:
+        """Return what `build_context` returns, with more figures; nothing is recorded."""
+        return self._preview(self._run("preview_context", query, workspace_id, options, more))
+
+    async def apreview_context(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextPreview:
+        """Do the same as `preview_context`, from a running event loop."""
+        return self._preview(await self._arun("preview_context", query, workspace_id, options, more))
+
+    def build_or_empty(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Return the context, or where it cannot be built an empty one that says why in `error`."""
+        try:
+            return self.build_context(query, workspace_id, options, **more)
+        except ContextEngineError as error:
+            return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
+
+    async def abuild_or_empty(
+        self, query: str, workspace_id: str, options: Options = None, **more: Any
+    ) -> ContextResult:
+        """Do the same as `build_or_empty`, from a running event loop."""
+        try:
+            return await self.abuild_context(query, workspace_id, options, **more)
+        except ContextEngineError as error:
+            return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
+
+    def register_template(self, name: str, template: ContextTemplate | Template) -> None:
+        """Add a template, or replace one that was added before.
+
+        Raises:
+            TemplateError: It could never render.
+            ConfigError: The name is built in.
+        """
+        self.templates.register(name, _as_template(template))
+
+    def register_ranker(self, name: str, ranker: Ranker) -> None:
+        """Add a ranker (a function of results, or `RankingOptions`), or replace one that was added before.
+
+        Raises:
+            ConfigError: The name is built in, or it is no ranker.
+        """
+        self.rankers.register(name, _checked_ranker(ranker))
+
+    def search_analytics(self, workspace_id: str, *, since: Any = None, top: int = 10) -> SearchAnalytics:
+        """Return figures of what was asked in a workspace, by the journal.
+
+        Args:
+            workspace_id: The workspace; questions of another one are not counted.
+            since: Only what was asked then or later.
+            top: How many of the most frequent questions.
+
+        Raises:
+            ScopeError: There is no workspace.
+            ConfigError: This engine has no journal.
+        """
+        if self.journal is None:
+            raise ConfigError("search analytics need a journal: MemoryEngine(…, journal='context.db')")
+        scope = self.journal.scope_digest(self._scope(workspace_id))
+        rows = self.journal.traces(limit=-1, scope=scope, since=since)
+        n = len(rows)
+        if not n:
+            return SearchAnalytics()
+        return SearchAnalytics(
+            searches=n,
+            without_results=sum(row.candidates == 0 for row in rows),
+            partial=sum(row.status == Status.PARTIAL for row in rows),
+            mean_milliseconds=sum(row.milliseconds for row in rows) / n,
+            mean_memories=sum(row.kept for row in rows) / n,
+            mean_tokens=sum(row.tokens for row in rows) / n,
+            top_queries=tuple(Counter(row.query for row in rows if row.query).most_common(top)),
+        )
+
+    def _run(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
+        """Answer a call: the one way that all of them go."""
+        with self._reporting(name, asked):
+            options, request = self._asked(name, asked, workspace_id, given, more)
+            ranker = self._ranker(options.ranker)
+            if _is_embedded(request):
+                with _embedding_errors():
+                    vector = self.embedding_cache.embed_query(request.query)
+                request = replace(request, vector=tuple(vector))
+            return self._ranked(self._engine(name, ranker).build(request), ranker, name)
+
+    async def _arun(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
+        """Do the same as `_run`, from a running event loop."""
+        with self._reporting(name, asked):
+            options, request = self._asked(name, asked, workspace_id, given, more)
+            ranker = self._ranker(options.ranker)
+            if _is_embedded(request):
+                with _embedding_errors():
+                    vector = await self.embedding_cache.aembed_query(request.query)
+                request = replace(request, vector=tuple(vector))
+            built = await self._engine(name, ranker).abuild(request)
+            return await asyncio.to_thread(self._ranked, built, ranker, name)
+
+    def _asked(
+        self, name: str, asked: Any, workspace_id: Any, given: Options, more: Mapping[str, Any]
+    ) -> tuple[SearchOptions, ContextRequest]:
+        kind = SearchOptions if name.startswith("search") else ContextOptions
+        options = kind.read(given, more)
+        shape: dict[str, Any] = {"template": self._template}
+        if isinstance(options, ContextOptions):
+            chosen = self._template if options.template is None else options.template
+            shape["template"] = self._template_of(chosen, options.include_metadata)
+            shape["budget"] = options.token_budget
+        elif self.engine.config.budget.tokens == 0:
+            shape["budget"] = (
+                1  # a search is not packed, so an engine whose contexts are empty still searches
+            )
+        if name.endswith("by_vector"):
+            if asked is None or isinstance(asked, (str, bytes)):
+                raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
+            shape["vector"] = check_vector(asked, "the vector")
+        elif not isinstance(asked, str):
+            raise ConfigError(f"query must be a string, got {type(asked).__name__}")
+        else:
+            shape["query"] = asked
+        return options, ContextRequest(scope=self._scope(workspace_id), **shape, **options.as_request())
+
+    def _scope(self, workspace_id: Any) -> dict[str, Any]:
+        is_name = isinstance(workspace_id, (str, int)) and not isinstance(workspace_id, bool)
+        if not is_name or workspace_id == "":
+            raise ScopeError(f"workspace_id must be a non-empty string or a number, got {workspace_id!r}")
+        return {self._workspace_key: workspace_id}
+
+    def _template_of(self, given: Any, include_metadata: bool | None = None) -> Template:
+        template = self.templates[given] if isinstance(given, str) else given
+        return _as_template(template, include_metadata)
+
+    def _ranker(self, given: Any) -> Any:
+        """Return a ranker by its name (`by_` may be left out), or as it is; None is the default one."""
+        if given is None or given == "default":
+            return None
+        if isinstance(given, str):
+            given = f"by_{given}" if given not in self.rankers and f"by_{given}" in self.rankers else given
+            if given not in self.rankers:
+                raise UnknownNameError("ranker", given, self.rankers)
+            given = self.rankers[given]
+        return _checked_ranker(given)
+
+    def _engine(self, name: str, ranker: Ranker | None) -> ContextEngine:
+        return self.engine if ranker is None and name != "preview_context" else self._unrecorded
+
+    def _ranked(self, context: Context, ranker: Ranker | None, name: str) -> Context:
+        """Return what was found under another ranker. What a function says is written on the candidates.
+
+        So the trace holds it as data, and is replayed, tried and tuned without the function.
+        """
+        if ranker is None:
+            return context
+        if isinstance(ranker, RankingOptions):
+            context = replay(context, self.engine, weights=ranker.weights())
+        else:
+            places = _places(context.candidates, ranker, self._ranking)
+            marked = tuple(
+                replace(c, metadata={**c.metadata, _PLACE: place})
+                for c, place in zip(context.candidates, places, strict=True)
+            )
+            context = replay(
+                replace(context, candidates=marked),
+                self.engine,
+                weights={"ranker": 1.0},
+                signals={"ranker": Stated(key=_PLACE)},
+                min_score=_LEAST,
+            )
+        return context if name == "preview_context" else kept_in(self.journal, context)
+
+    @contextmanager
+    def _reporting(self, name: str, asked: Any) -> Iterator[None]:
+        """Tell the logger of a call that fails: what was asked, and the kind of error."""
+        try:
+            yield
+        except ContextEngineError as error:
+            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
+            self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
+            raise
+
+    def _results(self, context: Context) -> Results:
+        """Return the memories that were found themselves, best first."""
+        linked = _links_taken(context)
+        direct = [item for item in ranking(context, self.engine) if item.key not in linked]
+        return _results_of(direct[: context.request.limit], context)
+
+    def _result(self, context: Context) -> ContextResult:
+        return ContextResult(**self._fields(context, ranking(context, self.engine)))
+
+    def _preview(self, context: Context) -> ContextPreview:
+        ranked = ranking(context, self.engine)
+        ids = Counter(candidate.id for candidate in context.candidates)
+        names = {item.key: "/".join(item.key) if ids[item.key[1]] > 1 else item.key[1] for item in ranked}
+        kept = {passage.key for passage in context.passages}
+        return ContextPreview(
+            **self._fields(context, ranked),
+            memory_ids=tuple(names[item.key] for item in ranked if item.key in kept),
+            ranking_scores={names[item.key]: item.score for item in ranked},
+            budget_used=100 * context.tokens / context.budget if context.budget else 0.0,
+        )
+
+    @staticmethod
+    def _fields(context: Context, ranked: Sequence[Ranked]) -> dict[str, Any]:
+        kept = {passage.key for passage in context.passages}
+        return {
+            "context": context.text,
+            "token_count": context.tokens,
+            "memories": _results_of((item for item in ranked if item.key in kept), context),
+            "truncated": context.is_truncated,
+            "template": context.request.template.name,
+            "warnings": context.warnings,
+            "trace": context,
+        }
+
+
+class ContextFormatter:
+    """Writes memories that were found elsewhere into a context that fits a budget, in the order given.
+
+    Args:
+        tokenizer: What counts tokens; see `EngineConfig`.
+
+    Example:
+        >>> found = [SearchResult(memory=Memory(id="m", content="Ship in May."), score=0.9)]
+        >>> print(ContextFormatter().format(found, "summary", 100))
+        Key information:
+        Ship in May.
+    """
+
+    def __init__(self, tokenizer: Any = "auto") -> None:
+        self._count = resolve_tokenizer(tokenizer)
+
+    def format(
+        self, memories: Sequence[SearchResult], template: str | ContextTemplate | Template, token_budget: int
+    ) -> ContextResult:
+        """Return the memories in a template, the first ones first; what does not fit is cut or left out.
+
+        Raises:
+            ConfigError: The template or the budget is wrong.
+        """
+        shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
+        config = EngineConfig(
+            tokenizer=self._count, budget=token_budget, template=shown, selection="score",
+            weights={"given_order": 1.0}, signals={"given_order": Stated(key=_PLACE)},
+            shown_score="relevance", dedupe_threshold=None, dedupe_rules=(),
+        )  # fmt: skip
+        if not token_budget:
+            return ContextResult(template=shown.name, truncated=bool(memories))
+        given = [
+            Candidate(
+                id=result.memory.id,
+                text=result.memory.content,
+                source="memories",
+                kind=result.memory.type,
+                relevance=result.score,
+                created_at=result.memory.created_at,
+                metadata={
+                    **result.memory.metadata,
+                    "confidence": result.memory.confidence,
+                    _PLACE: 1 - place / (1 + len(memories)),
+                },
+            )
+            for place, result in enumerate(memories)
+        ]
+        context = assemble(given, ContextRequest(budget=token_budget), config.parts())
+        kept = {passage.key[1] for passage in context.passages}
+        return ContextResult(
+            context=context.text,
+            token_count=context.tokens,
+            memories=tuple(result for result in memories if result.memory.id in kept),
+            truncated=context.is_truncated,
+            template=shown.name,
+            warnings=context.warnings,
+            trace=context,
+        )
+
+    def estimate_tokens(self, text: str) -> int:
+        """Return the tokens of a text: counted, not estimated."""
+        return self._count(text)
+
+    def truncate_to_fit(
+        self, memories: Sequence[SearchResult], template: str | ContextTemplate | Template, token_budget: int
+    ) -> tuple[SearchResult, ...]:
+        """Return the memories that stand in the context that `format` would write."""
+        return self.format(memories, template, token_budget).memories
+
+
+def _cached(embeddings: Any, cache: CacheConfig) -> CachedEmbeddings:
+    if isinstance(embeddings, CachedEmbeddings):
+        return embeddings
+    if not callable(getattr(embeddings, "embed_query", None)):
+        kind = type(embeddings).__name__
+        raise ConfigError(f"embeddings must have embed_query, as LangChain's Embeddings have; got {kind}")
+    return CachedEmbeddings(embeddings, cache.store, max_size=cache.max_size, ttl_seconds=cache.ttl)
+
+
+def _check_dimensions(embeddings: CachedEmbeddings, expected: int | None) -> None:
+    """Raise where vectors are not as long as expected; embeddings that do not tell embed one word."""
+    if expected is None:
+        return
+    actual = embeddings.dimensions
+    if actual is None:
+        with _embedding_errors():
+            actual = len(embeddings.embed_query("dimensions"))
+    if actual != expected:
+        raise ConfigError(
+            f"expected_embedding_dimensions is {expected}, but {embeddings.model} gives {actual}; "
+            "use the embeddings that the collection was filled with"
+        )
+
+
+@contextmanager
+def _embedding_errors() -> Iterator[None]:
+    """Turn whatever an embedder raises into an `EmbeddingError` without secrets."""
+    try:
+        yield
+    except EmbeddingError:
+        raise
+    except Exception as error:  # noqa: BLE001 - embedders are anyone's and raise anything
+        # Not `from error`: its text may hold a key, and tracebacks end in logs.
+        raise EmbeddingError(f"the query could not be embedded: {safe_message(error)}") from None
+
+
+def _is_embedded(request: ContextRequest) -> bool:
+    """Return whether a request needs the embedding of its question: it can find something."""
+    finds = request.budget != 0 and request.limit != 0 and request.kinds != ()
+    return finds and request.vector is None and bool(request.query.strip())
+
+
+def _as_template(template: Any, include_metadata: bool | None = None) -> Template:
+    """Return a template of the engine; `include_metadata` goes before the template's own."""
+    if isinstance(template, ContextTemplate):
+        include_metadata = template.include_metadata if include_metadata is None else include_metadata
+        template = Template(
+            name=template.name,
+            header=template.header,
+            passage=template.memory_format,
+            separator=template.separator,
+            footer=template.footer,
+        )
+    if not isinstance(template, Template):
+        raise TemplateError(f"expected a ContextTemplate or a Template, got {type(template).__name__}")
+    shows = _METADATA.search(template.passage) is not None
+    if include_metadata is True and not shows:
+        return replace(template, passage=template.passage + _METADATA_SHOWN)
+    return replace(template, passage="{{content}}") if include_metadata is False and shows else template
+
+
+def _checked_ranker(ranker: Any) -> Any:
+    if callable(ranker) or isinstance(ranker, RankingOptions):
+        return ranker
+    kind = type(ranker).__name__
+    raise ConfigError(f"a ranker is a name, a function of results or RankingOptions, got {kind}")
+
+
+def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: RankingOptions) -> list[float]:
+    """Return the place that a ranking function gives each: 1 for the first down to 1/n, 0 if left out."""
+    results = [SearchResult(memory=Memory.of(c), score=c.relevance) for c in candidates]
+    place = {id(result): i for i, result in enumerate(results)}
+    values = [0.0] * len(results)
+    name = getattr(ranker, "__name__", type(ranker).__name__)
+    try:
+        takes_options = sum(p.kind in _POSITIONAL for p in inspect.signature(ranker).parameters.values()) > 1
+    except (TypeError, ValueError):  # a builtin
+        takes_options = False
+    try:
+        ranked = list(ranker(list(results), options) if takes_options else ranker(list(results)))
+    except Exception as error:
+        raise ConfigError(f"ranker {name!r} failed: {safe_message(error)}") from error
+    for rank, result in enumerate(ranked):
+        if id(result) not in place:
+            raise ConfigError(f"ranker {name!r} gave a result that it was not given")
+        values[place.pop(id(result))] = 1 - rank / len(results)
+    return values
+
+
+_POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+
+def _links_taken(context: Context) -> dict[Key, tuple[Key, int]]:
+    """Return, for each memory that came through a link, the one that links to it and the depth."""
+    return {
+        d.key: (tuple(d.details["by"]), int(d.details["depth"]))
+        for d in context.decisions
+        if d.verdict is Verdict.CHANGED
+        and d.reason is Reason.EXPANDED
+        and d.details.get("through") == Reason.EXPANDED
+    }
+
+
+def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
+    """Return ranked memories as results, each with the memories that only it leads to."""
+    known = {candidate.key: candidate for candidate in context.candidates}
+    steps = _links_taken(context)
+    related: dict[Key, list[RelatedMemory]] = {}
+    for key, (by, depth) in steps.items():
+        root = by
+        while root in steps:
+            root = steps[root][0]
+        if key in known:
+            link = Relationship(source_id=by[1], target_id=key[1])
+            found = RelatedMemory(memory=Memory.of(known[key]), relationship=link, depth=depth)
+            related.setdefault(root, []).append(found)
+    is_followed = context.request.depth > 0
+    return tuple(
+        SearchResult(
+            memory=Memory.of(item.candidate),
+            score=item.candidate.relevance,
+            rank=place,
+            rank_score=item.score,
+            relationships=tuple(sorted(related.get(item.key, ()), key=lambda r: r.depth)),
+            skipped_links=tuple(
+                link for link in links_of(item.candidate) if (item.candidate.source, link) not in known
+            )
+            if is_followed
+            else (),
+        )
+        for place, item in enumerate(ranked, start=1)
+    )

@@ -1,0 +1,407 @@
+"""What a plan is declared as and made of: directives, policy, texts with paths, messages and their tokens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+)
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from pydantic import Field, field_validator
+
+from langchain_context_engine.designs.parameters import Checked
+from langchain_context_engine.models.errors import ConfigError, TemplateError
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import Message
+from langchain_context_engine.trace.plans import JOINT
+
+Ratio = Annotated[float, Field(gt=0, le=1, strict=True)]
+Tokens = Annotated[int, Field(ge=0, strict=True)]
+
+CountMessages = Callable[[Sequence[BaseMessage]], int]
+"""Anything that counts the tokens of messages, such as a chat model's `get_num_tokens_from_messages`."""
+
+_PATH = r"[A-Za-z_]\w*(?:\.[\w-]+)*"
+_SLOT = re.compile(rf"\{{\{{({_PATH})\}}\}}|\{{({_PATH})\}}")
+_MEDIA = frozenset({"image", "image_url", "input_image", "audio", "input_audio", "video", "file"})
+
+
+class BudgetSpec(Checked):
+    """A number of tokens, a ratio of a larger budget, or the smaller of both.
+
+    Attributes:
+        max_tokens: Tokens at most.
+        ratio: Share at most, above 0 and at most 1: of the model's window (`input_budget`), or of the
+            input budget (a pack's `budget`).
+    """
+
+    max_tokens: Tokens | None = None
+    ratio: Ratio | None = None
+
+    def of(self, whole: int | None) -> int | None:
+        """Return the tokens that this leaves of a whole; None is no bound."""
+        return _smaller(self.max_tokens, self.ratio, whole)
+
+
+class PackBudgetSpec(Checked):
+    """What the packs without a budget of their own share, by weight: a share of the input budget, tokens."""
+
+    default_ratio: Ratio | None = None
+    default_max_tokens: Tokens | None = None
+
+    def of(self, whole: int | None) -> int | None:
+        """Return the tokens that this leaves of a whole; None is no bound."""
+        return _smaller(self.default_max_tokens, self.default_ratio, whole)
+
+
+class ExpansionSpec(Checked):
+    """How far a pack that is not full asks on."""
+
+    max_pages: int = Field(default=1, ge=1, strict=True)
+    min_fill_ratio: Ratio = 1.0
+
+
+class CompactorSpec(Checked):
+    """Which compactor: "truncate", "extractive", "summary", or a registered one."""
+
+    type: str
+
+
+class ContextPolicySpec(Checked):
+    """How a plan fits its budget.
+
+    Attributes:
+        input_budget: Tokens of everything that goes to the model; not given is no bound.
+        pack_budget: What the packs share.
+        overflow: What happens to what does not fit: "compact" leaves out or cuts, in the order of the
+            design; "error" raises `BudgetError`.
+        compactor: How packs and the system prompt are cut; not given cuts packs to the sentences that
+            say most, and the system prompt at its end.
+        max_iterations: How often a text is fitted again because its tokens did not add up.
+        expansion: Whether packs ask for further pages.
+    """
+
+    input_budget: BudgetSpec = BudgetSpec()
+    pack_budget: PackBudgetSpec = PackBudgetSpec()
+    overflow: Literal["compact", "error"] = "compact"
+    compactor: CompactorSpec | None = None
+    max_iterations: int = Field(default=4, ge=1, strict=True)
+    expansion: ExpansionSpec = ExpansionSpec()
+
+    @field_validator("compactor", mode="before")
+    @classmethod
+    def _read_name(cls, value: Any) -> Any:
+        return {"type": value} if isinstance(value, str) else value
+
+
+class MessageSpec(Checked):
+    """A message of the plan's own, a text or content blocks; `{input.…}` and `{context.…}` are filled in."""
+
+    type: Literal["system", "user", "assistant"]
+    content: str | list[Any]
+
+
+class HistorySpec(Checked):
+    """Where the conversation so far stands."""
+
+    type: Literal["history"]
+
+
+class PackSpec(Checked):
+    """Where a pack stands, and what it may have.
+
+    Attributes:
+        type: "context".
+        name: Which pack.
+        budget: Its own budget; not given takes part in `pack_budget`.
+        weight: Its share beside packs of the same priority.
+        priority: Packs of a higher one take what they need first.
+    """
+
+    type: Literal["context"]
+    name: str
+    budget: BudgetSpec | None = None
+    weight: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    priority: int = 0
+
+
+Directive = Annotated[MessageSpec | HistorySpec | PackSpec, Field(discriminator="type")]
+
+
+class ContextDeclaration(Checked):
+    """A plan as data: which messages and packs, under which policy.
+
+    Attributes:
+        name: What it is called.
+        messages: In the order of the prompt; None is every pack, the history, the user's message.
+        policy: How it fits its budget.
+    """
+
+    name: str = "plan"
+    messages: tuple[Directive, ...] | None = None
+    policy: ContextPolicySpec = ContextPolicySpec()
+
+    @field_validator("policy", mode="before")
+    @classmethod
+    def _read_policy(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+
+def _smaller(tokens: int | None, ratio: float | None, whole: int | None) -> int | None:
+    share = None if ratio is None or whole is None else int(ratio * whole)
+    bounds = [bound for bound in (tokens, share) if bound is not None]
+    return min(bounds) if bounds else None
+
+
+def packs_named(directive: Directive) -> list[str]:
+    """Return the names that a message asks for as `{context.name}`.
+
+    Example:
+        >>> packs_named(MessageSpec(type="user", content="Known: {context.notes}, {{not.this}}"))
+        ['notes']
+    """
+    if not isinstance(directive, MessageSpec):
+        return []
+    content = directive.content if isinstance(directive.content, str) else repr(directive.content)
+    paths = [slot[2].split(".") for slot in _SLOT.finditer(content) if slot[2]]
+    return [path[1] for path in paths if path[0] == "context" and len(path) > 1]
+
+
+def fill_paths(text: str, values: Mapping[str, Any]) -> str:
+    """Return a text with its paths filled in; a value is never read again, None is nothing.
+
+    Only keys of mappings are looked up, never attributes. `{{path}}` stands for the text `{path}`, and
+    every other brace for itself.
+
+    Raises:
+        TemplateError: A path leads nowhere; the message names it.
+
+    Example:
+        >>> fill_paths("Question: {input.question}", {"input": {"question": "{input.secret}?"}})
+        'Question: {input.secret}?'
+    """
+
+    def filled(slot: re.Match[str]) -> str:
+        if slot[1]:
+            return slot[0][1:-1]
+        value = _look_up(slot[2], values)
+        return "" if value is None else str(value)
+
+    return _SLOT.sub(filled, text)
+
+
+def _look_up(path: str, values: Mapping[str, Any]) -> Any:
+    found: Any = values
+    for part in path.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            known = ", ".join(sorted(map(str, found))) if isinstance(found, Mapping) else ""
+            raise TemplateError(
+                f"{{{path}}} leads nowhere: there is no {part!r}, but {known or 'nothing'}; "
+                f"to show the braces write {{{{{path}}}}}"
+            )
+        found = found[part]
+    return found
+
+
+def _filled(content: Any, values: Mapping[str, Any]) -> Any:
+    """Return a message's content with its paths filled in; of content blocks, in their texts."""
+    if isinstance(content, str):
+        return fill_paths(content, values)
+    if isinstance(content, list):
+        return [_filled(block, values) for block in content]
+    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
+        return {**content, "text": fill_paths(content["text"], values)}
+    return content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCounter:
+    """Counts the tokens of messages: all text that they carry, and a flat number for each picture.
+
+    Attributes:
+        count: Counts the tokens of a text.
+        tokens_per_message: What a model's format adds around each message; OpenAI's adds 3.
+        tokens_per_image: What a picture, a sound or a file costs.
+
+    Example:
+        >>> counter = MessageCounter(count=lambda text: len(text.split()))
+        >>> counter([HumanMessage("two words"), AIMessage([{"type": "text", "text": "one"}, "more"])])
+        4
+    """
+
+    count: Callable[[str], int]
+    tokens_per_message: int = 0
+    tokens_per_image: int = 85
+
+    def __call__(self, messages: Sequence[BaseMessage]) -> int:
+        """Return the tokens of some messages."""
+        return sum(self._of(message) for message in messages)
+
+    def _of(self, message: BaseMessage) -> int:
+        content = message.content
+        blocks = [content] if isinstance(content, str) and content else content or ()
+        tokens = self.tokens_per_message + sum(map(self._of_block, blocks))
+        if message.name:
+            tokens += self.count(message.name)
+        if isinstance(message, AIMessage):
+            tokens += sum(self._of_data({"name": c["name"], "args": c["args"]}) for c in message.tool_calls)
+        if isinstance(message, ToolMessage):
+            tokens += self.count(message.tool_call_id)
+        return tokens
+
+    def _of_block(self, block: Any) -> int:
+        if not isinstance(block, Mapping):
+            return self.count(str(block))
+        if block.get("type") in _MEDIA:
+            return self.tokens_per_image
+        text = block.get("text")
+        return self.count(text) if isinstance(text, str) else self._of_data(block)
+
+    def _of_data(self, data: Any) -> int:
+        return self.count(json.dumps(data, ensure_ascii=False, default=str))
+
+
+def count_tools(tools: Iterable[Any], count: Callable[[str], int]) -> int:
+    """Return the tokens of tool schemas, as JSON in the shape that models are given them.
+
+    Raises:
+        ConfigError: One is no tool.
+    """
+    tokens = 0
+    for tool in tools:
+        try:
+            schema = convert_to_openai_tool(tool)
+        except Exception as error:
+            raise ConfigError(f"not a tool: {type(tool).__name__}: {safe_message(error)}") from error
+        tokens += count(json.dumps(schema, ensure_ascii=False))
+    return tokens
+
+
+def read_messages(messages: Any) -> tuple[BaseMessage, ...]:
+    """Return LangChain messages of whatever stands for them; a content of None becomes "".
+
+    Raises:
+        ConfigError: Something is no message.
+    """
+    given = messages or ()
+    if isinstance(given, (str, Mapping)):
+        raise ConfigError(f"history is a list of messages, got {type(given).__name__}")
+
+    def readable(message: Any) -> Any:
+        if isinstance(message, Message):
+            return (message.role, message.text)
+        if isinstance(message, Mapping) and message.get("content") is None:
+            return {**message, "content": ""}
+        return message
+
+    try:
+        return tuple(convert_to_messages(list(map(readable, given))))
+    except Exception as error:
+        raise ConfigError(f"history holds something that is no message: {safe_message(error)}") from error
+
+
+def turns(messages: Sequence[BaseMessage]) -> list[tuple[BaseMessage, ...]]:
+    """Return the turns of a conversation: a user's message and everything up to the next one.
+
+    So a tool call and its results are always in one turn.
+
+    Example:
+        >>> [len(turn) for turn in turns([HumanMessage("a"), AIMessage("b"), HumanMessage("c")])]
+        [2, 1]
+    """
+    grouped: list[list[BaseMessage]] = []
+    for message in messages:
+        if not grouped or isinstance(message, HumanMessage):
+            grouped.append([])
+        grouped[-1].append(message)
+    return [tuple(turn) for turn in grouped]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of the system prompt: what it is called, whether a pack fills it, its text."""
+
+    name: str
+    is_pack: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A prompt."""
+
+    system: str = ""
+    pieces: tuple[Piece, ...] = ()
+    before: tuple[BaseMessage, ...] = ()
+    history: tuple[BaseMessage, ...] = ()
+    after: tuple[BaseMessage, ...] = ()
+    user: BaseMessage | None = None
+    has_history: bool = False
+
+    def messages(self) -> list[BaseMessage]:
+        """Return all messages, in order."""
+        system = [SystemMessage(self.system)] if self.system else []
+        user = [] if self.user is None else [self.user]
+        return [*system, *self.before, *self.history, *self.after, *user]
+
+
+def write_draft(
+    directives: Sequence[Directive],
+    values: Mapping[str, Any],
+    packs: Mapping[str, str],
+    *,
+    base: str = "",
+    as_text: bool = False,
+) -> Draft:
+    """Return a plan's prompt; its last user message is the new one.
+
+    Args:
+        directives: The plan's messages.
+        values: What texts may name.
+        packs: Name → text of every pack; texts may name them as `context.<name>`.
+        base: Stands before the plan's own system prompt.
+        as_text: Everything is one text, whoever says it: of a nested plan.
+
+    Raises:
+        TemplateError: A text names what there is not.
+    """
+    given = values.get("context")
+    root = {**values, "context": {**(given if isinstance(given, Mapping) else {}), **packs}}
+    system, before, after = [Piece("base", False, base)], list[BaseMessage](), list[BaseMessage]()
+    spoken, has_history = before, False
+    for number, directive in enumerate(directives, 1):
+        if isinstance(directive, PackSpec):
+            system.append(Piece(directive.name, True, packs[directive.name]))
+        elif isinstance(directive, HistorySpec):
+            has_history, spoken = True, after
+        else:
+            content = _filled(directive.content, root)
+            if as_text or directive.type == "system":
+                text = Message.of((directive.type, content)).text
+                system.append(Piece(f"{directive.type} {number}", False, text))
+            else:
+                spoken.append(HumanMessage(content) if directive.type == "user" else AIMessage(content))
+    user = None
+    for part in (after, before):
+        places = [i for i, message in enumerate(part) if isinstance(message, HumanMessage)]
+        if places:
+            user = part.pop(places[-1])
+            break
+    return Draft(
+        system=JOINT.join(piece.text for piece in system if piece.text.strip()),
+        pieces=tuple(system),
+        before=tuple(before),
+        after=tuple(after),
+        user=user,
+        has_history=has_history,
+    )

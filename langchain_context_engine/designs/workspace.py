@@ -1,0 +1,789 @@
+"""The workspace design: a context out of a workspace of blocks, for its user and where they are.
+
+collect   focus, semantic, relations, activity (one collection, the user's permissions in every read),
+          history, system
+(near)    of the search what has at least .6 of the best hits' similarity
+rank      semantic · .35 + structural · .25 + recency · .15 + type match · .15 + user affinity · .10
+dedupe    the better ranked of two that say the same
+pack      a share for each section, scaled to the total; whole, cut (extractive), the rest handed on
+render    a section for each collector, `_No relevant content found._` where one is empty, the question
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
+
+from langchain_core.embeddings import Embeddings
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.designs.workspace_blocks import (
+    ActivitySource,
+    Blocks,
+    Focus,
+    FocusSource,
+    RelationsSource,
+)
+from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.filtering.filters import in_scope
+from langchain_context_engine.journal.opening import open_journal
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.clock import read_instant
+from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.types import Candidate, Passage
+from langchain_context_engine.pipeline.thresholds import Threshold
+from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
+from langchain_context_engine.rendering.compact import resolve_compactor
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.sources.adapted import AdaptedSource
+from langchain_context_engine.sources.chroma import ChromaSource
+from langchain_context_engine.sources.history import HistorySource
+from langchain_context_engine.text.asking import AtLeast
+from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.text.truncate import TRUNCATORS
+from langchain_context_engine.trace.context import Context
+
+if TYPE_CHECKING:
+    from chromadb import Collection
+    from langchain_core.vectorstores import VectorStore
+
+SECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "focus": "Focused Content",
+        "semantic": "Related Content",
+        "relations": "Connected Items",
+        "activity": "Recent Activity",
+        "history": "Conversation",
+        "system": "System",
+    }
+)
+"""Section → title. The last two are there where the request brings something for them."""
+
+COLLECTORS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "assist": tuple(SECTIONS),
+        "chat": tuple(SECTIONS),
+        "search": ("focus", "semantic", "relations", "system"),
+        "automate": ("focus", "semantic", "relations", "system"),
+    }
+)
+"""Request type → collectors: what a person did or said lately says nothing to a search or an automation."""
+
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"semantic": 0.35, "structural": 0.25, "recency": 0.15, "type_match": 0.15, "user_affinity": 0.10}
+)
+
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "template": Template(
+            name="workspace",
+            header="## Current Context\n\n",
+            section="### {{title}}\n",
+            passage="{{title}}\n{{content}}",
+            separator="\n\n",
+        ),
+        "empty_section": "_No relevant content found._",
+        "closing": "\n\n---\n\nUser Query: {{query}}",
+        "selection": "score",
+        "signals": {
+            "structural": TreeDistance(),
+            "type_match": TypeMatch(),
+            "user_affinity": UserAffinity(),
+        },
+    }
+)
+"""What this design sets of the engine; everything else is the engine's default."""
+
+_IF_ASKED = ("history", "system")
+_SIGNAL_OF = {"semantic": "relevance", "recency": "recency_linear"}
+_STRATEGIES = ("keep_start", "keep_end", "extractive", "summarize")
+_LEAST_LIMIT = 50
+_FOCUS_ASKED = 600
+"""Characters of the focused block that the search is asked with, beside the question."""
+
+_MINIMUM_CUT = 101
+"""What does not fit is cut where more than 100 tokens are left."""
+
+_ENGINES = 64
+"""Engines that are kept, one for each budget and set of sections."""
+
+Number = Annotated[int, Field(ge=0, strict=True)]
+Names = Annotated[tuple[str, ...], BeforeValidator(tuple)]
+
+
+class User(Checked):
+    """Who asks.
+
+    Attributes:
+        id: Whose edits and views count.
+        attributes: Whatever the builder's `permissions` reads: groups, workspaces, …
+        preferences: What the user likes, name → value: shown in the section of system prompts.
+
+    Raises:
+        ConfigError: The id is empty.
+    """
+
+    id: str = Field(min_length=1)
+    attributes: Mapping[str, Any] = {}
+    preferences: Mapping[str, Any] = {}
+
+
+class TokenBudget(Checked):
+    """Tokens in all, and of each section.
+
+    The sections' numbers are scaled to the total, so that they need not add up to it. What a section
+    leaves over goes to the best of the others; a section of 0 is left out and its collector not asked.
+
+    Raises:
+        ConfigError: A number is not whole, or negative.
+
+    Example:
+        >>> TokenBudget(total=3000, activity=0).shares()["semantic"]
+        1200
+    """
+
+    total: Number = 4000
+    focus: Number = 1500
+    semantic: Number = 1200
+    relations: Number = 800
+    activity: Number = 300
+    history: Number = 500
+    system: Number = 200
+
+    def shares(self) -> dict[str, int]:
+        """Return section → its number, those of 0 left out."""
+        return {name: value for name in SECTIONS if (value := getattr(self, name))}
+
+
+def _instant(value: Any) -> datetime | None:
+    instant = read_instant(value)
+    if value is not None and instant is None:
+        raise ValueError(f"a date (datetime, ISO 8601 or epoch) was expected, got {value!r}")
+    return instant
+
+
+class ContextHints(Checked):
+    """What the caller knows beyond the question.
+
+    Attributes:
+        prioritize_types: Block types that match best.
+        time_range: (start, end), either may be None: only blocks last changed within it, but for what is
+            around the focus.
+        include_blocks: Ids of blocks that must come in.
+        exclude_blocks: Ids of blocks that must not.
+        max_depth: How far from the focus anything may be taken: levels up and down, links.
+
+    Raises:
+        ConfigError: A date cannot be read, or the depth is not a whole number of 0 or more.
+    """
+
+    prioritize_types: Names = ()
+    time_range: tuple[Any, Any] | None = None
+    include_blocks: Names = ()
+    exclude_blocks: Names = ()
+    max_depth: Number | None = None
+
+    @field_validator("time_range")
+    @classmethod
+    def _read_range(cls, value: Any) -> Any:
+        return None if value is None else tuple(map(_instant, value))
+
+
+class FocusPoint(Checked):
+    """Where the user is: a block, its page, a database."""
+
+    block_id: str | None = None
+    page_id: str | None = None
+    database_id: str | None = None
+
+
+class WorkspaceRequest(Checked):
+    """One request for a context.
+
+    Attributes:
+        query: What the user asks.
+        user: Who asks.
+        type: assist, chat, search or automate; see `COLLECTORS_OF`.
+        focus: A `FocusPoint`, or a mapping of its fields; None: nowhere.
+        conversation_history: Messages, oldest first; system messages go to the section `system`.
+        token_budget: A `TokenBudget`, or a total whose sections have the configured proportions; None is
+            the configured one. There is no way to ask without a budget.
+        hints: See `ContextHints`.
+        system: A system prompt that the context should show.
+        now: The instant that counts as now.
+
+    Raises:
+        ConfigError: A field is of the wrong type.
+    """
+
+    query: str
+    user: User
+    type: Literal["assist", "chat", "search", "automate"] = "assist"
+    focus: FocusPoint = FocusPoint()
+    conversation_history: tuple[Any, ...] = ()
+    token_budget: TokenBudget | Number | None = None
+    hints: ContextHints = ContextHints()
+    system: str = ""
+    now: Any = None
+
+    @field_validator("focus", mode="before")
+    @classmethod
+    def _read_focus(cls, value: Any) -> Any:
+        return FocusPoint() if value is None else value
+
+    @field_validator("now")
+    @classmethod
+    def _read_now(cls, value: Any) -> Any:
+        return _instant(value)
+
+
+class FocusSettings(Checked):
+    """Levels up, siblings on each side, children of each block."""
+
+    enabled: bool = True
+    ancestor_depth: Number = 3
+    sibling_count: Number = 2
+    children_limit: Number = 5
+
+
+class SemanticSettings(Checked):
+    """How many hits, and how similar: at least what share of the best three hits' similarity (0–1).
+
+    As a similarity, .6 is one embedder's; of another the best hits are at .3, and nothing would pass. Where
+    the document's .6 is meant, of an embedder whose hits are above it, say `min_similarity=0.6`.
+
+    Attributes:
+        enabled: Whether it is asked.
+        top_k: Hits at most.
+        min_threshold: The share of the best.
+        min_similarity: And at least this similarity, 0–1; 0 is none.
+    """
+
+    enabled: bool = True
+    top_k: Number = 15
+    min_threshold: float = Field(default=0.6, ge=0, le=1, strict=True)
+    min_similarity: float = Field(default=0.0, ge=0, le=1, strict=True)
+
+
+class RelationSettings(Checked):
+    """Steps from the focus, and blocks at most."""
+
+    enabled: bool = True
+    max_depth: Number = 2
+    max_items: Number = 10
+
+
+class ActivitySettings(Checked):
+    """Edits and views at most, and hours after which they are no longer recent."""
+
+    enabled: bool = True
+    recent_edit_count: Number = 10
+    recent_view_count: Number = 5
+    max_age_hours: float = Field(default=72, ge=0, allow_inf_nan=False)
+
+
+class CollectorSettings(Checked):
+    """The settings of the four collectors; each has a bound, so that no context is the whole workspace."""
+
+    focus: FocusSettings = FocusSettings()
+    semantic: SemanticSettings = SemanticSettings()
+    relations: RelationSettings = RelationSettings()
+    activity: ActivitySettings = ActivitySettings()
+
+
+class TruncationSettings(Checked):
+    """How what does not fit is shortened.
+
+    Attributes:
+        default_strategy: keep_start, keep_end, extractive or summarize.
+        min_content_length: Characters below which what is left of a text is left out.
+        model: The chat model that summarizes.
+
+    Raises:
+        ConfigError: There is no such strategy, or summarize without a model.
+    """
+
+    default_strategy: str = "extractive"
+    min_content_length: Number = 50
+    model: Any = Field(default=None, repr=False)
+
+    @model_validator(mode="after")
+    def _check(self) -> TruncationSettings:
+        self.settings()
+        return self
+
+    def settings(self) -> dict[str, Any]:
+        """Return them as settings of the engine."""
+        if self.default_strategy not in _STRATEGIES:
+            raise UnknownNameError("truncation strategy", self.default_strategy, _STRATEGIES)
+        is_cut = self.default_strategy in TRUNCATORS
+        cut = TRUNCATORS[self.default_strategy if is_cut else "extractive"]
+        return {
+            "truncator": AtLeast(truncator=cut, characters=self.min_content_length),
+            "compactor": None if is_cut else resolve_compactor("summary", model=self.model),
+        }
+
+
+class ContextConfig(Checked):
+    """Everything that a workspace context can be set to.
+
+    Attributes:
+        token_budget: What a request has that names none.
+        collectors: What each collector takes.
+        weights: Signal → weight; see `WEIGHTS`.
+        truncation: How what does not fit is shortened.
+    """
+
+    token_budget: TokenBudget = TokenBudget()
+    collectors: CollectorSettings = CollectorSettings()
+    weights: Mapping[str, float] = dict(WEIGHTS)
+    truncation: TruncationSettings = TruncationSettings()
+
+    @field_validator("weights")
+    @classmethod
+    def _check_names(cls, value: Any) -> Any:
+        for name in value:
+            if name not in WEIGHTS:
+                raise UnknownNameError("signal of a workspace", name, WEIGHTS)
+        return value
+
+
+DEFAULT_CONTEXT_CONFIG = ContextConfig()
+"""The document's own configuration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextItem:
+    """One block in the context.
+
+    Attributes:
+        block_id: Its id.
+        block_type: Its type.
+        content: What is shown of it.
+        relevance: Its collector's own claim, 0–1.
+        score: What it was sorted by, 0–1.
+        is_truncated: It was cut.
+        page_title: The title of the page it lies on, "" where that is not known.
+        path: The breadcrumb: names from the top of the tree to it, titles or first lines; or what its
+            metadata state under `path`.
+        last_modified: When it was last changed.
+    """
+
+    block_id: str
+    block_type: str
+    content: str
+    relevance: float
+    score: float
+    is_truncated: bool = False
+    page_title: str = ""
+    path: tuple[str, ...] = ()
+    last_modified: datetime | None = None
+
+    @classmethod
+    def of(cls, passage: Passage) -> ContextItem:
+        """Return a passage as an item."""
+        candidate = passage.ranked.candidate
+        stated = candidate.metadata.get("path") or candidate.metadata.get("breadcrumb") or ()
+        return cls(
+            block_id=candidate.id,
+            block_type=candidate.kind,
+            content=passage.text,
+            relevance=candidate.relevance,
+            score=passage.ranked.score,
+            is_truncated=passage.is_truncated,
+            page_title=str(candidate.metadata.get("page_title") or ""),
+            path=tuple(map(str, stated)) if isinstance(stated, (list, tuple)) else (str(stated),),
+            last_modified=candidate.created_at,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextSection:
+    """A section of the text: focus, semantic, relations, activity, history or system."""
+
+    type: str
+    title: str
+    items: tuple[ContextItem, ...]
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayloadMetadata:
+    """What a context was made of."""
+
+    total_tokens: int
+    focus_block_id: str | None
+    focus_page_id: str | None
+    timestamp: str
+    collectors_used: tuple[str, ...]
+    blocks_included: int
+    blocks_considered: int
+    remaining_budget: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPayload:
+    """A context for a model; `str(payload)` is the text."""
+
+    sections: tuple[ContextSection, ...]
+    metadata: PayloadMetadata
+    serialized: str
+    context: Context
+
+    def __str__(self) -> str:
+        return self.serialized
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextValidationResult:
+    """Whether a payload keeps what every context must, and what it does not."""
+
+    is_valid: bool
+    problems: tuple[str, ...] = ()
+
+
+Permissions = Callable[[User], Mapping[str, Any]]
+"""Gives what must stand in a block's metadata for a user to see it, such as `{"workspace_id": "acme"}`."""
+
+
+class WorkspaceContextBuilder:
+    """Builds contexts out of a collection of blocks.
+
+    Of a block's metadata are read: `type`, `parent_id`, `position`, `page_id`, `title` or `page_title`,
+    `links`, `relations`, `database_id`, `updated_at`, `updated_by`, `summary` (of a page).
+
+    Args:
+        collection: The blocks: a chromadb Collection, or a `langchain_chroma.Chroma`.
+        permissions: The user's permissions as metadata that must match; see `Permissions`. It is part of
+            every read of the store, and checked again for all that any collector offers.
+        embeddings: LangChain Embeddings, the ones the collection was filled with.
+        config: The settings.
+        journal: A path or a `Journal`: views are remembered there (see `viewed`), and every context.
+        fields: What the design reads → the metadata key that it is stored under: `{"parent_id": "parent"}`.
+        **settings: Further settings of the engine: tokenizer, timeout_seconds, ….
+
+    Attributes:
+        engine: The `ContextEngine` behind it, with the configured budget.
+
+    Raises:
+        ConfigError: There are no permissions, or an argument is wrong.
+    """
+
+    def __init__(
+        self,
+        collection: Collection | VectorStore,
+        *,
+        permissions: Permissions,
+        embeddings: Embeddings | None = None,
+        config: ContextConfig = DEFAULT_CONTEXT_CONFIG,
+        journal: Any = None,
+        fields: Mapping[str, str] | None = None,
+        **settings: Unpack[EngineSettings],
+    ) -> None:
+        if not callable(permissions):
+            raise ConfigError(
+                "a workspace is never read without permissions: pass permissions=user -> metadata that must"
+                f" match, got {type(permissions).__name__}"
+            )
+        self.config = config
+        self.journal = open_journal(journal)
+        self._permissions = permissions
+        self._blocks = Blocks(collection, fields)
+        self.store = self._blocks.name
+        self._sources = self._collectors(collection, embeddings)
+        self._count = resolve_tokenizer(settings.get("tokenizer", "auto"))
+        self._settings = settings
+        # One engine for each budget, so that what an engine remembers of questions outlives one answer.
+        self._engine = lru_cache(maxsize=_ENGINES)(self._new_engine)
+        self.engine = self._engine(config.token_budget, ())
+
+    def build(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
+        """Return the context for a request.
+
+        Args:
+            query: The question, or a whole `WorkspaceRequest`.
+            **fields: Fields of `WorkspaceRequest`: user, focus, type, token_budget, hints, …
+
+        Raises:
+            ScopeError: The permissions of the user say nothing.
+            ConfigError: A field is wrong.
+            AllSourcesFailedError: Every collector failed.
+        """
+        request = _request(query, fields)
+        engine, asked = self._asked(request)
+        return self._payload(engine.build(asked), request)
+
+    async def abuild(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
+        """Return the same as `build`, from a running event loop."""
+        request = _request(query, fields)
+        engine, asked = self._asked(request)
+        return self._payload(await engine.abuild(asked), request)
+
+    def estimate_tokens(self, payload: ContextPayload | str) -> int:
+        """Return the tokens of a payload or a text: counted, not estimated."""
+        return self._count(str(payload))
+
+    def validate(self, payload: ContextPayload) -> ContextValidationResult:
+        """Return whether a payload holds: its tokens, its budget, the permissions, no block twice."""
+        context, told = payload.context, payload.metadata.total_tokens
+        tokens = self._count(payload.serialized)
+        keys = [passage.key for passage in context.passages]
+        outside = sum(not in_scope(p.ranked.candidate, context.request) for p in context.passages)
+        checks = {
+            f"the text has {tokens} tokens, {told} are told": tokens != told,
+            f"the text has {tokens} tokens, {context.budget} are allowed": tokens > context.budget,
+            "no permissions were asked for": not context.request.scope,
+            f"{outside} blocks are outside the user's permissions": bool(outside),
+            "a block stands in the text twice": len(keys) != len(set(keys)),
+        }
+        problems = tuple(problem for problem, is_so in checks.items() if is_so)
+        return ContextValidationResult(is_valid=not problems, problems=problems)
+
+    def viewed(self, user: User, block_id: str, at: Any = None) -> None:
+        """Remember that a user viewed a block or page, for the recent views.
+
+        Raises:
+            ConfigError: The builder has no journal.
+        """
+        if self.journal is None:
+            raise ConfigError("views are remembered in a journal: pass journal=… to the builder")
+        self.journal.view(user.id, (self.store, block_id), at)
+
+    def _asked(self, request: WorkspaceRequest) -> tuple[ContextEngine, ContextRequest]:
+        """Return the engine for a request's budget, and what it is asked."""
+        given, hints = request.token_budget, request.hints
+        own = self.config.token_budget
+        budget = (
+            given if isinstance(given, TokenBudget) else TokenBudget(**{**dict(own), "total": given or 0})
+        )
+        budget = own if given is None else budget
+        history = _history(request)
+        brought = {"system" if message.role == "system" else "history" for message in history}
+        enabled = {source.name for source in self._sources}
+        sources = tuple(
+            name
+            for name in COLLECTORS_OF[request.type]
+            if name in budget.shares() and name in enabled and (name not in _IF_ASKED or name in brought)
+        )
+        asked = ContextRequest(
+            query=request.query,
+            scope=self._scope(request.user),
+            sources=sources,
+            history=history,
+            pinned=tuple((self.store, id_) for id_ in hints.include_blocks),
+            excluded=hints.exclude_blocks,
+            focus=_focus(request),
+            budget=budget.total,
+            now=request.now,
+        )
+        return self._engine(budget, tuple(name for name in _IF_ASKED if name in sources)), asked
+
+    def _scope(self, user: User) -> dict[str, Any]:
+        scope = self._permissions(user)
+        if not isinstance(scope, Mapping) or not scope or None in scope.values():
+            raise ScopeError(
+                "the permissions of a user must name at least one metadata value that must match; those of"
+                f" this user are {type(scope).__name__} with nothing to match"
+            )
+        return dict(scope)
+
+    def _new_engine(self, budget: TokenBudget, more: Sequence[str]) -> ContextEngine:
+        collectors = self.config.collectors
+        near, activity = collectors.semantic, collectors.activity
+        own: dict[str, Any] = {
+            **SETTINGS,
+            "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in self.config.weights.items()},
+            "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
+            "titles": {
+                name: title for name, title in SECTIONS.items() if name not in _IF_ASKED or name in more
+            },
+            # Each collector has a bound of its own; none is cut short by the engine's.
+            "limit": max(
+                _LEAST_LIMIT,
+                near.top_k,
+                collectors.relations.max_items,
+                activity.recent_edit_count + activity.recent_view_count,
+            ),
+            **self.config.truncation.settings(),
+            **self._settings,
+        }
+        return ContextEngine(
+            sources=self._sources,
+            journal=self.journal,
+            **{
+                **own,
+                "budget": Budget(tokens=budget.total, shares=budget.shares(), minimum_cut=_MINIMUM_CUT),
+                "signals": {**SETTINGS["signals"], **own["signals"]},
+            },
+        )
+
+    def _collectors(self, collection: Any, embeddings: Any) -> tuple[Any, ...]:
+        """Return the collectors that are enabled, in the order of the sections; history and system are."""
+        blocks, collectors = self._blocks, self.config.collectors
+        focus, relations, activity = collectors.focus, collectors.relations, collectors.activity
+        found = (
+            FocusSource(
+                blocks=blocks,
+                ancestors=focus.ancestor_depth,
+                siblings=focus.sibling_count,
+                children=focus.children_limit,
+            ),
+            self._semantic(
+                ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
+            ),
+            self._timely(RelationsSource(blocks=blocks, depth=relations.max_depth, most=relations.max_items)),
+            self._timely(
+                ActivitySource(
+                    blocks=blocks,
+                    journal=self.journal,
+                    edits=activity.recent_edit_count,
+                    views=activity.recent_view_count,
+                    hours=activity.max_age_hours,
+                )
+            ),
+        )
+        enabled = (focus.enabled, collectors.semantic.enabled, relations.enabled, activity.enabled)
+        chosen = [source for source, is_enabled in zip(found, enabled, strict=True) if is_enabled]
+        return (*chosen, _messages("history"), _messages("system"))
+
+    def _within_time(self, request: ContextRequest) -> ContextRequest:
+        """Return the request with the time range of its hints as a filter on when a block was changed."""
+        focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+        bounds = {"$gte": focus.get("since"), "$lte": focus.get("until")}
+        told = {operator: bound for operator, bound in bounds.items() if bound is not None}
+        if not told:
+            return request
+        updated, created = self._blocks.key("updated_at"), self._blocks.key("created_at")
+        is_unchanged = {updated: {"$exists": False}, created: told}
+        return replace(request, where={"$and": [request.where, {"$or": [{updated: told}, is_unchanged]}]})
+
+    def _timely(self, source: Any) -> AdaptedSource:
+        return AdaptedSource(source, name=source.name, ask=self._within_time)
+
+    def _semantic(self, search: ChromaSource) -> AdaptedSource:
+        """Return the search: the nearest blocks, placed in the tree; which are near enough the engine tells.
+
+        Where a block is focused, its own words are asked too: "break this task into subtasks" names none.
+        """
+        top_k = self.config.collectors.semantic.top_k
+
+        def ask(request: ContextRequest) -> ContextRequest:
+            target = Focus.of(request).target
+            own = self._blocks.read([target], request) if target and request.vector is None else {}
+            words = " ".join(str(record.get("documents") or "")[:_FOCUS_ASKED] for record in own.values())
+            query = f"{request.query}\n{words}".strip() if request.query.strip() else request.query
+            return replace(self._within_time(request), query=query, limit=top_k)
+
+        def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+            # The similarity stays known where another collector finds the block too, with a claim of its own.
+            alike = _cosines(found, self._blocks.handle.space)
+            similar = [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]
+            return self._blocks.placed(similar, request)
+
+        # A store fills up its answer with what has nothing in common with the question.
+        return AdaptedSource(search, name="semantic", ask=ask, keep=lambda c: c.relevance > 0, shape=shape)
+
+    def _payload(self, context: Context, request: WorkspaceRequest) -> ContextPayload:
+        types = {title: type_ for type_, title in SECTIONS.items()}
+        passages = {passage.key: passage for passage in context.passages}
+        sections = tuple(
+            ContextSection(
+                type=types.get(section.title, section.title),
+                title=section.title,
+                items=tuple(ContextItem.of(passages[key]) for key in section.keys),
+                token_count=section.tokens,
+            )
+            for section in context.sections
+        )
+        now = context.request.now
+        metadata = PayloadMetadata(
+            total_tokens=context.tokens,
+            focus_block_id=request.focus.block_id,
+            focus_page_id=request.focus.page_id,
+            timestamp="" if now is None else now.isoformat(),
+            collectors_used=context.request.sources or (),
+            blocks_included=sum(key[0] == self.store for key in passages),
+            blocks_considered=sum(candidate.source == self.store for candidate in context.candidates),
+            remaining_budget=max(0, context.budget - context.tokens),
+        )
+        return ContextPayload(sections=sections, metadata=metadata, serialized=context.text, context=context)
+
+
+def _request(query: str | WorkspaceRequest, fields: Mapping[str, Any]) -> WorkspaceRequest:
+    if isinstance(query, WorkspaceRequest):
+        return WorkspaceRequest(**{**dict(query), **fields})
+    if "user" not in fields:
+        raise ConfigError("a workspace is read for a user: pass user=User(id=…)")
+    return WorkspaceRequest(query=query, **fields)
+
+
+def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
+    told = "\n".join(f"- {name}: {value}" for name, value in request.user.preferences.items())
+    texts = [request.system, f"The user's preferences:\n{told}" if told else ""]
+    system = [Message(role="system", text=text) for text in texts if text]
+    return (*system, *map(Message.of, request.conversation_history))
+
+
+def _focus(request: WorkspaceRequest) -> dict[str, Any]:
+    """Return where and who the asker is, as plain data that a trace can keep."""
+    focus, hints = request.focus, request.hints
+    since, until = hints.time_range or (None, None)
+    told = {
+        "block": focus.block_id,
+        "page": focus.page_id,
+        "database": focus.database_id,
+        "user": request.user.id,
+        "depth": hints.max_depth,
+        "kinds": list(hints.prioritize_types) or None,
+        "since": since and since.isoformat(),
+        "until": until and until.isoformat(),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _cosines(found: Sequence[Candidate], space: str) -> list[float]:
+    """Return how similar what a search found is as a cosine: a share of the best means little otherwise.
+
+    LangChain's Chroma measures by l2, where chance hits have three quarters of the best's relevance. What
+    no vectors of length 1 could give is left as it is.
+    """
+    relevances = [candidate.relevance for candidate in found]
+    if space == "l2":
+        cosines = [1.5 - 0.5 / relevance for relevance in relevances]
+    elif space == "ip":
+        cosines = [math.log(r / (1 - r)) if r < 1 else math.inf for r in relevances]
+    else:
+        return relevances
+    return [max(0.0, c) for c in cosines] if 0 < max(cosines, default=0.0) <= 1 else relevances
+
+
+def _messages(name: str) -> AdaptedSource:
+    """Return the messages of the conversation, or its system prompts."""
+
+    def ask(request: ContextRequest) -> ContextRequest:
+        is_system = name == "system"
+        return replace(
+            request, history=tuple(m for m in request.history if (m.role == "system") == is_system)
+        )
+
+    def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
+        del request
+        ids = [candidate.id for candidate in found]
+        # Neighbours, so that a conversation is read from its oldest message on.
+        return [
+            replace(
+                candidate,
+                metadata={**candidate.metadata, "title": f"[{candidate.metadata['role']}]"},
+                neighbours=(*ids[max(0, i - 1) : i], *ids[i + 1 : i + 2]),
+            )
+            for i, candidate in enumerate(found)
+        ]
+
+    return AdaptedSource(HistorySource(name=name), name=name, ask=ask, shape=shape)

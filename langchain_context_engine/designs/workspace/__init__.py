@@ -1,1 +1,0 @@
-"""The workspace design: `WorkspaceContextBuilder`. `builder.py` reads top to bottom as the document."""

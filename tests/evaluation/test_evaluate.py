@@ -1,0 +1,280 @@
+"""Questions with known answers, and how much of the evidence a budget buys (B5)."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import pytest
+
+from langchain_context_engine.evaluation.evaluate import (
+    Question,
+    compare,
+    evaluate,
+    evidence_of,
+    load_questions,
+)
+from langchain_context_engine.evaluation.metrics import score_evidence
+from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.models.types import Candidate, Ranked
+from langchain_context_engine.trace.context import Context
+from tests.builders import count_words
+
+RECORDS = {
+    "r1": "Invoices go out on the first of the month.",
+    "r2": "Refunds take five working days.",
+    "r3": "Ann signs every contract.",
+}
+
+
+class Shelf:
+    """A source over fixed records."""
+
+    name = "shelf"
+
+    def get(self, ids, request):
+        chosen = [i for i in ids if i in RECORDS and request.scope.get("team") in (None, "acme")]
+        return [Candidate(id=i, text=RECORDS[i], source=self.name) for i in chosen]
+
+
+class FixedEngine:
+    """Answers with as many records as fit, always in the same order."""
+
+    def __init__(self, order=("r1", "r2", "r3"), also_in=()) -> None:
+        self.sources = (Shelf(),)
+        self.order = order
+        self.also_in = also_in
+        self.asked = []
+
+    def build(self, query, budget, **fields) -> Context:
+        self.asked.append({"query": query, "budget": budget, **fields})
+        text, left_out = "", False
+        for name in self.order:
+            longer = f"{text}\n{RECORDS[name]}".strip()
+            if count_words(longer) <= budget:
+                text = longer
+            else:
+                left_out = True
+        return Context(text=text, tokens=count_words(text), budget=budget, is_truncated=left_out)
+
+    def search(self, query, **fields):
+        return tuple(
+            Ranked(candidate=Candidate(id=i, source="shelf", text=RECORDS[i]), also_in=self.also_in)
+            for i in self.order
+        )
+
+
+INVOICES = Question(id="invoices", query="when do invoices go out?", gold=("r1",), category="money")
+REFUNDS = Question(id="refunds", query="how long do refunds take?", gold=("r2",), category="money")
+SIGNING = Question(id="signing", query="who signs?", gold=("r3",), category="people")
+QUESTIONS = [INVOICES, REFUNDS, SIGNING]
+
+
+def test_recall_grows_with_what_fits_the_budget():
+    report = evaluate(FixedEngine(), QUESTIONS, budgets=[9, 14, 100])
+    assert [report.recall(b) for b in (9, 14, 100)] == pytest.approx([1 / 3, 2 / 3, 1])
+    assert report.recall(14, "money") == 1
+    assert report.recall(14, "people") == 0
+    assert report.scores(9) == {"invoices": 1, "refunds": 0, "signing": 0}
+
+
+def test_precision_is_the_share_of_evidence_in_the_text():
+    report = evaluate(FixedEngine(), [INVOICES], budgets=[9, 14])
+    assert report.figures(9)["precision"] == 1
+    assert report.figures(14)["precision"] == pytest.approx(9 / 14)
+
+
+def test_utilisation_is_over_the_contexts_that_left_something_out():
+    report = evaluate(FixedEngine(), [INVOICES], budgets=[10, 100])
+    assert report.figures(10)["utilisation"] == 0.9
+    assert math.isnan(report.figures(100)["utilisation"])
+
+
+def test_a_text_over_its_budget_is_a_violation():
+    def four_words(query, budget):
+        return "one two three four"
+
+    report = evaluate(four_words, QUESTIONS, budgets=[3, 4], count=count_words, texts=RECORDS)
+    assert report.figures(3)["violations"] == 3
+    assert report.figures(4)["violations"] == 0
+
+
+def test_fields_of_a_question_reach_the_engine():
+    engine = FixedEngine()
+    question = Question.from_dict(
+        {"query": "q", "gold": ["r1"], "scope": {"team": "acme"}, "as_of": "2026-01-01", "sources": ["shelf"]}
+    )
+    evaluate(engine, [question], budgets=[50])
+    assert engine.asked == [
+        {
+            "query": "q",
+            "budget": 50,
+            "scope": {"team": "acme"},
+            "sources": ["shelf"],
+            "until": "2026-01-01",
+            "now": "2026-01-01",
+        }
+    ]
+
+
+def test_an_equivalent_counts_as_the_gold_it_equals():
+    question = dataclasses.replace(INVOICES, gold=("gone",), equivalents={"gone": ("r1",)})
+    report = evaluate(FixedEngine(), [question], budgets=[9])
+    assert report.recall(9) == 1
+    assert report.rankings[0].ndcg == 1
+
+
+def test_spans_alone_are_evidence_where_there_are_spans():
+    question = dataclasses.replace(INVOICES, spans=("first of the month",), gold=("r3",))
+    assert evaluate(FixedEngine(), [question], budgets=[9]).recall(9) == 1
+
+
+def test_texts_given_are_used_instead_of_the_sources():
+    evidence = evidence_of(INVOICES, None, {"r1": "something else entirely"})
+    assert score_evidence("something else entirely", evidence).recall == 1
+
+
+def test_a_question_may_bring_the_text_of_its_gold():
+    question = Question.from_dict({"query": "q", "gold": [{"id": "far", "text": "far away text"}]})
+    assert score_evidence("a far away text", evidence_of(question)).recall == 1
+
+
+def test_gold_that_no_source_has_in_scope_is_an_error_that_names_it():
+    for question in (
+        dataclasses.replace(INVOICES, gold=("r9",)),
+        dataclasses.replace(INVOICES, fields={"scope": {"team": "other"}}),
+    ):
+        with pytest.raises(ConfigError, match=r"'r[19]' of question invoices"):
+            evaluate(FixedEngine(), [question])
+
+
+def test_a_question_without_gold_is_an_error_unless_nothing_answers_it():
+    bare = Question(id="q7", query="anything?")
+    with pytest.raises(ConfigError, match="q7 has no gold"):
+        evaluate(FixedEngine(), [bare])
+    report = evaluate(FixedEngine(), [INVOICES, dataclasses.replace(bare, is_unanswerable=True)], budgets=[9])
+    assert report.recall(9) == 1
+    assert report.figures(9)["questions"] == 2
+    assert len(report.rankings) == 1
+
+
+def test_a_ranking_is_scored_by_where_the_gold_stands():
+    report = evaluate(FixedEngine(order=("r3", "r1")), [INVOICES, SIGNING], budgets=[9], k=2)
+    assert {r.question: round(r.ndcg, 3) for r in report.rankings} == {"invoices": 0.631, "signing": 1.0}
+    assert evaluate(FixedEngine(order=("r3", "r1")), [INVOICES], budgets=[9], k=1).ranking() == {
+        "ndcg": 0.0,
+        "recall": 0.0,
+    }
+
+
+def test_a_survivor_counts_for_the_duplicate_it_stands_for():
+    engine = FixedEngine(order=("r2",), also_in=(("shelf", "r1"),))
+    assert evaluate(engine, [INVOICES], budgets=[9]).rankings[0].recall == 1
+
+
+def test_the_same_gold_twice_is_no_second_gain():
+    question = dataclasses.replace(
+        INVOICES, gold=("r1", "r9"), equivalents={"r1": ("r2",)}, spans=("go out",)
+    )
+    (ranking,) = evaluate(FixedEngine(order=("r1", "r2")), [question], budgets=[9]).rankings
+    assert ranking.recall == 0.5
+    assert ranking.ndcg < 1
+
+
+def test_a_function_that_gives_strings_has_no_ranking():
+    report = evaluate(lambda query, budget: RECORDS["r1"], [INVOICES], budgets=[20], texts=RECORDS)
+    assert report.recall(20) == 1
+    assert report.rankings == ()
+
+
+def test_two_settings_are_compared_on_the_questions_they_share():
+    better, worse = FixedEngine(), FixedEngine(order=("r2",))
+    first = evaluate(worse, QUESTIONS, budgets=[100])
+    second = evaluate(better, QUESTIONS[:2], budgets=[100])
+    interval = compare(first, second, 100)
+    assert interval.pairs == 2
+    assert interval.difference == 0.5
+    with pytest.raises(ConfigError, match="share no"):
+        compare(first, second, 999)
+
+
+def test_the_table_shows_budgets_and_categories():
+    text = evaluate(FixedEngine(), QUESTIONS, budgets=[9, 100]).table()
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line]
+    assert lines[0][:3] == ["budget", "asked", "recall"]
+    assert lines[2][:5] == ["9", "3", "0.333", "0.333", "1.000"]
+    assert lines[3][4] == "–"
+    assert [line[:4] for line in lines[-3:]] == [
+        ["all", "3", "0.333", "1.000"],
+        ["money", "2", "0.500", "1.000"],
+        ["people", "1", "0.000", "1.000"],
+    ]
+
+
+def test_the_data_of_a_report_is_json_without_nan():
+    report = evaluate(FixedEngine(), QUESTIONS, budgets=[9, 100])
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert data["budgets"]["9"]["recall"] == pytest.approx(1 / 3)
+    assert data["budgets"]["100"]["utilisation"] is None
+    assert len(data["outcomes"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("questions", "budgets"), [([], [100]), ([INVOICES], []), ([INVOICES], [0]), ([INVOICES], ["9"])]
+)
+def test_an_evaluation_of_nothing_is_refused(questions, budgets):
+    with pytest.raises(ConfigError, match="one question or more"):
+        evaluate(FixedEngine(), questions, budgets=budgets)
+
+
+def a_file(tmp_path, *lines) -> str:
+    path = tmp_path / "questions.jsonl"
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+    return str(path)
+
+
+def test_a_file_of_questions_is_read_in_order(tmp_path):
+    path = a_file(
+        tmp_path,
+        {"query": "first?", "gold": ["a", 7, {"id": "b"}, {"text": "Some text."}], "category": "x"},
+        "",
+        {"id": "two", "query": "second?", "gold_spans": ["a span"], "gold_equivalents": {"a": ["b"]}},
+        {"query": "third?", "unanswerable": True, "whatever": 1},
+    )
+    first, second, third = load_questions(path)
+    assert (first.id, first.gold, first.texts, first.category) == ("1", ("a", "7", "b"), ("Some text.",), "x")
+    assert (second.id, second.spans, second.equivalents) == ("two", ("a span",), {"a": ("b",)})
+    assert (third.id, third.is_unanswerable, third.fields) == ("4", True, {})
+
+
+BAD_LINES = [
+    "not json",
+    [],
+    {"gold": ["a"]},
+    {"query": 5},
+    {"query": "q", "gold": "a"},
+    {"query": "q", "gold": [None]},
+    {"query": "q", "gold_spans": [5]},
+    {"query": "q", "gold_texts": "text"},
+    {"query": "q", "gold_equivalents": ["a"]},
+]
+
+
+@pytest.mark.parametrize("line", BAD_LINES, ids=str)
+def test_a_bad_line_is_an_error_that_names_file_and_line(tmp_path, line):
+    path = a_file(tmp_path, {"query": "fine", "gold": ["a"]}, line)
+    with pytest.raises(ConfigError, match=r"questions\.jsonl, line 2"):
+        load_questions(path)
+
+
+def test_an_id_that_comes_twice_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match="twice"):
+        load_questions(a_file(tmp_path, {"id": "a", "query": "q"}, {"id": "a", "query": "p"}))
+
+
+def test_a_file_that_is_not_there_or_empty_is_an_error(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere\.jsonl"):
+        load_questions(tmp_path / "nowhere.jsonl")
+    with pytest.raises(ConfigError, match="no question"):
+        load_questions(a_file(tmp_path, "", "  "))
