@@ -103,7 +103,7 @@ _OF_FIELDS: Mapping[str, type] = {
 _ONLY_EQUAL = 101.0
 """A similarity that no two different texts reach."""
 
-AT_CONSTRUCTION = ("memory_megabytes", "index_dir")
+AT_CONSTRUCTION = ("index_dir",)
 """What sources were bound to when the engine was made: no later change of it could act."""
 
 _REQUEST_FIELDS = frozenset({"k", "template", "budget", "depth", "kinds", "sources", "min_confidence"})
@@ -186,7 +186,6 @@ class EngineConfig(BaseModel):
         when_doubtful: "keep" gives a doubtful context as it is, "empty" gives an empty one.
         counted_by: A metadata key: passages with the same value count once in header and footer.
         shown_score: What `{{score}}` shows: "score", which sorts, or "relevance", the source's own claim.
-        memory_megabytes: What vectors may take in memory; a collection beyond is searched by its store.
         index_dir: A folder for indexes; None is beside a local Chroma's files, else the user's cache.
 
     Raises:
@@ -230,7 +229,6 @@ class EngineConfig(BaseModel):
     doubtful_below: float = Field(default=DOUBTFUL_BELOW, ge=0, le=1)
     unsure_below: float = Field(default=UNSURE_BELOW, ge=0, le=1)
     when_doubtful: Literal["keep", "empty"] = "keep"
-    memory_megabytes: float = Field(default=64.0, ge=0, allow_inf_nan=False)
     index_dir: Path | None = None
     _counter: TokenCounter | None = PrivateAttr(default=None)
 

@@ -165,7 +165,7 @@ class ContextEngine:
 
         Raises:
             ConfigError: A name or a value is wrong, or it is one that only acts while an engine is made
-                (`memory_megabytes`, `index_dir`).
+                (`index_dir`).
         """
         for name in settings:
             if name in AT_CONSTRUCTION:

@@ -17,8 +17,8 @@ from datetime import date, datetime
 from numbers import Real
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.freeze import quoted
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate

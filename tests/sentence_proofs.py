@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine import replay
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.text.similarity import Wording, ratio
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.explain import Row, final_decisions
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 from tests.sentence_builders import a_shaped_context
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from langchain_context_engine.ranking.answerability import holds
 from langchain_context_engine.ranking.asked import asked_terms
-from langchain_context_engine.ranking.doubt import holds
 from langchain_context_engine.text.words import query_terms
 from tests.builders import a_candidate
 

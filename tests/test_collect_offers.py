@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
-from langchain_context_engine.models.offer import Offer
-from langchain_context_engine.models.types import Status
+from langchain_context_engine.models.types import Offer, Status
 from tests.builders import a_candidate
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.models.types import Reason, Status, Verdict
-from langchain_context_engine.ranking.doubt import holds
+from langchain_context_engine.ranking.answerability import holds
 from tests.builders import ListSource, a_candidate
 
 LASAGNA = "best recipe for lasagna with spinach"

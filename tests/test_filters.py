@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.filters import (
     EVERYTHING,
     NOTHING,
@@ -20,7 +21,6 @@ from langchain_context_engine.filters import (
     read_where,
     to_chroma,
 )
-from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from tests.builders import a_candidate, a_collection, a_request
 
 INSTANT = 1714550400  # 2024-05-01T08:00:00Z

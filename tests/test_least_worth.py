@@ -7,7 +7,7 @@ import pytest
 from langchain_context_engine import Budget, ConfigError, Context, ContextEngine, replay
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
-from langchain_context_engine.trace.whatif import what_would_it_take
+from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import reasons
 

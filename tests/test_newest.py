@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine, replay
-from langchain_context_engine.ranking.newest import newest_of
+from langchain_context_engine.ranking.recency import newest_of
 from tests.builders import WordEmbeddings, a_collection
 
 

@@ -10,8 +10,8 @@ import pytest
 from langchain_context_engine import replay
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.explain import FATES, explain, final_decisions, how_alike, rows
-from langchain_context_engine.trace.traces import ranking
-from langchain_context_engine.trace.whatif import what_would_it_take
+from langchain_context_engine.trace.replay import ranking
+from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.sentence_builders import a_shaped_context, rare_contexts
 from tests.sentence_proofs import Told
 from tests.sentences_listed import HOW, LINES, OF_OTHERS, SEEN, SENTENCES, fits, would_admit

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from langchain_context_engine import Context, ContextEngine, replay
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.aims import aims_of
 from langchain_context_engine.ranking.editions import SPOKEN
 from langchain_context_engine.ranking.fusion import Fusion, fuse
+from langchain_context_engine.ranking.intent import Role, role_of
 from langchain_context_engine.ranking.links import Name, names_of, telling_of
-from langchain_context_engine.ranking.roles import Role, role_of
-from langchain_context_engine.trace.config import EngineConfig
 from tests.builders import ListSource, a_candidate
 
 TRACES = Path(__file__).parent / "traces"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import quicktok
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.text.tokens import resolve_tokenizer
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from langchain_context_engine import replay
 from langchain_context_engine.ranking.aims import aims_of
+from langchain_context_engine.ranking.answerability import holds
 from langchain_context_engine.ranking.asked import asked_terms
-from langchain_context_engine.ranking.doubt import holds
 from langchain_context_engine.ranking.latest import asks_for_latest
-from langchain_context_engine.ranking.newest import FOR_ONE, FOR_SEVERAL, FOR_SOME, newest_of
+from langchain_context_engine.ranking.recency import FOR_ONE, FOR_SEVERAL, FOR_SOME, newest_of
 from tests.builders import a_candidate
 from tests.test_newest import an_engine, commits
 

@@ -15,7 +15,7 @@ from langchain_context_engine.cli.options import (
     read_pairs,
     with_engine_options,
 )
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_context_engine.trace.context import Context

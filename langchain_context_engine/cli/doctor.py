@@ -15,7 +15,7 @@ from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import DONE, FAILED, CommandFailedError, one_line
 from langchain_context_engine.cli.options import EmbeddingsOption, StoreOption
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, told_of_unfinished
-from langchain_context_engine.models.errors import ContextEngineError
+from langchain_context_engine.errors import ContextEngineError
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings

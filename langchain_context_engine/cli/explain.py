@@ -12,7 +12,7 @@ import typer
 from langchain_context_engine.cli import output
 from langchain_context_engine.cli.options import EngineOptions, with_engine_options
 from langchain_context_engine.cli.store import Store
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_context_engine.models.types import Key
@@ -59,7 +59,7 @@ def explain(
         output.write_table(output.fate_table(context, len(context.decisions), output.width()))
         output.write_text(output.figures(context))
         return
-    from langchain_context_engine.trace.whatif import what_would_it_take
+    from langchain_context_engine.trace.what_if import what_would_it_take
 
     key = _key(candidate, context)
     output.write_text(output.without_controls(context.explain(key)))
@@ -95,7 +95,7 @@ def _write_other(options: EngineOptions, context: Context, named: str) -> None:
 
 def _key(named: str, context: Context) -> Key:
     """Return the key of the one candidate that a person means."""
-    from langchain_context_engine.trace.names import labels, meant
+    from langchain_context_engine.trace.labels import labels, meant
 
     found = meant(named, context)
     if len(found) == 1:

@@ -21,7 +21,7 @@ from langchain_context_engine.cli.options import (
     read_size,
 )
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

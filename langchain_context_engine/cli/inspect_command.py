@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_context_engine.cli.allocator import shared_memory_environment
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"

@@ -14,7 +14,7 @@ from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError
 from langchain_context_engine.cli.options import JsonOption, StoreOption
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 _PAGE = 300
 _STEP = 1000

@@ -22,7 +22,7 @@ from langchain_context_engine.cli.options import (
     read_pairs,
     with_engine_options,
 )
-from langchain_context_engine.models.errors import UnknownNameError
+from langchain_context_engine.errors import UnknownNameError
 
 CLIENTS: Mapping[str, tuple[str, str]] = {
     "claude": ("mcpServers", ".mcp.json, or Claude Desktop's claude_desktop_config.json"),

@@ -15,11 +15,11 @@ import typer
 
 from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, nearest_store
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
+    from langchain_context_engine.config import SettingsFile
     from langchain_context_engine.engine import ContextEngine
-    from langchain_context_engine.trace.settings_file import SettingsFile
 
 StoreOption = Annotated[
     Path,
@@ -83,7 +83,7 @@ class EngineOptions:
     @cached_property
     def file(self) -> SettingsFile:
         """What the file of settings says: nothing where none is named."""
-        from langchain_context_engine.trace.settings_file import SettingsFile, read_settings
+        from langchain_context_engine.config import SettingsFile, read_settings
 
         return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
 

@@ -127,7 +127,7 @@ def fates(context: Context, near: int) -> tuple[list[Row], list[Row], int]:
     """
     from langchain_context_engine.models.types import Reason, Verdict
     from langchain_context_engine.trace.explain import rows
-    from langchain_context_engine.trace.traces import ranking
+    from langchain_context_engine.trace.replay import ranking
 
     found = rows(context, ranking(context))
     kept = [row for row in found if row.verdict is Verdict.KEPT]

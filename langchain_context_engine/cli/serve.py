@@ -19,7 +19,7 @@ from langchain_context_engine.cli.options import (
     read_pairs,
     with_engine_options,
 )
-from langchain_context_engine.models.errors import UnknownNameError
+from langchain_context_engine.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from langchain_context_engine.designs.prime import PrimeContextService

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError, working_on
+from langchain_context_engine.errors import SourceError, UnknownNameError
 from langchain_context_engine.models.disk import NO_RIGHT, disk_trouble
-from langchain_context_engine.models.errors import SourceError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

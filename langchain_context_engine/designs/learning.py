@@ -23,15 +23,15 @@ from langchain_core.embeddings import Embeddings
 from langchain_context_engine.designs.functions import FunctionSource, read_candidate
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import (
+from langchain_context_engine.errors import (
     AllSourcesFailedError,
     ConfigError,
     ContextEngineError,
     SourceError,
     UnknownNameError,
 )
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import longest_run
 from langchain_context_engine.models.metadata import checked_fields, read_list, read_mapping
 from langchain_context_engine.models.request import ContextRequest

@@ -29,12 +29,11 @@ from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.journal.opening import kept_in
-from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import (
+from langchain_context_engine.errors import (
     ConfigError,
     ContextEngineError,
     EmbeddingError,
@@ -42,6 +41,8 @@ from langchain_context_engine.models.errors import (
     TemplateError,
     UnknownNameError,
 )
+from langchain_context_engine.journal import kept_in
+from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.request import ContextRequest
@@ -53,9 +54,8 @@ from langchain_context_engine.search.query_vectors import check_vector
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.traces import ranking, replay
+from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
     from langchain_context_engine.designs.parameters import Store

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from langchain_context_engine.models.settings import as_config_error
+from langchain_context_engine.models.freeze import as_config_error
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_core.vectorstores import VectorStore
 
     from langchain_context_engine.models.budget import Budget
-    from langchain_context_engine.sources.source import Source
+    from langchain_context_engine.models.source import Source
 
     Store: TypeAlias = Collection | VectorStore | Source
     """A Chroma collection, a `langchain_chroma.Chroma`, or a source of one's own."""

@@ -22,6 +22,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
@@ -41,24 +42,23 @@ from langchain_context_engine.designs.plan_messages import (
 )
 from langchain_context_engine.designs.plan_packs import OpenPack
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.langchain.calls import check_options
-from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.errors import (
+from langchain_context_engine.errors import (
     AllSourcesFailedError,
     BudgetError,
     ConfigError,
     ContextEngineError,
     UnknownNameError,
 )
+from langchain_context_engine.langchain.calls import check_options
+from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.request import ContextRequest, Message
 from langchain_context_engine.models.types import Status
 from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, compact, resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context, Part
-from langchain_context_engine.trace.plans import UNBOUNDED, Claim, compose, share_packs
+from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, share_packs
 
 _QUERY_KEYS = ("query", "message", "question")
 _ROLES = {"human": "user", "ai": "assistant"}

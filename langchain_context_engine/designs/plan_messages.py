@@ -20,10 +20,10 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, field_validator
 
 from langchain_context_engine.designs.parameters import Checked
-from langchain_context_engine.models.errors import ConfigError, TemplateError
+from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import Message
-from langchain_context_engine.trace.plans import JOINT
+from langchain_context_engine.trace.prompt import JOINT
 
 Ratio = Annotated[float, Field(gt=0, le=1, strict=True)]
 Tokens = Annotated[int, Field(ge=0, strict=True)]

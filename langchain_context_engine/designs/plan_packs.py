@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from langchain_context_engine.designs.functions import FunctionSource, read_candidate
 from langchain_context_engine.designs.plan_messages import ExpansionSpec
 from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.langchain.calls import narrowed
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Key, Verdict
 from langchain_context_engine.rendering.templates import Template

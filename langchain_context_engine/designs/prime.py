@@ -18,27 +18,34 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.filtering.filters import in_scope
-from langchain_context_engine.journal.opening import open_journal
+from langchain_context_engine.errors import ConfigError, ScopeError
+from langchain_context_engine.filters import in_scope
+from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.errors import ConfigError, ScopeError
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Key, Passage
 from langchain_context_engine.pipeline.select import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.rendering.citations import Citation, mark_used, used_citations
+from langchain_context_engine.rendering.citations import (
+    Citation,
+    list_citations,
+    mark_used,
+    sources_block,
+    used_citations,
+)
 from langchain_context_engine.rendering.layout import write
-from langchain_context_engine.rendering.templates import Template
-from langchain_context_engine.rendering.templates.values import title_of
+from langchain_context_engine.rendering.templates import Template, title_of
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.dated import OfThread, RecentlyAccessed
 from langchain_context_engine.search.finders import (
     KEYWORDS,
     Finder,
     Fuzzy,
+    OfThread,
+    RecentlyAccessed,
     Referenced,
     by_keywords,
     full_text,
@@ -48,11 +55,9 @@ from langchain_context_engine.sources.files import FileSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.telemetry.instruments import PHASES
 from langchain_context_engine.text.words import words
-from langchain_context_engine.trace.cited import list_citations, sources_block
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.replay import ranking
 from langchain_context_engine.trace.result_cache import ResultCache
-from langchain_context_engine.trace.traces import ranking
 
 if TYPE_CHECKING:
     from chromadb import Collection

@@ -31,11 +31,11 @@ from langchain_context_engine.designs.workspace_blocks import (
     RelationsSource,
 )
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.filtering.filters import in_scope
-from langchain_context_engine.journal.opening import open_journal
+from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.filters import in_scope
+from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.request import ContextRequest, Message
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.pipeline.thresholds import Threshold

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from langchain_context_engine.filtering.filters import (
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.filters import (
     EVERYTHING,
     HIDDEN,
     NOTHING,
@@ -26,7 +27,6 @@ from langchain_context_engine.filtering.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.metadata import checked_fields, read_list, renamed
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate

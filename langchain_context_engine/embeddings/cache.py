@@ -19,7 +19,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.stores import ByteStore, InMemoryByteStore
 
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
-from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.telemetry.instruments import record_cache

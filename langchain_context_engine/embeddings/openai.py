@@ -12,7 +12,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import SecretStr
 
 from langchain_context_engine.embeddings.vectors import Vector, align, check_vectors, is_blank, refuse_blank
-from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer

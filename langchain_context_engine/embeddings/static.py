@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.locks import ForkSafeLock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from langchain_context_engine.models.errors import EmbeddingError
+from langchain_context_engine.errors import EmbeddingError
 
 Vector = list[float]
 

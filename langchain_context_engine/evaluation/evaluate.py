@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     Interval,
@@ -23,7 +24,6 @@ from langchain_context_engine.evaluation.metrics import (
     paired_bootstrap,
     score_evidence,
 )
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsGet
 from langchain_context_engine.models.types import Ranked

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median_low
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Key
 
 Given = tuple[str, Key, str, int]

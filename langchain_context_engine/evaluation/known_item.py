@@ -11,8 +11,8 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLookup, collection_of
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
-from langchain_context_engine.trace.names import label_of, meant
-from langchain_context_engine.trace.whatif import what_would_it_take
+from langchain_context_engine.trace.labels import label_of, meant
+from langchain_context_engine.trace.what_if import what_would_it_take
 
 if TYPE_CHECKING:
     from langchain_context_engine.engine import ContextEngine

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 _WORD = re.compile(r"\w+")
 # Deliberately simple, and not what extracts are cut by: a scorer must not favour one splitter.

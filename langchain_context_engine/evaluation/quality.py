@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     judged_share,
@@ -15,11 +16,11 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.diff import diff
 from langchain_context_engine.trace.explain import Row, final_decisions, rows
-from langchain_context_engine.trace.traces import diff, replay_ranked
+from langchain_context_engine.trace.replay import replay_ranked
 
 Grades = Mapping[Key, int]
 """Candidate → how well it answers the question, 0–3."""

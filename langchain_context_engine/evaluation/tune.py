@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.judgments import agreed_grades
 from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
 from langchain_context_engine.journal.values import Judgment, check_grade
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.freeze import as_names
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.trace.assemble import Parts, order
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.readers.decoding import BYTE_ORDER_MARKS, HEAD_BYTES
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
-from langchain_context_engine.models.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.ingest.files import (
     FolderFiles,
     Selection,
@@ -27,7 +28,6 @@ from langchain_context_engine.ingest.report import IndexReport, OnProgress, sile
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
-from langchain_context_engine.models.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

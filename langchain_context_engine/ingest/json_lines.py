@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.readers.decoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
 from langchain_context_engine.ingest.sections import Document, Section
 from langchain_context_engine.ingest.skipped import Skipped
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
 
 TEXT_FIELDS = ("text", "content", "page_content", "document")

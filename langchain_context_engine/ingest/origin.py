@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from langchain_context_engine.errors import UnknownNameError
 from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.models.errors import UnknownNameError
 
 OnProgress = Callable[[int, int, str], None]
 """Called with (done, total, label); `done` never falls and ends at `total`."""

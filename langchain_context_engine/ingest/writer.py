@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import check_vectors
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.quotas import QUOTA, Portions, is_cloud
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal import traces
 from langchain_context_engine.journal.database import Database, trim
 from langchain_context_engine.journal.merging import MergedJournal, merge_journals
@@ -32,7 +33,6 @@ from langchain_context_engine.journal.values import (
 )
 from langchain_context_engine.journal.writer import BackgroundWriter
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.rendering.citations import used_citations

@@ -14,8 +14,8 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.disk import refusal
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 
 __all__ = ["Database", "trim"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal.database import TRIM_TO, Database, trim
 from langchain_context_engine.journal.traces import COLUMNS
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 
 __all__ = ["MergedJournal", "merge_journals"]
 

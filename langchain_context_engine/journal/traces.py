@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.context import Context

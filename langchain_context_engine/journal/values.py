@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key
 
 __all__ = ["Activity", "Answer", "Judgment", "TraceRow", "Usage", "check_grade"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
-from langchain_context_engine.models.errors import ConfigError, ScopeError
+from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 

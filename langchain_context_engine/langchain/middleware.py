@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, NotRequired
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.langchain.calls import Builder
 from langchain_context_engine.langchain.plain import NOT_ASKED, check_failure_option, described, plain
 from langchain_context_engine.langchain.runnable import ContextRunnable
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 

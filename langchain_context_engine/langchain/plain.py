@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
+from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.models.freeze import UNREADABLE, as_data
 from langchain_context_engine.models.types import Passage
 

@@ -11,6 +11,7 @@ from langchain_core.messages import HumanMessage, convert_to_messages
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from rapidfuzz.distance import Indel
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.langchain.calls import (
     ALIASES,
     REQUEST_FIELDS,
@@ -21,7 +22,6 @@ from langchain_context_engine.langchain.calls import (
     refuse_pickling,
 )
 from langchain_context_engine.langchain.events import aannounce, announce
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 

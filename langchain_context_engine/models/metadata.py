@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeGuard
 
+from langchain_context_engine.errors import ConfigError
+
 LONGEST_PLACE = 120
 """Characters of a place that are shown; of a longer one the middle is left out."""
 
@@ -18,8 +20,6 @@ _LONGEST_HEADINGS = 1000
 _NO_DATA = re.compile(r"<[\w.]+>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])")
 _FILE = re.compile(r"[/\\]|\.\w{1,5}$")
-
-from langchain_context_engine.models.errors import ConfigError
 
 
 def read_list(value: object) -> tuple[Any, ...]:

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.models.errors import AllSourcesFailedError, SourceError
-from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.errors import AllSourcesFailedError, SourceError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import Source, SupportsAsync, SupportsCompany
+from langchain_context_engine.models.types import Offer
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.pipeline.admit import Collected, admit
 from langchain_context_engine.pipeline.bounding import bounded

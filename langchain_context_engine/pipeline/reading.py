@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from langchain_context_engine.models.places import has_place
+from langchain_context_engine.models.metadata import has_place
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.pipeline.packing import Packing
 from langchain_context_engine.pipeline.telling import is_part, is_read

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.admit import Collected

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from langchain_context_engine.errors import SourceError
 from langchain_context_engine.models.clock import asked_at
-from langchain_context_engine.models.errors import SourceError
-from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.types import Offer
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.pipeline.turnstile import glances
 

@@ -48,11 +48,12 @@ _RELEASE = re.compile(r"\b(?:releas\w+|versions?|tags?|tagged|what(?:'s|’s|\s+
 _SAID_ANYWAY = frozenset(
     query_terms(
         "most more recent recently latest newest youngest very last lately new just few couple change"
-        " changes changed commit commits committed update updated edit edited version fix fixes fixed release"
-        " released tag merge merged modification modified addition added feature entry entries pull request"
-        " requests pr prs time touched landed happen happened thing things project repository repo code git log"
-        " history decision decisions decided meeting meetings message messages note notes said told discussed"
-        " agreed related tell show give list date author who made make look 2 3 4 5 10 20"
+        " changes changed commit commits committed update updated edit edited version fix fixes fixed"
+        " release released tag merge merged modification modified addition added feature entry entries"
+        " pull request requests pr prs time touched landed happen happened thing things project"
+        " repository repo code git log history decision decisions decided meeting meetings message"
+        " messages note notes said told discussed agreed related tell show give list date author who"
+        " made make look 2 3 4 5 10 20"
     )
 )
 """What a question for the newest says whatever it is about."""

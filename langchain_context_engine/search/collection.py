@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.search.quotas import QUOTA, fewer, is_cloud, is_quota
 from langchain_context_engine.search.records import Rows, rows_of, steady

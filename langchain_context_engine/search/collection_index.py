@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
+from langchain_context_engine.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.disk import refusal
-from langchain_context_engine.models.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.pipeline import threads

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import (
     Condition,
     Filter,
@@ -21,7 +22,6 @@ from langchain_context_engine.filters import (
     read_scope,
     to_chroma,
 )
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.ranking.signals import Keyword

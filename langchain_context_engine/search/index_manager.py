@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.models.clock import moment_asked
-from langchain_context_engine.models.errors import ContextEngineError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.search.collection import CollectionHandle, is_in_process

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from langchain_context_engine.models.errors import EmbeddingError
+from langchain_context_engine.errors import EmbeddingError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 

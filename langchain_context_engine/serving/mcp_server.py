@@ -24,14 +24,14 @@ from mcp.server.stdio import stdio_server
 from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
 from langchain_context_engine.langchain.plain import NOT_ASKED
-from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.types import ContextRequest, Status
 from langchain_context_engine.ranking.answerability import is_doubt
+from langchain_context_engine.rendering.citations import list_citations
 from langchain_context_engine.serving.ending import ending_in_order
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.cited import list_citations
 from langchain_context_engine.trace.context import Context
 
 __all__ = ["create_mcp_server", "serve_mcp"]

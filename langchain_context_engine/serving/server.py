@@ -20,7 +20,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.exceptions import HTTPException as RoutingError
 
 from langchain_context_engine.designs.prime import PrimeContextService
-from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError, ContextEngineError
+from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.serving.bodies import (
     Answer,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import (
     Source,
@@ -14,7 +13,7 @@ from langchain_context_engine.models.source import (
     SupportsSharing,
     collection_of,
 )
-from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.sources.shared import SharedResources
 
 Ask = Callable[[ContextRequest], ContextRequest | None]

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.filters import check_filters
-from langchain_context_engine.models.errors import ConfigError, ScopeError, UnknownNameError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import (
     SupportsAsync,
@@ -18,7 +19,6 @@ from langchain_context_engine.models.source import (
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.sources.pinned import PinnedSource
 from langchain_context_engine.sources.shared import SharedResources
-from langchain_context_engine.trace.config import EngineConfig
 
 LIMIT_OF_ONE, LIMIT_OF_MANY = 100, 50
 """Candidates that a source may offer, where one source is asked and where several are."""

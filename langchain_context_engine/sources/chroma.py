@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
@@ -20,12 +21,10 @@ from langchain_context_engine.filters import (
     read_where,
     to_chroma,
 )
-from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.metadata import checked_fields, renamed
-from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
-from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex, Told
 from langchain_context_engine.search.folders import is_local

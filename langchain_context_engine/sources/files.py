@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
@@ -18,12 +19,10 @@ from langchain_context_engine.filters import (
     read_scope,
     read_where,
 )
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.metadata import checked_fields, renamed
-from langchain_context_engine.models.offer import Offer
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
-from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.finders import Finder, Hit, Searched

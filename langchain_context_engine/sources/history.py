@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest, Message
 from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate

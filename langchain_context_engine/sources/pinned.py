@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import in_scope
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import in_scope
-from langchain_context_engine.models.errors import ConfigError, SourceError
 from langchain_context_engine.models.freeze import as_data
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest

@@ -16,7 +16,7 @@ from langchain_context_engine.trace.assemble import Ordered, Parts, assemble, or
 from langchain_context_engine.trace.context import Context, empty_context, reading
 from langchain_context_engine.trace.prompt import refit
 
-REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds", "memory_megabytes", "index_dir"})
+REQUERY_SETTINGS = frozenset({"limit", "scope_keys", "timeout_seconds", "index_dir"})
 """Settings that act while sources are asked: a replay cannot show what they would find, and refuses them."""
 
 _ORDERING_SETTINGS = (

@@ -13,8 +13,8 @@ import chromadb.errors
 import pytest
 
 from langchain_context_engine import Budget, ConfigError, ContextEngine, ContextRequest, cli, replay
+from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.models.errors import ContextEngineError
 from langchain_context_engine.pipeline.admit import MOST_TEXT
 from langchain_context_engine.trace.context import Context
 from tests.attack.timing import processor_seconds

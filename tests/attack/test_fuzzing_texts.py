@@ -18,9 +18,9 @@ from langchain_context_engine import (
     Template,
     replay,
 )
+from langchain_context_engine.errors import TemplateError
 from langchain_context_engine.filters import matches, read_where, to_chroma
 from langchain_context_engine.ingest import delete_collection, index_jsonl
-from langchain_context_engine.models.errors import TemplateError
 from tests.attack.test_fuzzing import FUZZED, LONG, SCALARS, TEXTS, VALUES, quick
 from tests.builders import ListSource, WordEmbeddings, a_candidate
 

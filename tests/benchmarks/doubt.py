@@ -26,7 +26,7 @@ from langchain_context_engine.embeddings import LocalEmbeddings
 from langchain_context_engine.evaluation.evaluate import evidence_of
 from langchain_context_engine.evaluation.metrics import score_evidence
 from langchain_context_engine.models.types import Status
-from langchain_context_engine.ranking.doubt import is_doubt
+from langchain_context_engine.ranking.answerability import is_doubt
 from tests.benchmarks.datasets import MEAN_OF, arguments, load
 from tests.benchmarks.recall import engine_over, say
 

@@ -19,7 +19,7 @@ from inspector.tables import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.cli.inspect_command import app_path, inspect_command, inspect_environment
 from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 from tests.conftest import ROOT
 from tests.inspector.visiting import a_browser, visits
 from tests.inspector.walking import a_free_port, running, settle

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from langchain_context_engine import Candidate, ChromaSource, ContextEngine, ContextRequest
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.pipeline.dedupe import dedupe
 from langchain_context_engine.ranking.identity import DEFAULT_RULES
 from langchain_context_engine.trace.assemble import assemble
-from langchain_context_engine.trace.config import EngineConfig
 from langchain_context_engine.trace.result_cache import ResultCache
 from tests.benchmarks import process_figures
 from tests.benchmarks.speed_data import Maker, Query, open_collections

@@ -383,7 +383,7 @@ def test_a_failing_or_late_source_costs_only_its_own_items():
         assert any("'code' failed" in warning for warning in found.warnings)
     nothing = assemble({"code": FailingSource(RuntimeError("boom"), "code")})
     assert (nothing.markdown, nothing.items, nothing.is_partial) == ("", (), True)
-    assert any("'code' failed: RuntimeError: boom" in warning for warning in nothing.warnings)
+    assert any("'code' failed: RuntimeError" in warning for warning in nothing.warnings)
 
 
 def test_a_scope_isolates_and_can_be_demanded():

@@ -21,6 +21,7 @@ from langchain_context_engine import (
     UnknownNameError,
     replay,
 )
+from langchain_context_engine.config import functions_in
 from langchain_context_engine.designs import (
     CacheConfig,
     ContextFormatter,
@@ -30,11 +31,10 @@ from langchain_context_engine.designs import (
     MemoryEngine,
     RankingOptions,
 )
-from langchain_context_engine.models.settings import functions_in
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.traces import ranking
-from langchain_context_engine.trace.whatif import what_would_it_take
+from langchain_context_engine.trace.replay import ranking
+from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import FailingSource, WordEmbeddings, a_collection, count_words
 from tests.designs.memory_builders import NOW, RECORDS, TIMELINE, a_memory, days_ago, ids
 

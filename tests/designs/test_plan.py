@@ -30,8 +30,8 @@ from langchain_context_engine.designs import (
     ContextPlan,
     Pack,
 )
+from langchain_context_engine.errors import BudgetError, ScopeError
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.models.errors import BudgetError, ScopeError
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.builders import FailingSource, count_with_join_cost, count_words
 from tests.designs.plan_builders import (

@@ -11,8 +11,8 @@ from langchain_context_engine.config import functions_in
 from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.explain import final_decisions, rows
-from langchain_context_engine.trace.traces import ranking, replay_ranked
-from langchain_context_engine.trace.whatif import what_would_it_take
+from langchain_context_engine.trace.replay import ranking, replay_ranked
+from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.designs import (
     learning_builders,
     memory_builders,

@@ -16,7 +16,7 @@ from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from langchain_context_engine.embeddings import LocalEmbeddings, static
-from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.errors import ConfigError, EmbeddingError
 from tests.growth import least_seconds
 
 

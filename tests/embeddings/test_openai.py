@@ -12,7 +12,7 @@ from langchain_tests.unit_tests import EmbeddingsUnitTests
 from openai import OpenAI
 
 from langchain_context_engine.embeddings import OpenAIEmbeddings
-from langchain_context_engine.models.errors import ConfigError, EmbeddingError
+from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from tests.embedding_server import KEY, EmbeddingServer, vector_of
 

@@ -8,6 +8,7 @@ import math
 
 import pytest
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.evaluate import (
     Question,
     compare,
@@ -16,7 +17,6 @@ from langchain_context_engine.evaluation.evaluate import (
     load_questions,
 )
 from langchain_context_engine.evaluation.metrics import score_evidence
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.trace.context import Context
 from tests.builders import count_words

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     contains_words,
@@ -13,7 +14,6 @@ from langchain_context_engine.evaluation.metrics import (
     precision_at,
     score_evidence,
 )
-from langchain_context_engine.models.errors import ConfigError
 
 DOCUMENT = "The mill opened in 1910. It burnt down twice. Yes. Nobody rebuilt it after that."
 

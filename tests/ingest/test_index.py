@@ -13,8 +13,8 @@ from pathlib import Path
 import chromadb
 import pytest
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import index_folder, index_repository
-from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 

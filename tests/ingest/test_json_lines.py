@@ -8,10 +8,10 @@ import uuid
 import chromadb
 import pytest
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter, index_jsonl
 from langchain_context_engine.ingest.json_lines import JsonLines
 from langchain_context_engine.ingest.reading import read_records
-from langchain_context_engine.models.errors import ConfigError
 from tests.builders import WordEmbeddings
 from tests.document_builders import read
 from tests.ingest_builders import CountingClient, lines, stored

@@ -7,8 +7,8 @@ import shutil
 import chromadb
 import pytest
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import index_file, index_folder, index_repository
-from langchain_context_engine.models.errors import ConfigError
 from tests.embedding_builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.sections import document_records
-from langchain_context_engine.models.errors import ConfigError
 from tests.growth import assert_linear, repeated
 
 LINES = st.lists(

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from inspector import opening
 from langchain_context_engine import Budget, ContextEngine
 from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 from tests.builders import ListSource, a_candidate
 
 APP = Path(opening.__file__).parent / "app.py"

@@ -13,7 +13,7 @@ from inspector.figures.budget_usage import ROOM
 from langchain_context_engine import Journal
 from langchain_context_engine.demo import DEMO_QUESTIONS
 from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 from tests.conftest import ROOT
 from tests.inspector.walking import (
     a_free_port,

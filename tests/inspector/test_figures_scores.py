@@ -8,10 +8,9 @@ import pytest
 
 from inspector.figures.budget_usage import last_kept, near_misses, used
 from inspector.figures.fates import score_parts
-from langchain_context_engine.evaluation.quality import Quality, verdict, worst_first
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.traces import ranking
+from langchain_context_engine.trace.replay import ranking
 from tests.inspector.builders import a_context
 
 

@@ -16,8 +16,8 @@ import threading
 import pytest
 
 from langchain_context_engine import ContextEngine
+from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal import Journal, Usage
-from langchain_context_engine.models.errors import ConfigError, ContextEngineError
 from tests.builders import ListSource, a_candidate
 from tests.journal_builders import KEY, a_context
 

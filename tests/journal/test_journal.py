@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from langchain_context_engine import ContextEngine
+from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import Journal, Usage
-from langchain_context_engine.models.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.models.types import Status
 from tests.builders import FailingSource, ListSource, a_candidate, a_request
 from tests.growth import least_seconds

@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 
 from langchain_context_engine.cli import main
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal import Journal, Usage, merge_journals
-from langchain_context_engine.models.errors import ConfigError
 from tests.builders import a_request
 from tests.journal_builders import KEY, a_context
 

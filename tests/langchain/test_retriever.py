@@ -17,8 +17,8 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 from langchain_context_engine import CachedEmbeddings, ChromaSource, ContextEngine, ContextRetriever
+from langchain_context_engine.errors import ScopeError
 from langchain_context_engine.langchain.calls import narrowed
-from langchain_context_engine.models.errors import ScopeError
 from langchain_context_engine.models.types import ContextRequest
 from tests.builders import ListSource, MeetingSource, WordEmbeddings, a_candidate, a_collection
 from tests.retriever_builders import TEXTS, Recorder, a_retriever, a_source

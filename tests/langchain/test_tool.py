@@ -15,8 +15,8 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_context_engine import ContextEngine
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.langchain.tool import as_tool
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.trace.context import Context
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection

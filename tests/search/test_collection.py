@@ -12,7 +12,7 @@ from pathlib import Path
 import chromadb
 import pytest
 
-from langchain_context_engine.models.errors import ConfigError, EmbeddingError, SourceError
+from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.search.collection import check_collection_name
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.shared import SharedResources

@@ -587,7 +587,7 @@ def test_an_engine_made_before_a_fork_says_in_the_child_what_to_do_and_goes_on_i
         """
         import os, signal, sys, chromadb
         from langchain_context_engine import ChromaSource, ContextEngine
-        from langchain_context_engine.models.errors import AllSourcesFailedError
+        from langchain_context_engine.errors import AllSourcesFailedError
         collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
         engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=30)
         engine.sources[0].prepare()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.source import Source
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.records import relevance_of

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from chromadb import EmbeddingFunction
 
-from langchain_context_engine.models.errors import EmbeddingError
+from langchain_context_engine.errors import EmbeddingError
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.shared import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine.models.errors import ScopeError
+from langchain_context_engine.errors import ScopeError
 from tests.builders import a_request
 from tests.chroma_builders import HYBRID, a_source, client, ids, notes
 

@@ -8,7 +8,7 @@ import chromadb
 import pytest
 from langchain_chroma import Chroma
 
-from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.search.folders import folder_of
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import a_collection, a_request

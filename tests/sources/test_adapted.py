@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.models.offer import Offer
+from langchain_context_engine.models.types import Offer
 from langchain_context_engine.sources.adapted import AdaptedSource
 from tests.builders import ListSource, a_candidate, a_request
 

@@ -7,8 +7,8 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langchain_context_engine import ContextEngine
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import in_scope
-from langchain_context_engine.models.errors import ConfigError
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.sources.pinned import PinnedSource
 from tests.builders import ListSource, a_candidate, a_request

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
-from langchain_context_engine.models.errors import ConfigError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.sources.retriever import RetrieverSource
 from tests.builders import a_request
 

@@ -225,12 +225,12 @@ def test_a_trace_of_another_version_is_replayed_by_todays_rules_and_says_so():
         replay(trace)
 
 
-@pytest.mark.parametrize("setting", [{"limit": 3}, {"timeout_seconds": 1.0}, {"memory_megabytes": 0}])
+@pytest.mark.parametrize("setting", [{"limit": 3}, {"timeout_seconds": 1.0}, {"index_dir": "/nowhere"}])
 def test_a_setting_that_cannot_act_is_refused(setting):
     """It was accepted, told and ignored."""
     with pytest.raises(ConfigError, match=next(iter(setting))):
         replay(a_context(), **setting)
     engine = ContextEngine([ListSource([])])
-    if "memory_megabytes" in setting:
-        with pytest.raises(ConfigError, match="memory_megabytes"):
+    if "index_dir" in setting:
+        with pytest.raises(ConfigError, match="index_dir"):
             engine.with_settings(**setting)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.text.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
 from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding

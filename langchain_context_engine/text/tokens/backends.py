@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Protocol
 
-from langchain_context_engine.models.errors import ConfigError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
 
 __all__ = ["Backend", "Brought", "Bytes", "Estimate", "Quicktok", "Tiktoken", "estimate_backend"]
