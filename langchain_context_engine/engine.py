@@ -219,11 +219,12 @@ class ContextEngine:
         request = ContextRequest.of(query, fields)
         self._asking.check(request)
         self._parts.template_of(request.template)
+        budget = self.config.budget.tokens if request.budget is None else request.budget
         return replace(
             request,
             now=request.now or datetime.now(UTC),
-            limit=self._asking.limit_of(request, self.config.limit),
-            budget=self.config.budget.tokens if request.budget is None else request.budget,
+            limit=self._asking.limit_of(request, self.config.limit, budget),
+            budget=budget,
         )
 
     def _expanded(self, request: ContextRequest, found: Collected, deadline: float) -> Collected:

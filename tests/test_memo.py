@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine.pipeline import dedupe, twins
-from langchain_context_engine.ranking import aims, asked, links
-from langchain_context_engine.rendering import bracketed
+from langchain_context_engine.ranking import intent, links, recency
+from langchain_context_engine.rendering import citations
 from langchain_context_engine.text import analysis, tables, worth
 from langchain_context_engine.text.memo import Memo, remember
 from langchain_context_engine.text.similarity import Wording
@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-_WITH_MEMOS = (aims, analysis, asked, bracketed, dedupe, links, tables, twins, worth)
+_WITH_MEMOS = (analysis, citations, dedupe, intent, links, recency, tables, twins, worth)
 MEMOS = {
     id(each): each for module in _WITH_MEMOS for each in vars(module).values() if isinstance(each, Memo)
 }.values()

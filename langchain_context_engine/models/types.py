@@ -84,6 +84,7 @@ class Reason(StrEnum):
     DIVERSITY = "diversity"
     ENOUGH = "enough"
     NOT_WORTH_READING = "not_worth_reading"
+    UNRELATED = "unrelated"
     DOUBTFUL = "doubtful"
 
 

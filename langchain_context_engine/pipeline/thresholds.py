@@ -1,18 +1,31 @@
-"""Thresholds: what a source offers that is far from its best is dropped, with a decision."""
+"""Thresholds: what is far from its source's best, or has nothing of the question, is dropped and told."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import quoted
+from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Reason, Verdict
+from langchain_context_engine.ranking.fusion import name_of
+from langchain_context_engine.ranking.links import links_of
+from langchain_context_engine.ranking.recency import newest_of
+from langchain_context_engine.text.words import query_terms, terms
 
-__all__ = ["Threshold", "above_thresholds"]
+__all__ = ["Threshold", "above_thresholds", "related"]
 
 _BEST = 3
+
+LEAST_RECORDS = 5
+"""Of fewer records nothing is known of what their similarity is by chance."""
+
+_DEVIATIONS = 2 * 1.4826
+"""Median absolute deviations in two standard deviations of normal values (Rousseeuw and Croux 1993)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,3 +107,50 @@ def _similarity(candidate: Candidate, source: str) -> float | None:
     if "dense" in candidate.claims:
         return candidate.claims["dense"]
     return candidate.relevance if candidate.provenance == (source,) else None
+
+
+def related(
+    candidates: Sequence[Candidate], request: ContextRequest
+) -> tuple[list[Candidate], list[Decision], list[str]]:
+    """Return the candidates that have something of the question, a decision for each other one, and warnings.
+
+    Of a source that was read whole (it offered fewer than it was asked for) the similarities tell what chance
+    is: one that has no telling word of the question, and is no more similar than two standard deviations
+    above the middle, has nothing to do with it. What is pinned or linked to stays, and so does everything where
+    the newest is asked of nothing in particular.
+
+    Args:
+        candidates: In the engine's order.
+        request: The question.
+    """
+    newest = newest_of(request.query)
+    asked = frozenset(query_terms(request.query) if newest is None else newest.about)
+    by_source: dict[str, list[int]] = defaultdict(list)
+    for i, candidate in enumerate(candidates):
+        if "dense" in candidate.claims:
+            by_source[candidate.source].append(i)
+    linked = {(c.source, link) for c in candidates for link in links_of(c)}
+    dropped: dict[int, Decision] = {}
+    for own in by_source.values() if asked and not request.offset else ():
+        if not LEAST_RECORDS <= len(own) < (request.limit or 0):
+            continue
+        cosines = [candidates[i].claims["dense"] for i in own]
+        middle = median(cosines)
+        chance = middle + _DEVIATIONS * median(abs(cosine - middle) for cosine in cosines)
+        for i, cosine in zip(own, cosines, strict=True):
+            candidate = candidates[i]
+            if cosine > chance or candidate.is_pinned or candidate.key in linked:
+                continue
+            said = f"{candidate.text}\n{name_of(candidate)}\n{candidate.metadata.get('title') or ''}"
+            if asked.isdisjoint(terms(said)):
+                details = {"similarity": cosine, "chance": chance}
+                dropped[i] = Decision(
+                    stage="rank",
+                    key=candidate.key,
+                    verdict=Verdict.DROPPED,
+                    reason=Reason.UNRELATED,
+                    details=details,
+                )
+    kept = [candidate for i, candidate in enumerate(candidates) if i not in dropped]
+    told = f"nothing of the question is in any of the {len(dropped)} records that there are"
+    return kept, list(dropped.values()), [told] if dropped and not kept else []

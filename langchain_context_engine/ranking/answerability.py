@@ -34,6 +34,10 @@ WEIGHTS_OF_WORDS: Mapping[str, float] = {"missing": -5.1, "together": 8.7}
 """The same where there are only texts to go by."""
 
 BIAS_OF_WORDS = -1.9
+WEIGHTS_OF_MARGIN: Mapping[str, float] = {"margin": 21.4}
+"""The same where none of the question's telling words occurs: it may be asked in another language."""
+
+BIAS_OF_MARGIN = -6.2
 FEW = 8
 """Of so many records half as much is said as of very many: of three notes, hardly anything."""
 
@@ -112,6 +116,7 @@ def answerability(candidates: Sequence[Candidate], query: str) -> Answerability:
     somewhere; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
     each leg are the same; `margin`, how far from the middle of all cosines to 1 the best one comes.
 
+    Where none of its telling words occurs (it may be asked in another language) the vectors alone tell.
     Where the newest is asked for and nothing else is named, the order of time answers, and there is no doubt.
 
     Example:
@@ -134,6 +139,8 @@ def answerability(candidates: Sequence[Candidate], query: str) -> Answerability:
     legs = _by_legs(candidates)
     parts |= legs
     weights, bias = (WEIGHTS, BIAS) if legs else (WEIGHTS_OF_WORDS, BIAS_OF_WORDS)
+    if legs and parts["missing"] >= 1:
+        weights, bias = WEIGHTS_OF_MARGIN, BIAS_OF_MARGIN
     odds = bias + math.fsum(weight * parts[part] for part, weight in weights.items())
     doubt = (1 - 1 / (1 + math.exp(-odds))) * len(candidates) / (len(candidates) + FEW)
     return Answerability(confidence=1 - doubt, parts=parts, missing=_words_of(query, absent))
@@ -144,7 +151,10 @@ def _words_of(query: str, absent: Collection[str]) -> tuple[str, ...]:
     found = (
         word
         for word in words(query)
-        if not is_unspaced(word) and (own := query_terms(word)) and all(term in absent for term in own)
+        if len(word) > 1
+        and not is_unspaced(word)
+        and (own := query_terms(word))
+        and all(term in absent for term in own)
     )
     return tuple(dict.fromkeys(found))
 

@@ -1,7 +1,7 @@
 """The fusion of what a search, a record's name, its neighbours and its role say into one relevance.
 
-A weighted mean of signals, each 0–1 over the pool: the cosine, BM25, BM25 over pairs of words, the share of
-the question that the record's name and its best sentence hold; then what the words of the best passages add
+A weighted mean of signals, each 0–1 over the pool: the cosine, BM25, the share of the question that the
+record's name and its best sentence hold; then what the words of the best passages add
 where the question's own say little; then, as a share of what these give the lender, what stands around a
 passage and what names it; all times how well a record of its role suits the question (`intent.py`).
 
@@ -37,7 +37,6 @@ class Fusion:
     Attributes:
         dense: The cosine similarity, min–max over the pool.
         lexical: The BM25 score, likewise.
-        phrase: The BM25 score over word pairs, likewise.
         name: The question's share that a record's symbol, headings and path hold, or a commit's subject.
         sentence: The question's share that the best single sentence holds.
         feedback: How much the terms of the best passages lift others, times the square of what they lack.
@@ -48,7 +47,6 @@ class Fusion:
 
     dense: float = 3.0
     lexical: float = 3.5
-    phrase: float = 1.0
     name: float = 0.8
     sentence: float = 1.5
     feedback: float = 0.4
@@ -57,7 +55,7 @@ class Fusion:
     intent: float = 0.8
 
 
-LEGS = ("dense", "lexical", "phrase")
+LEGS = ("dense", "lexical")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ from langchain_context_engine.pipeline.ledger import settle
 from langchain_context_engine.pipeline.pack import Packing, pack
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
-from langchain_context_engine.pipeline.thresholds import above_thresholds
+from langchain_context_engine.pipeline.thresholds import above_thresholds, related
 from langchain_context_engine.ranking.answerability import Answerability, answerability
 from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.trace.context import Context
@@ -73,7 +73,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     timings: dict[str, float] = {}
     with _timed("rank", timings):
         similar, far, warnings = above_thresholds(candidates, parts.thresholds)
-        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
+        near, unrelated, told = related(similar, request)
+        ranking = rank(near, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
         kept, low = _above(ranking.items, parts.min_score)
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
@@ -81,8 +82,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         )
     return Ordered(
         items=unique,
-        decisions=(*far, *ranking.decisions, *low, *duplicates),
-        warnings=(*warnings, *ranking.warnings),
+        decisions=(*far, *unrelated, *ranking.decisions, *low, *duplicates),
+        warnings=(*warnings, *told, *ranking.warnings),
         timings=timings,
     )
 
@@ -122,7 +123,7 @@ def assemble(
         decisions=settle((*ordered.decisions, *emptied, *packed.decisions), rendered.passages),
         warnings=tuple(warning for warning in warnings if warning),
         timings=timings,
-        status=_status(candidates, is_doubtful=is_doubtful),
+        status=_status(candidates, ordered.decisions, is_doubtful=is_doubtful),
         confidence=held.confidence,
         doubt=held.described(),
         is_truncated=any(decision.reason in ROOM_REASONS for decision in packed.decisions),
@@ -141,8 +142,8 @@ def package_version() -> str:
         return "0"
 
 
-def _status(candidates: Sequence[Candidate], *, is_doubtful: bool) -> Status:
-    if not candidates:
+def _status(candidates: Sequence[Candidate], decisions: Sequence[Decision], *, is_doubtful: bool) -> Status:
+    if sum(decision.reason is Reason.UNRELATED for decision in decisions) == len(candidates):
         return Status.EMPTY
     return Status.DOUBTFUL if is_doubtful else Status.OK
 

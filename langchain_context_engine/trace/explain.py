@@ -32,6 +32,7 @@ FATES: Mapping[Reason, str] = {
     Reason.DIVERSITY: "dropped: too many of its kind",
     Reason.ENOUGH: "dropped: the context was good enough",
     Reason.NOT_WORTH_READING: "dropped: says too little by itself",
+    Reason.UNRELATED: "dropped: has nothing of the question",
     Reason.DOUBTFUL: "dropped: what was found may not hold the question (when_doubtful)",
 }
 """Every final reason in words."""
@@ -168,7 +169,9 @@ def sentence(decision: Decision, context: Context, names: Names | None = None) -
     if "needed" in details:
         told += f": needs {details['needed']:,} tokens, {max(0, details['left']):,} were left at its turn"
     if decision.reason is Reason.NOT_WORTH_READING:
-        told = _says_little(details)
+        told += f": {details['words']} telling words, {details['least']} are the least"
+    if decision.reason is Reason.UNRELATED:
+        told += f": no word of it, no more alike ({_down(details['similarity'], 3)}) than by chance"
     if decision.reason is Reason.BELOW_THRESHOLD:
         told = _below(details)
     return told
@@ -187,31 +190,6 @@ def _below(details: Mapping[str, Any]) -> str:
         return "dropped: not similar to the question at all"
     bound = f"{_down(details['score'], 3)} < {details['threshold']:g}"
     return f"dropped: not similar enough to the question: {bound}"
-
-
-def _says_little(details: Mapping[str, Any]) -> str:
-    """Return what is too little: its worth beside the best, its rank, or its telling words.
-
-    Example:
-        >>> _says_little({"worth": 0.3956, "least": 0.4})
-        'dropped: worth 0.39 of the best, 0.4 is the least'
-        >>> _says_little({"rank": 14, "most": 12})
-        'dropped: the 14th best, of files and histories the best 12 are read at this budget'
-    """
-    if "rank" in details:
-        return (
-            f"dropped: the {_ordinal(details['rank'])} best,"
-            f" of files and histories the best {details['most']} are read at this budget"
-        )
-    if "worth" in details:
-        return f"dropped: worth {_down(details['worth'], 2)} of the best, {details['least']:g} is the least"
-    words = f"{details['words']} telling words, {details['least']} are the least"
-    return f"dropped: says too little by itself: {words}"
-
-
-def _ordinal(number: int) -> str:
-    teens = number % 100 in {11, 12, 13}
-    return f"{number:,}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _down(value: float, decimals: int) -> str:

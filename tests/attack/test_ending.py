@@ -8,15 +8,12 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import chromadb
 import pytest
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
 from langchain_context_engine.pipeline import threads
-from langchain_context_engine.search import reading
-from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.sources import chroma
 from tests.builders import ListSource, a_candidate
 
@@ -162,29 +159,3 @@ def test_where_no_thread_can_be_had_the_answer_says_so(monkeypatch):
     monkeypatch.setattr(threads, "start", refuse)
     with pytest.raises(Exception, match="no thread can be had to ask it: can't start new thread"):
         ContextEngine([ListSource([a_candidate()])]).build("q")
-
-
-def test_pages_of_several_collections_are_read_one_at_a_time(tmp_path, monkeypatch):
-    """Point 12: where five of 10,000 were read at once, every question's sources were late for some seconds."""
-    client = chromadb.PersistentClient(str(tmp_path))
-    for name in ("notes1", "notes2", "notes3"):
-        client.create_collection(name, embedding_function=None).add(
-            ids=list(map(str, range(60))), documents=["a berth"] * 60, embeddings=[[1.0]] * 60
-        )
-    monkeypatch.setattr(reading, "_PAGE", 10)
-    read, now, most = CollectionHandle.read, [], []
-
-    def counted(handle, ids, fields):
-        now.append(handle)
-        most.append(len(now))
-        time.sleep(0.002)
-        found = read(handle, ids, fields)
-        now.remove(handle)
-        return found
-
-    monkeypatch.setattr(CollectionHandle, "read", counted)
-    sources = [ChromaSource(each) for each in client.list_collections()]
-    engine = ContextEngine(sources)
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda source: source.prepare(), engine.sources))
-    assert (len(most), max(most)) == (18, 1)

@@ -11,9 +11,6 @@ from langchain_context_engine.ingest.files import _pattern
 from langchain_context_engine.ingest.outline import line_outline
 from langchain_context_engine.ingest.readers.settings import read_tables
 from langchain_context_engine.models.redact import redact, safe_message
-from langchain_context_engine.ranking.latest import _contains, named_identifiers
-from langchain_context_engine.ranking.missing import missing_words
-from langchain_context_engine.ranking.wording import AIMS, says, wording_of
 from langchain_context_engine.rendering.containment import escape_tags, longest_fence, tag_pattern
 from langchain_context_engine.search.collection import _says_missing
 from langchain_context_engine.text.highlights import mark_matches
@@ -39,11 +36,6 @@ RUNNING = {
     ],
     "read_tables": lambda text: read_tables("a.ini", text, 1600),
     "receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
-    "_contains": lambda text: (_contains(text, "foo"), _contains("foo", text[:500])),
-    "named_identifiers": named_identifiers,
-    "_asking": wording_of,
-    "_words": lambda text: [says(text, aim) for aim in AIMS],
-    "_all": lambda text: missing_words(f"{text} 認証", {"認証"}),
     "_says_missing": lambda text: _says_missing(RuntimeError(text)),
     "_matches": lambda text: mark_matches(text, ["a", "key", "="]),
     "longest_fence": lambda text: (longest_fence(text, "`"), longest_fence(text, "~")),

@@ -10,7 +10,7 @@ import pytest
 
 from langchain_context_engine import Journal
 from langchain_context_engine.evaluation.tune import tune
-from tests.tune_builders import judged
+from tests.evaluation.builders import judged
 
 
 @pytest.fixture

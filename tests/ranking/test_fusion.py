@@ -7,8 +7,7 @@ import pytest
 
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.pipeline.rank import rank
-from langchain_context_engine.ranking.fusion import Fusion, fuse
-from langchain_context_engine.ranking.named import name_of
+from langchain_context_engine.ranking.fusion import Fusion, fuse, name_of
 from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
 from langchain_context_engine.ranking.signals import SIGNALS
 from tests.builders import a_candidate, a_request
@@ -25,7 +24,7 @@ def test_claims_are_fused_once_over_all_sources():
         a_candidate(source="b", claims={"dense": 0.5, "lexical": 5.0}),
     ]
     first, second, third = (f.relevance for f in fuse(found, Fusion()))
-    assert (first, second) == (pytest.approx(0.4), pytest.approx(0.6))
+    assert (first, second) == (pytest.approx(3 / 6.5), pytest.approx(3.5 / 6.5))
     assert third == pytest.approx(0.5)
 
 
@@ -53,37 +52,14 @@ def test_a_neighbour_lends_relevance_and_the_ledger_says_who():
     ]
 
 
-def around_the_answer(text="We talked about it.", **metadata):
-    """Return the relevance of five passages in a row; the middle one answers."""
+def test_the_better_neighbour_lends_more_than_the_other():
     found = [
-        a_candidate(
-            id=str(place),
-            text=text,
-            metadata=metadata,
-            claims={"dense": 0.9, "lexical": 9.0} if place == 2 else {"dense": 0.2, "lexical": 1.0},
-            neighbours=tuple(str(beside) for beside in (place - 1, place + 1) if beside in range(5)),
-        )
-        for place in range(5)
+        a_candidate(id=str(place), claims={"dense": own, "lexical": 10 * own}, neighbours=beside)
+        for place, (own, beside) in enumerate([(0.9, ()), (0.1, ("0", "2")), (0.5, ()), (0.1, ("2",))])
     ]
-    apart = a_candidate(id="apart", claims={"dense": 0.2, "lexical": 1.0})
-    last = a_candidate(id="last", claims={"dense": 0.1, "lexical": 0.0})
-    return [fused.relevance for fused in fuse([*found, apart, last], Fusion())][:6]
-
-
-def test_talk_lends_over_two_passages_the_more_the_nearer():
-    first, second, answer, fourth, fifth, apart = around_the_answer()
-    assert answer > second == fourth > first == fifth > apart
-
-
-def test_a_function_lends_to_the_next_one_only():
-    for first, second, _, _, _, apart in (
-        around_the_answer(symbol="pay"),
-        around_the_answer("def f(x):\n    return x"),
-    ):
-        assert second > first > apart
-        talk = around_the_answer()
-        assert first < talk[0]
-        assert second < talk[1]
+    between, _, beside = (fused.parts["neighbour"] for fused in fuse(found, Fusion())[1:])
+    assert between == pytest.approx(0.75 + 0.25 * 0.5)
+    assert beside == pytest.approx(0.75 * 0.5)
 
 
 def test_a_passage_that_the_best_one_names_is_lifted():
@@ -182,25 +158,3 @@ def test_a_commit_is_called_by_its_subject_and_a_text_without_a_name_loses_nothi
     assert [f.relevance for f in fuse(found, Fusion(), query)] == [
         f.relevance for f in fuse(found, Fusion(name=0), query)
     ]
-
-
-@pytest.mark.parametrize(("methods", "share"), [(1, 1.0), (4, 0.5)])
-def test_a_class_lends_to_its_methods_the_less_the_more_it_has(methods, share):
-    """Seen 5: the class is found, which has but signatures, and what answers stands in its methods."""
-    found = [
-        a_candidate(id="class", metadata={"symbol": "Tea"}, claims={"dense": 0.9, "lexical": 9.0}),
-        *(
-            a_candidate(
-                id=f"method-{i}",
-                metadata={"symbol": f"Tea.brew{i}", "links": ["class"]},
-                claims={"dense": 0.2, "lexical": 1.0},
-            )
-            for i in range(methods)
-        ),
-        a_candidate(id="other", metadata={"symbol": "Pot"}, claims={"dense": 0.1, "lexical": 0.0}),
-    ]
-    fused = fuse(found, Fusion(member=1.0))
-    assert fused[1].parts["link"] == pytest.approx(share)
-    assert fused[1].lenders["link"] == found[0].key
-    assert "link" not in fused[-1].parts
-    assert "link" not in fuse(found, Fusion())[1].parts

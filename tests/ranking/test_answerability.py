@@ -6,7 +6,7 @@ import pytest
 
 from langchain_context_engine import Context, ContextEngine, replay
 from langchain_context_engine.models.types import Reason, Status, Verdict
-from langchain_context_engine.ranking.answerability import holds
+from langchain_context_engine.ranking.answerability import answerability
 from tests.builders import ListSource, a_candidate
 
 LASAGNA = "best recipe for lasagna with spinach"
@@ -76,14 +76,7 @@ def test_a_replay_says_the_same_and_another_bound_says_another_thing():
         context.warnings,
     )
     sure = replay(context, doubtful_below=0.0)
-    assert (sure.status, sure.warnings) == (Status.OK, ())
-
-
-def test_a_trace_from_before_has_no_confidence():
-    data = an_engine().build(LASAGNA).to_dict()
-    for name in ("confidence", "doubt"):
-        del data[name]
-    assert Context.from_dict(data).confidence is None
+    assert (sure.status, sure.warnings, sure.confidence) == (Status.OK, (), None)
 
 
 def test_legs_that_disagree_are_doubted_more():
@@ -95,8 +88,8 @@ def test_legs_that_disagree_are_doubted_more():
             )
         ]
 
-    agreeing = holds(found([0.9, 0.8, *[0.2] * 40]), "what do berths cost?")
-    apart = holds(found([0.1, 0.1, *[0.5] * 40]), "what do berths cost?")
+    agreeing = answerability(found([0.9, 0.8, *[0.2] * 40]), "what do berths cost?")
+    apart = answerability(found([0.1, 0.1, *[0.5] * 40]), "what do berths cost?")
     assert agreeing.confidence > apart.confidence
 
 
@@ -151,65 +144,56 @@ def standing_out(best: float):
     "query", [GERMAN, "係留料は誰が支払いますか", "Кто платит за стоянку у причала зимой?"]
 )
 def test_a_question_in_another_language_is_judged_by_the_vectors_alone(query):
-    found = holds(english(dense=standing_out(0.55)), query)
-    assert found.parts["another_language"] == 1
+    found = answerability(english(dense=standing_out(0.55)), query)
+    assert found.parts["missing"] == 1
     assert found.confidence > 0.8
-    lost = holds(english(dense=standing_out(0.23)), query)
+    lost = answerability(english(dense=standing_out(0.23)), query)
     assert lost.confidence < 0.1
-    assert "another language" in lost.warning()
-
-
-def test_of_a_question_in_another_language_words_alone_say_nothing():
-    engine = ContextEngine(sources=[ListSource([a_candidate(text=c.text) for c in english()])])
-    context = engine.build(GERMAN)
-    assert (context.confidence, context.status) == (None, Status.OK)
-    assert engine.build("the recipe of a lasagna for the evening of the week").status is Status.DOUBTFUL
 
 
 def test_a_paraphrase_that_shares_a_word_and_stands_out_is_not_doubted():
     """One telling word of three occurs; what the vectors find stands far out and holds it."""
     found = english(dense=standing_out(0.75), lexical=lambda i: 2.0 if i == 0 else 0.0)
-    assert holds(found, "who looks after the gate nowadays?").confidence > 0.25
+    assert answerability(found, "who looks after the gate nowadays?").confidence > 0.25
 
 
 def test_words_that_never_stand_together_say_less():
     apart = [*english(), a_candidate(text="A mole was seen."), a_candidate(text="The fee is due.")]
     together = [*english(), a_candidate(text="A fee for the mole was seen."), a_candidate(text="It is due.")]
     query = "is there a fee for the mole?"
-    assert holds(apart, query).parts["missing"] == holds(together, query).parts["missing"] == 0
-    assert holds(apart, query).parts["together"] == 0
-    assert holds(together, query).parts["together"] == 1
-    assert holds(apart, query).confidence < holds(together, query).confidence
+    assert (
+        answerability(apart, query).parts["missing"] == answerability(together, query).parts["missing"] == 0
+    )
+    assert answerability(apart, query).parts["together"] == 0
+    assert answerability(together, query).parts["together"] == 1
+    assert answerability(apart, query).confidence < answerability(together, query).confidence
 
 
 def test_confidence_does_not_depend_on_the_lowest_cosine_of_an_embedder():
     query = "what is paid by the keeper?"
-    wide = holds(english(dense=standing_out(0.6)), query)
-    narrow = holds(english(dense=lambda i: 0.7 + 0.3 * standing_out(0.6)(i)), query)
+    wide = answerability(english(dense=standing_out(0.6)), query)
+    narrow = answerability(english(dense=lambda i: 0.7 + 0.3 * standing_out(0.6)(i)), query)
     assert narrow.confidence == pytest.approx(wide.confidence)
 
 
 @pytest.mark.parametrize("number", [2, 5, 10])
 @pytest.mark.parametrize("query", [LASAGNA, GERMAN, "who looks after the gate nowadays?"])
 def test_with_two_legs_little_is_said_of_a_few_records(number, query):
-    assert holds(english(number, dense=standing_out(0.3)), query).confidence > 0.25
+    assert answerability(english(number, dense=standing_out(0.3)), query).confidence > 0.25
 
 
 def test_a_question_as_long_as_a_log_is_measured_by_its_rarest_words():
     log = " ".join(f"word{i}" for i in range(3000))
-    found = holds([a_candidate(text=log), *english(30)], log)
+    found = answerability([a_candidate(text=log), *english(30)], log)
     assert found.parts["together"] == 1
     assert 0 <= found.confidence <= 1
 
 
-def test_pairs_of_characters_are_looked_for_and_words_are_named():
-    """A question of videos in Japanese was told that '画を' and 'うす' were missing."""
-    texts = [a_candidate(id=str(i), text=f"係留料は所有者が支払います。{i}番の桟橋です。") for i in range(30)]
-    found = holds(texts, "動画 lasagna を生成するには?")
-    assert found.parts["missing"] > 0
-    assert found.missing == ("動画", "lasagna", "生成")
-    assert holds(texts, "動画を生成?").warning().endswith("nowhere in it: '動画', '生成'")
-    assert "holds more than" in holds(texts, "動画を生成?", 7).warning()
+def test_a_missing_word_is_named_whatever_the_confidence():
+    """18 questions that nothing answers: 8 had no warning though a word of theirs occurred nowhere."""
+    context = an_engine().build("do retries of a client wait some seconds for protobuf?")
+    assert context.status is Status.OK
+    assert context.warnings == ("nowhere in what was found: 'protobuf'",)
 
 
 PARTLY = "how many seconds do retries of a client wait before telemetry is exported to Prometheus?"
@@ -225,11 +209,5 @@ def test_a_context_that_is_more_likely_not_to_hold_the_question_says_what_is_mis
         assert f"'{word}'" in warning
         assert word not in context.text.lower()
     sure = replay(context, unsure_below=context.confidence)
-    assert (sure.text, sure.warnings) == (context.text, ())
-
-
-def test_a_trace_that_knew_no_middle_ground_replays_without_one():
-    context = an_engine(doubtful_below=0.01, unsure_below=0.99).build(PARTLY)
-    told = context.to_dict()
-    del told["settings"]["unsure_below"]
-    assert replay(Context.from_dict(told)).warnings == ()
+    assert sure.text == context.text
+    assert sure.warnings[0].startswith("nowhere in what was found")

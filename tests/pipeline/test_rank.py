@@ -9,7 +9,6 @@ import pytest
 from langchain_context_engine import Candidate, ConfigError, ContextEngine
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.pipeline.rank import rank
-from langchain_context_engine.ranking.latest import asks_for_latest, named_identifiers
 from langchain_context_engine.ranking.signals import SIGNALS, Keyword, Lookup, Recency
 from tests.builders import ListSource, SlowSource, a_candidate, a_request
 
@@ -156,26 +155,6 @@ def test_recency_enters_only_when_the_question_asks_for_the_latest():
     latest = ranked([old, new], query="What was the most recent change to Router.mount?")
     assert [i.key[1] for i in latest.items] == ["new", "old"]
     assert {"relevance", "latest"} == set(latest.items[0].contributions)
-
-
-@pytest.mark.parametrize(
-    ("query", "asks"),
-    [
-        ("what was the latest change to X?", True),
-        ("the most recent commit", True),
-        ("when was pay() last changed?", True),
-        ("how long does a session last?", False),
-        ("who spoke at last?", False),
-    ],
-)
-def test_the_latest_is_asked_for_in_words(query, asks):
-    assert asks_for_latest(query) is asks
-
-
-def test_identifiers_in_a_question_are_found():
-    assert named_identifiers("change to `pay` in billing") == ("pay",)
-    assert named_identifiers("latest change to Router.mount in starlette?") == ("Router.mount",)
-    assert named_identifiers("the newest decision about money") == ()
 
 
 @pytest.mark.parametrize(
