@@ -12,6 +12,7 @@ import streamlit as st
 from inspector import state
 from inspector.figures.knobs import (
     FULL,
+    PART,
     PRESETS,
     SHARE,
     WEIGHT,
@@ -73,6 +74,7 @@ def limits(context: Context, recorded: Knobs) -> dict[str, Limits]:
     most = largest_budget(context)
     found: dict[str, Limits] = {name: (0, 1, 0.01) for name in recorded if name.startswith(WEIGHT)}
     found |= {name: (0, 5, 0.25) for name in recorded if name.startswith(SHARE)}
+    found |= {name: (0, 10, 0.1) for name in recorded if name.startswith(PART)}
     found |= {
         "budget": (0, most, 1),
         "reserve": (0, most, 1),
@@ -168,12 +170,20 @@ def weights(context: Context, recorded: Knobs, bounds: Mapping[str, Limits]) -> 
     used = [name for name in names if recorded[name] > 0 or st.session_state[name] > 0]
     for name in used:
         slider(name, name.removeprefix(WEIGHT), recorded, bounds)
-    more = st.popover("More signals", key="more-signals", on_change="rerun")
+    folded = st.container(horizontal=True)
+    more = folded.popover("More signals", key="more-signals", on_change="rerun")
+    parts = folded.popover("Parts of relevance", key="parts", on_change="rerun")
     if more.open:
         for name in names:
             if name not in used:
                 with more:
                     slider(name, name.removeprefix(WEIGHT), recorded, bounds)
+    if parts.open:
+        with parts:
+            st.caption("What relevance is made of; but for feedback and intent only the proportions count.")
+            for name in recorded:
+                if name.startswith(PART):
+                    slider(name, name.removeprefix(PART), recorded, bounds)
 
 
 def forms(recorded: Knobs) -> None:

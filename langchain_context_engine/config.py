@@ -31,9 +31,9 @@ from langchain_context_engine.models.registry import Registry, part_named, with_
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.pipeline.dedupe import DedupeRule
 from langchain_context_engine.pipeline.pack import Packing
+from langchain_context_engine.pipeline.packing import Shorten
 from langchain_context_engine.pipeline.rank import scale_weights
 from langchain_context_engine.pipeline.select import Diversity
-from langchain_context_engine.pipeline.shorten import Shorten
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.answerability import DOUBTFUL_BELOW, UNSURE_BELOW
 from langchain_context_engine.ranking.fusion import Fusion
@@ -414,6 +414,10 @@ def _made(kind: type, value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
     known: Registry[Any] = Registry(f"setting of {kind.__name__}", _hints(kind))
+    nothing = (dataclasses.MISSING, dataclasses.MISSING)
+    needed = [f.name for f in dataclasses.fields(kind) if (f.default, f.default_factory) == nothing]
+    if lacking := [name for name in needed if name not in value]:
+        raise ConfigError(f"a {kind.__name__} lacks {', '.join(lacking)}")
     return kind(**{name: _shaped(known[name], item) for name, item in value.items()})
 
 

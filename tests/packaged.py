@@ -17,8 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 LOWEST = [
-    "test_engine", "test_chroma_source", "test_lexical", "test_filters", "test_journal", "test_templates",
-    "test_traces",
+    "test_engine", "search/test_hybrid_search", "search/test_segment", "journal/test_journal",
+    "rendering/test_templates", "trace/test_replay",
 ]  # fmt: skip
 """Tests that need the core and exact tokens alone."""
 

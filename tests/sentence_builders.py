@@ -8,7 +8,6 @@ from langchain_context_engine import Budget, ContextEngine
 from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.rendering.templates import TEMPLATES
 from tests.builders import ListSource, a_candidate
-from tests.test_least_worth import OTHERS, a_file
 from tests.trace.test_what_if import WORDS
 
 TWICE = (
@@ -86,7 +85,6 @@ def a_shaped_context(seed, **asked_otherwise):
             shares={name: chance.choice((0, 1, 2)) for name in names} if has_shares else {},
             item_cap=chance.choice((None, None, 0.4)),
             source_cap=chance.choice((None, None, 0.5)),
-            least_worth=chance.choice((0, 0.4, 0.5)),
         ),
     )
     asked = {
@@ -131,9 +129,13 @@ def rare_contexts():
         for i, word in enumerate(WORDS)
     ]
     long = [a_candidate(id="long", text="The invoice of the harbour is paid late. " * 30, relevance=0.9)]
-    worthy = [a_file("best", 0.9), a_file("good", 0.45), a_file("weak", 0.225), *OTHERS]
+    chance_alike = [
+        a_candidate(id=f"c{i}", text=f"A {word} for the invoice.", relevance=0.5, claims={"dense": i / 100})
+        for i, word in enumerate(WORDS[:5])
+    ]
+    unrelated = a_candidate(id="u", text="Nobody sleeps aboard.", relevance=0.5, claims={"dense": 0.0123})
     made = (
-        ({"sources": [ListSource(worthy)]}, {"query": "prices"}),
+        ({"sources": [ListSource([*chance_alike, unrelated])]}, {"limit": 50}),
         ({"sources": [ListSource([*offered, broken])]}, {"limit": 2}),
         (
             {

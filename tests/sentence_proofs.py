@@ -12,6 +12,7 @@ from langchain_context_engine import replay
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.text.similarity import Wording, ratio
+from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.trace.explain import Row, final_decisions
 from langchain_context_engine.trace.replay import ranking
 from tests.sentence_builders import a_shaped_context
@@ -144,9 +145,11 @@ def says_too_little(told, said):
     assert number(said[1]) < number(said[2])
 
 
-def is_worth_less(told, said):
-    says_too_little(told, said)
-    assert "worth" not in told.decision_with(budget=told.budget(least_worth=0)).details
+def is_unrelated(told, said):
+    candidate = next(c for c in told.context.candidates if c.key == told.row.key)
+    assert number(said[1]) == math.floor(candidate.claims["dense"] * 1000) / 1000
+    assert candidate.claims["dense"] <= told.row.details["chance"]
+    assert set(query_terms(told.context.request.query)).isdisjoint(terms(candidate.text))
 
 
 def is_below_score(told, said):

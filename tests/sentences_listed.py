@@ -69,7 +69,9 @@ SENTENCES = {
     rf"dropped: too many of its kind{FELL}": proofs.is_barred_by_diversity,
     rf"dropped: the context was good enough{FELL}": proofs.is_barred_by_diversity,
     r"dropped: says too little by itself: (\d+) telling words, (\d+) are the least": proofs.says_too_little,
-    r"dropped: worth ([\d.]+) of the best, ([\d.]+) is the least": proofs.is_worth_less,
+    r"dropped: has nothing of the question: no word of it, no more alike \((-?[\d.]+)\) than by chance": (
+        proofs.is_unrelated
+    ),
     r"dropped: score below the minimum: ([\d.]+) < ([\d.]+)": proofs.is_below_score,
     "dropped: not similar to the question at all": proofs.is_not_similar,
     r"dropped: not similar enough to the question: ([\d.]+) < ([\d.]+)": proofs.is_less_similar,
@@ -117,7 +119,6 @@ CHANGES = (
     rf"diversity from a rule to none{LEAVES}",
     rf"budget\.(?:item_cap|source_cap) from [\d.]+ to none{LEAVES}",
     rf"budget\.shares from .+ to none{LEAVES}",
-    rf"budget\.least_worth from [\d.]+ to [\d.]+{LEAVES}",
     rf"thresholds\.\w+ from [\d.]+ to [\d.]+{LEAVES}",
     rf"weights\.\w+ from [\d.]+ to [\d.]+ \((?:--weight \w+=[\d.]+ ?)+\){LEAVES}",
     rf"weights from those that prefer the latest to .+?{LEAVES}",

@@ -222,7 +222,7 @@ def test_a_pinned_key_out_of_scope_looks_like_one_that_is_not_there():
     engine = an_engine()
     name = engine.sources[0].collection_name
     told = []
-    for id_ in ("3", "nowhere"):
+    for id_ in ("3", "absent"):
         context = engine.build("gold", pinned=[(name, id_)], scope={"workspace_id": "acme"}, now="2026-01-01")
         told.append((context.text, [w.replace(id_, "?") for w in context.warnings], len(context.decisions)))
     assert told[0] == told[1]

@@ -183,7 +183,7 @@ def test_scope_compares_with_the_type(scope, metadata, expected):
 def test_a_scope_that_is_no_plain_value_is_refused(value):
     with pytest.raises(ScopeError, match="user"):
         read_scope({"user": value})
-    with pytest.raises(ScopeError):
+    with pytest.raises(ConfigError):
         check_filters(a_request(scope={"user": value}))
 
 

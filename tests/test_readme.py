@@ -6,7 +6,6 @@ import contextlib
 import io
 import re
 import shlex
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,15 +92,6 @@ def test_every_dotted_name_of_a_document_can_be_imported(name):
         assert _is_module(dotted) or hasattr(
             import_module(dotted.rpartition(".")[0]), dotted.rpartition(".")[2]
         )
-
-
-@pytest.mark.parametrize(
-    "old", ["designs", "evaluate", "middleware", "tune", "whatif", "tokens", "templates", "traces", "errors"]
-)
-def test_a_path_that_stood_in_the_readme_before_keeps_working(old):
-    module = import_module(f"langchain_context_engine.{old}")
-    assert find_spec(module.__name__) is not None
-    assert sys.modules[module.__name__] is module
 
 
 def test_the_first_screen_shows_a_context_and_why_a_candidate_was_dropped():

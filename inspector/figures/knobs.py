@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from inspector.figures.budget_usage import group_of
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.select import SELECTIONS
+from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import SIGNALS
 from langchain_context_engine.rendering.orders import ORDERS
 from langchain_context_engine.rendering.templates import TEMPLATES
@@ -19,11 +21,12 @@ from langchain_context_engine.trace.context import Context, reading
 Knobs = dict[str, Any]
 """A knob's name → its value, as the widgets and the address have it."""
 
-WEIGHT, SHARE = "w_", "share_"
+WEIGHT, SHARE, PART = "w_", "share_", "part_"
 UNLIMITED_K = 0
 ONLY_EQUAL = 100
 FULL = 100
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
+_PARTS: Mapping[str, float] = asdict(Fusion())
 
 
 def recorded(context: Context) -> Knobs:
@@ -48,6 +51,8 @@ def _recorded(context: Context) -> Knobs:
         f"{WEIGHT}{name}": round(weights.get(name, 0.0) / total, 2)
         for name in dict.fromkeys((*weights, *SIGNALS))
     }
+    fusion = settings.get("fusion") or {}
+    knobs |= {f"{PART}{name}": float(fusion.get(name, usual)) for name, usual in _PARTS.items()}
     shares = budget.get("shares") or {}
     groups = dict.fromkeys((*shares, *sorted({group_of(c, settings) for c in context.candidates})))
     knobs |= {f"{SHARE}{group}": float(shares.get(group, 0.0)) for group in groups}
@@ -62,7 +67,7 @@ def _recorded(context: Context) -> Knobs:
         "selection": str(settings.get("selection", "adaptive")),
         "order": _name(settings.get("order"), "relevance"),
         "truncator": _name(settings.get("truncator"), "extractive"),
-        "template": _name(request.template or settings.get("template"), "cited"),
+        "template": _name(request.template or settings.get("template"), "placed"),
     }
 
 
@@ -134,6 +139,9 @@ def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:
             for name, value in after.items()
             if name.startswith(WEIGHT) and value > 0
         }
+    if any(name.startswith(PART) for name in turned):
+        parts = {name: after[f"{PART}{name}"] for name in _PARTS}
+        changed["fusion"] = {name: value for name, value in parts.items() if value != _PARTS[name]}
     if any(name.startswith(SHARE) for name in turned) or turned & {"reserve", "item_cap", "source_cap"}:
         changed["budget"] = _changed_budget(context, after, turned)
     elif "budget" in turned:

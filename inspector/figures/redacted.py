@@ -7,8 +7,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_context_engine.config import CLASSES, FUNCTIONS
 from langchain_context_engine.models.redact import redact
 from langchain_context_engine.models.types import Key
+from langchain_context_engine.pipeline.select import SELECTIONS
+from langchain_context_engine.ranking.identity import DEDUPE_RULES
+from langchain_context_engine.rendering.citations import CITATION_STYLES
+from langchain_context_engine.rendering.templates import TEMPLATES
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
 
@@ -66,10 +71,10 @@ def _names(context: Context) -> set[str]:
 
 
 _WORDS = frozenset(
-    {"adaptive", "score", "density", "knapsack", "relevance", "edges", "chronological", "stable", "auto"}
-    | {"extractive", "keep_start", "keep_end", "none", "cited", "chat", "detailed", "summary", "markdown"}
-    | {"xml", "sections", "number", "source", "kind"}
+    {"auto", "score", "relevance", "source", "kind", "keep", "empty"}
+    | {*SELECTIONS, *TEMPLATES, *CLASSES, *FUNCTIONS, *DEDUPE_RULES, *CITATION_STYLES}
 )
+"""The engine's own words for a setting."""
 
 
 def _numbers(value: Any) -> Any:

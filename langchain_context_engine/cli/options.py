@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate
 
@@ -16,6 +16,7 @@ import typer
 from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, nearest_store
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.kept import kept_property
 
 if TYPE_CHECKING:
     from langchain_context_engine.config import SettingsFile
@@ -80,7 +81,7 @@ class EngineOptions:
         """The store."""
         return Store(self.store)
 
-    @cached_property
+    @kept_property
     def file(self) -> SettingsFile:
         """What the file of settings says: nothing where none is named."""
         from langchain_context_engine.config import SettingsFile, read_settings

@@ -59,7 +59,6 @@ class EngineSettings(TypedDict, total=False):
     doubtful_below: float
     unsure_below: float
     when_doubtful: Literal["keep", "empty"]
-    memory_megabytes: float
     index_dir: str | Path | None
     rerank: Any
     rerank_best: int

@@ -185,8 +185,9 @@ class CachedEmbeddings(Embeddings):
     async def _aembed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
         wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
         flights, mine = self._claimed(wanted)
-        # A thread of its own, since those of a pool may all be waiting for just this.
-        threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
+        if mine:
+            # A thread of its own, since those of a pool may all be waiting for just this.
+            threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
         found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.embeddings.vectors import Vector, align, is_blank, refuse_blank
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.locks import awaited_lock
 
 if TYPE_CHECKING:
     import numpy as np
 
 # A child of a fork in the middle of the import, or of the tokenizer's own loading, would wait for ever.
-_LOADING = ForkSafeLock()
+_LOADING = awaited_lock()
 
 
 class StaticEmbeddings:

@@ -15,7 +15,7 @@ WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
 
 _ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
 _WORD = re.compile(r"\w+")
-_NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}\Z")
+_FIGURE = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}")
 _MANY, _FEW = 40, 4
 # What a drawing's path is made of: `M59,0L59,108`.
 _STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?\Z")
@@ -47,5 +47,5 @@ def is_data(text: str) -> bool:
         lettered = sum(not word.isdigit() for word in steps)
         if len(steps) >= _HARDLY_BUT * len(found) and lettered >= _SOME * len(found):
             return True
-    telling = {word.lower() for word in found if not _NUMBER.match(word)}
+    telling = {word.lower() for word in found if not _FIGURE.fullmatch(word)}
     return len(telling) < _FEW and len(found) >= _MANY

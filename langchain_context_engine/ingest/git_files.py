@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import pygit2
@@ -22,6 +21,7 @@ from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
+from langchain_context_engine.models.kept import kept_property
 
 _SUBMODULE, _LINK = 0o160000, 0o120000
 
@@ -114,7 +114,7 @@ class HeadFiles:
 
     git: GitFolder
 
-    @cached_property
+    @kept_property
     def _entries(self) -> dict[str, tuple[str, int]]:
         return head_entries(self.git)
 

@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption
@@ -16,6 +15,7 @@ from langchain_context_engine.ingest.files import display_path
 from langchain_context_engine.ingest.git_commit import Commit, parse_commit
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder, read_lines
 from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.models.kept import kept_property
 
 _MOST_RENAMES = 400
 _MOST_COMPARED = 1_000_000
@@ -105,7 +105,7 @@ class History:
         except GIT_ERRORS:
             return set()
 
-    @cached_property
+    @kept_property
     def shallow(self) -> frozenset[str]:
         """Commits whose parents this clone lacks."""
         return frozenset(line.strip() for line in read_lines(self.git.common / "shallow"))

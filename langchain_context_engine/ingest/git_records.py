@@ -28,6 +28,7 @@ _TRAILER = re.compile(
     re.MULTILINE,
 )
 _UPDATES = re.compile(r"^---\nupdated-dependencies:\n(?:[- ] [^\n]*\n){0,400}\.\.\.$", re.MULTILINE)
+_GAP = re.compile(r"\n{3,}")
 _WRITERS = "co-authored-by"
 
 
@@ -106,7 +107,7 @@ def without_trailers(message: str, author: str) -> tuple[str, list[str]]:
     body = _UPDATES.sub("", rest)
     if not found and body == rest:
         return message, []
-    lines = re.sub(r"\n{3,}", "\n\n", _TRAILER.sub("", body)).split("\n")
+    lines = _GAP.sub("\n\n", _TRAILER.sub("", body)).split("\n")
     while lines and not lines[-1].strip(" \t-"):  # a line that stood between it and its trailers
         lines.pop()
     told = (subject + mark + "\n".join(lines)).rstrip()

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pygit2
+
+from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import awaited_lock
 
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
 
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
-_opening = threading.Lock()
+_opening = awaited_lock()
 _CACHE_BYTES = 16_000_000
 _LONGEST_TORN = 256
 """Bytes that the header of an object, "commit 1234" and a NUL, takes at most, however it is packed."""
@@ -44,7 +45,7 @@ class GitFolder:
         # One that lacks its config does not say so; libgit2 takes what is above it for its working tree.
         return bool(self.repository.is_bare) or self.folder == Path(self.repository.path).resolve()
 
-    @cached_property
+    @kept_property
     def head(self) -> str | None:
         """The hash of the commit at HEAD, be it missing; None where there is none yet, or no way to it."""
         try:
@@ -70,12 +71,12 @@ class GitFolder:
             return f"its HEAD names {named}, which has no commit; those of other branches are not read"
         return "" if is_new else "its HEAD names no commit, so no commits are read"
 
-    @cached_property
+    @kept_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""
         return _common(Path(self.repository.path))
 
-    @cached_property
+    @kept_property
     def objects(self) -> pygit2.Repository:
         """The repository to compare trees in, which looks into the index for attributes of files.
 

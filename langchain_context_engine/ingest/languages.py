@@ -63,6 +63,8 @@ _BY_CONTENT: Mapping[str, Sequence[tuple[str | None, str]]] = {
 """Suffix that several share → languages and what tells each, the first of which is taken."""
 
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
+_ANY_OF_SUFFIX = re.compile(r"\*\.\w+")
+_VERSION = re.compile(r"(?<![\d.])[\d.]++$")
 _COMPLETIONS = (b"#compdef ", b"#autoload\n", b"#autoload ")
 """How a function of zsh begins, whose name is a command's and has no suffix."""
 _HEAD = 8192
@@ -123,7 +125,7 @@ def _known_to_pygments() -> Mapping[str, str]:
     return {
         pattern[1:]: next(iter(names))
         for pattern, names in found.items()
-        if re.fullmatch(r"\*\.\w+", pattern) and len(names) == 1 and not names & others
+        if _ANY_OF_SUFFIX.fullmatch(pattern) and len(names) == 1 and not names & others
     }
 
 
@@ -135,5 +137,5 @@ def _interpreted(head: bytes) -> str | None:
     program = PurePosixPath(words[0]).name
     if program == "env":
         program = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
-    name = re.sub(r"(?<![\d.])[\d.]++$", "", PurePosixPath(program).name.lower())
+    name = _VERSION.sub("", PurePosixPath(program).name.lower())
     return _BY_INTERPRETER.get(name)

@@ -78,6 +78,8 @@ _MACRO_LINE = re.compile(
     re.MULTILINE,
 )
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
+_BRACKET_SPACE = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
+_COMMA, _ANGLED = re.compile(r",\s*"), re.compile(r"<[^<>]*>")
 _LETTERS = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))  # noqa: PLR2004
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
 _QUOTES = re.compile(r"[a-zA-Z]{0,3}(\"\"\"|'''|\"|'|~s)")
@@ -276,10 +278,10 @@ class _Marks:
         name = mark.name or " ".join(self._text(mark.said.get("name")).split())
         if mark.kind in _SIGN:
             if name.startswith("("):  # TEST(Pot, Pours)
-                return re.sub(r",\s*", ".", name.strip("()"))[:_LONGEST_TITLE]
+                return _COMMA.sub(".", name.strip("()"))[:_LONGEST_TITLE]
             return name.strip("'\"`:")[:_LONGEST_TITLE]
         name = name.partition("<")[0].strip() or name if mark.kind == "class" else name
-        name = re.sub(r"<[^<>]*>", "", name) if "::" in name else name
+        name = _ANGLED.sub("", name) if "::" in name else name
         name = name.replace("::", ".").replace(".prototype.", ".").strip("'\"").strip("()") or name
         name = name.replace(":", ".") if mark.node.type == "function_declaration" else name
         name = name if "/" in name else name.strip(".")
@@ -346,8 +348,18 @@ class _Marks:
         end = mark.node.end_byte if is_short else start + len(head.partition(b"\n")[0])
         head = head[: (end if body is None else body[0]) - start]
         text = " ".join(head.decode("utf-8", "replace").split())
-        text = re.sub(r"(?<=[(\[]) |,? (?=[)\]])", "", text)
-        return re.sub(r"(?:\s*(?:=>|[{:;\\]|(?<![->])=))+$", "", text)
+        return _before_body(_BRACKET_SPACE.sub("", text))
+
+
+def _before_body(head: str) -> str:
+    """Return a head without what opens its body: `{`, `:`, `=`, `=>`."""
+    while True:
+        bare = head.rstrip(" {:;\\").removesuffix("=>")
+        if bare.endswith("=") and not bare.endswith(("-=", ">=")):
+            bare = bare[:-1]
+        if bare == head:
+            return head
+        head = bare
 
 
 def _header(mark: _Mark) -> range:

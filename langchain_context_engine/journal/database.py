@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import threading
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.disk import refusal
+from langchain_context_engine.models.locks import awaited_lock
 
 __all__ = ["Database", "trim"]
 
@@ -24,13 +24,8 @@ VERSION = 4
 _BUSY_SECONDS = 5.0
 TRIM_TO = 0.9
 
-_INSIDE = threading.Lock()
-"""Held by who is inside SQLite. A fork waits for it: a child would share what was open, and its locks."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_INSIDE.acquire, after_in_parent=_INSIDE.release, after_in_child=_INSIDE.release
-    )
+_INSIDE = awaited_lock()
+"""Held by who is inside SQLite: the child of a fork would share what was open, and its locks."""
 
 # Bodies stand apart, so that paging the list reads none of them. What is counted is counted for each journal
 # that it came from (`origin`): merging takes the larger of two counts of one origin, whichever way they come.

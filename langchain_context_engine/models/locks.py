@@ -1,4 +1,4 @@
-"""Locks that a fork leaves free: a child has none of the threads of its parent that would release them."""
+"""Locks that hold nobody up in the child of a fork, which has none of the threads that would release them."""
 
 from __future__ import annotations
 
@@ -55,6 +55,17 @@ class ForkSafeLock:
         self._lock = threading.Lock()
         if self._forget is not None:
             self._forget()
+
+
+def awaited_lock() -> threading.RLock:
+    """Return a lock that a fork waits for: it guards what takes locks that are not ours, as an import does.
+
+    The thread that holds it may fork all the same.
+    """
+    lock = threading.RLock()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
 
 
 def _renew_all() -> None:

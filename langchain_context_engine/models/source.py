@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 from langchain_context_engine.models.request import ContextRequest
@@ -72,19 +72,6 @@ class SupportsLookup(Protocol):
 
     def look_up(self, named: str, request: ContextRequest) -> Sequence[Candidate]:
         """Return the few records in scope that are meant, whether or not the question would find them."""
-        ...
-
-
-@runtime_checkable
-class SupportsCompany(Protocol):
-    """A source that is best asked in one thread with others, since they answer from memory."""
-
-    def company(self, request: ContextRequest) -> Hashable | None:
-        """Return what those share that belong together; None asks for a thread of its own.
-
-        Where it is callable, it is called with these sources and the request in place of each `fetch`,
-        and returns what each would.
-        """
         ...
 
 

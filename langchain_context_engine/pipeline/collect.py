@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.errors import AllSourcesFailedError, SourceError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import Source, SupportsAsync, SupportsCompany
+from langchain_context_engine.models.source import Source, SupportsAsync
 from langchain_context_engine.models.types import Offer
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.pipeline.admit import Collected, admit
@@ -20,13 +20,10 @@ from langchain_context_engine.pipeline.bounding import bounded
 from langchain_context_engine.pipeline.running import (
     OVERDUE,
     Answer,
-    Job,
     LateError,
     Partial,
-    answer_of,
     begin,
     busy,
-    each,
     is_plain,
     run,
     walked,
@@ -48,15 +45,8 @@ def collect(sources: Sequence[Any], request: ContextRequest, deadline: float) ->
     Raises:
         AllSourcesFailedError: Every source failed.
     """
-    companies: dict[Hashable, list[int]] = {}
-    for i, source in enumerate(sources):
-        company = source.company(request) if isinstance(source, SupportsCompany) else None
-        companies.setdefault((i,) if company is None else company, []).append(i)
-    jobs = [
-        (places, _asking(company, [sources[i] for i in places], request))
-        for company, places in companies.items()
-    ]
-    return _settle(sources, *run(jobs, sources, deadline), request)
+    calls = [_blocking(source, request.apart()) for source in sources]
+    return _settle(sources, *run(calls, sources, deadline), request)
 
 
 async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: float) -> Collected:
@@ -71,18 +61,6 @@ async def acollect(sources: Sequence[Any], request: ContextRequest, deadline: fl
 async def _timed(answer: Awaitable[Answer]) -> tuple[Answer, float]:
     start = time.monotonic()
     return await answer, time.monotonic() - start
-
-
-def _asking(company: Hashable, sources: Sequence[Any], request: ContextRequest) -> Job:
-    """Return what asks sources that share something: all together where that can, or one after the other."""
-    if not callable(company):
-        return each([_blocking(source, request.apart()) for source in sources])
-
-    def ask() -> Iterable[Answer]:
-        answers = answer_of(company, sources, request.apart())
-        return [answers] * len(sources) if isinstance(answers, Exception) else answers
-
-    return ask
 
 
 def _blocking(source: Any, request: ContextRequest) -> Callable[[], Any]:
@@ -130,12 +108,12 @@ async def _in_thread(call: Callable[[], Any], asked: float, begun: list[Callable
         if not future.done():
             future.set_result(answer)
 
-    def give(_: int, answer: Answer) -> None:
+    def give(answer: Answer) -> None:
         # After the deadline nobody waits any more, and the loop may be gone.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, answer)
 
-    begun.append(begin([0], each([call]), give, asked))
+    begun.append(begin(call, give, asked))
     answer = await future
     if isinstance(answer, Exception):
         raise answer

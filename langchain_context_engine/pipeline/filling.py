@@ -3,19 +3,148 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from langchain_context_engine.models.types import Ranked, Reason
+from langchain_context_engine.models.types import Passage, Ranked, Reason
 from langchain_context_engine.pipeline import reading
 from langchain_context_engine.pipeline.basket import Basket
-from langchain_context_engine.pipeline.cutting import RECUTS, Cutter
 from langchain_context_engine.pipeline.packing import Packing
-from langchain_context_engine.pipeline.telling import tells
-from langchain_context_engine.pipeline.turns import Turns
+from langchain_context_engine.pipeline.reading import tells, tells_cut
 from langchain_context_engine.rendering.layout import Blocks, Written, write
 from langchain_context_engine.text.units import Unit, split_units
 from langchain_context_engine.text.words import query_terms
+
+
+@dataclass(slots=True)
+class Turns:
+    """Why items are not in, as it was when they were tried.
+
+    The reason is that of an item's turn in the last pass over all: then its best piece met what was left.
+    What later passes over the rest find (which try ever smaller pieces) changes it only for an item that
+    had none, or was in and had to go.
+
+    Attributes:
+        why: Item → reason and numbers.
+    """
+
+    why: dict[int, tuple[Reason, Mapping[str, Any]]] = field(default_factory=dict)
+    _seen: set[int] = field(default_factory=set)
+    _is_main: bool = True
+
+    def begin(self, *, is_main: bool) -> None:
+        """Begin a pass; a main one tries everything anew."""
+        self._seen.clear()
+        self._is_main = is_main
+
+    def has_met(self, item: int) -> bool:
+        """Return whether an item's turn in this pass is told already."""
+        return item in self._seen or (not self._is_main and item in self.why)
+
+    def no_room(self, item: int, reason: Reason, needed: int, left: int) -> None:
+        """Tell that a piece needed more tokens than were left for it; the first of a pass counts."""
+        if not self.has_met(item):
+            self._seen.add(item)
+            self.why[item] = (reason, {"needed": needed, "left": max(0, left)})
+
+    def barred(self, item: int, reason: Reason) -> None:
+        """Tell that a rule about numbers of passages keeps an item out."""
+        self._seen.add(item)
+        self.why[item] = (reason, {})
+
+    def taken_back(self, item: int, needed: int, left: int) -> None:
+        """Tell that an item was in, and that the text as written had not the room."""
+        self.why[item] = (Reason.OVER_BUDGET, {"needed": needed, "left": max(0, left)})
+
+    def of(self, item: int, cost: Callable[[], int], room: int) -> tuple[Reason, dict[str, Any]]:
+        """Return an item's reason and numbers; of one that never had a turn, those of the end.
+
+        While filling, costs are added up, which is often more than the text costs in the end: at its turn at
+        least as much was left as in the end.
+
+        Args:
+            item: The item.
+            cost: What it would cost.
+            room: What is left in the end.
+        """
+        reason, told = self.why.get(item) or (Reason.OVER_BUDGET, {"needed": cost(), "left": 0})
+        details = dict(told)
+        if reason is Reason.OVER_BUDGET:
+            details["left"] = max(0, min(max(details["left"], room), details["needed"] - 1))
+        return reason, details
+
+
+RECUTS = 4
+"""How often one item is cut shorter because the written text came out too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A passage that fits, what it costs as it will be written, and whether a compactor wrote it."""
+
+    passage: Passage
+    cost: int
+    is_compacted: bool
+
+
+class Cutter:
+    """Shortens items; a compactor is asked once for each.
+
+    Args:
+        items: Ranked, best first.
+        packing: How pack works.
+        basket: Where they are to go: it knows what stands around them, and costs.
+        least_left: Item → the least share of it that a cut must leave.
+
+    Attributes:
+        warnings: What went wrong with compactors.
+    """
+
+    def __init__(
+        self, items: Sequence[Ranked], packing: Packing, basket: Basket, least_left: Mapping[int, float]
+    ) -> None:
+        self.warnings: list[str] = []
+        self._items = items
+        self._packing = packing
+        self._basket = basket
+        self._least_left = least_left
+        self._tried: set[int] = set()
+
+    def __call__(self, item: int, room: int) -> Shortened | None:
+        """Return an item shortened to some tokens, or None where nothing of it fits and says something."""
+        ranked, packing = self._items[item], self._packing
+        shorten = packing.shorten_of(ranked.candidate)
+        allowance = self._basket.text_room(item, room)
+        if shorten is None or allowance <= 0:
+            return None
+        # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
+        for _ in range(RECUTS):
+            # A second try is a plain cut.
+            if item in self._tried:
+                shorten = replace(shorten, compactor=None)
+            self._tried.add(item)
+            short = shorten(ranked.candidate.text, allowance, packing.count)
+            self.warnings += short.warnings
+            if not short.text:
+                return None
+            # All of it with a note that says otherwise would cost more, and be remembered so.
+            is_cut = short.text != ranked.candidate.text
+            passage = Passage(
+                ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
+            )
+            cost = self._basket.cut_cost(item, passage)
+            if cost <= room:
+                is_read = short.is_compacted or self._is_read(item, short.text)
+                return Shortened(passage, cost, short.is_compacted) if is_read else None
+            allowance -= cost - room
+        return None
+
+    def _is_read(self, item: int, cut: str) -> bool:
+        """Return whether what a cut leaves says something; of what is pinned anything is read."""
+        candidate = self._items[item].candidate
+        least = self._least_left.get(item, 0.0)
+        return candidate.is_pinned or tells_cut(candidate, cut, least, item)
 
 
 class Filler:

@@ -2,19 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from collections.abc import Set as AbstractSet
 
 from langchain_context_engine.models.metadata import has_place
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.pipeline.packing import Packing
-from langchain_context_engine.pipeline.telling import is_part, is_read
-from langchain_context_engine.text.units import WHOLE_UP_TO, Unit, holds_half
+from langchain_context_engine.text.analysis import analyse
+from langchain_context_engine.text.units import CODE_KINDS, WHOLE_UP_TO, Unit, holds_half, is_divisible
 from langchain_context_engine.text.words import query_terms, terms
 from langchain_context_engine.text.worth import (
+    LEAST_ASIDE,
     LEAST_WORDS,
+    figures,
     has_word,
+    is_appendix,
+    is_ornament,
+    only_opens,
+    opens_block,
     telling_words,
 )
+
+LEAST_HELD = 2
+"""So many terms of the question hold a row of figures in."""
+
+
+LEAST_OF_SENTENCE = 0.5
+"""Of what is longer than a sentence and has no stop a smaller part breaks off before it has said anything."""
+
+LONGEST_SENTENCE = 400
+"""Characters of a first sentence that is read whole or not at all, its heading included."""
+
+
+def is_part(candidate: Candidate) -> bool:
+    """Return whether a record is a part of something larger that has a place: of a file, or of a history.
+
+    A turn of a conversation, though it has neighbours, is all that somebody said.
+    """
+    return bool((candidate.neighbours and candidate.place) or candidate.metadata.get("sha"))
+
+
+def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0) -> bool:
+    """Return whether what a cut leaves of a record says something; of one that is no file's it always does.
+
+    Args:
+        candidate: The record.
+        cut: What is left.
+        least: The share of the record that it must be, 0–1.
+        rank: Its place in the ranking; of the best of all, at 0, the beginning of a sentence is read.
+    """
+    if not (is_part(candidate) or candidate.place):
+        return True
+    if rank and breaks_off(candidate, cut):
+        return False
+    return telling_words(cut, is_read(candidate)) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
+
+
+def breaks_off(candidate: Candidate, cut: str) -> bool:
+    """Return whether a cut of prose ends within its first sentence: of a very long one, before its half."""
+    text = candidate.text
+    if not text.startswith(cut) or not is_divisible(text, candidate.kind):
+        return False
+    start, end = analyse(text).spans[0]
+    return len(cut) < (end if end - start <= LONGEST_SENTENCE else start + LEAST_OF_SENTENCE * (end - start))
+
+
+def tells(
+    candidate: Candidate,
+    units: Sequence[Unit],
+    unit: Unit,
+    chosen: Container[int],
+    asked: AbstractSet[str],
+) -> bool:
+    """Return whether a piece of a longer record says something by itself, or beside what is in of it.
+
+    Args:
+        candidate: The record.
+        units: All of its pieces.
+        unit: The piece. A row tells what it does below its header, which tells nothing without a row.
+        chosen: The places of those that are in.
+        asked: The terms of the question.
+    """
+    text = candidate.text[slice(*unit.span)]
+    beside = (unit.index - 1 in chosen) + (unit.index + 1 in chosen)
+    if beside:
+        return beside > 1 or not is_ornament(text, is_read(candidate))
+    if unit.head < 0:
+        return tells_alone(candidate, text, asked)
+    if not unit.is_head and has_word(text) and not asked.isdisjoint(terms(text)):
+        return True
+    head = candidate.text[slice(*units[unit.head].span)]
+    return not unit.is_head and tells_alone(candidate, f"{head}\n{text}", asked)
+
+
+def tells_alone(candidate: Candidate, text: str, asked: AbstractSet[str]) -> bool:
+    """Return whether a piece of a longer record says something with nothing of it beside.
+
+    Args:
+        candidate: The record.
+        text: The piece.
+        asked: The terms of the question.
+    """
+    told = telling_words(text, is_read(candidate))
+    if is_appendix(text):
+        return False
+    if is_part(candidate) and (opens_block(text) or only_opens(text)):
+        return False
+    if told < LEAST_WORDS:
+        # A row of figures says little in words: one that the question speaks of is read all the same.
+        held = len(asked & set(terms(text)))
+        return held >= LEAST_HELD and told + figures(text) >= LEAST_WORDS
+    # A sentence of a document that neither tells much nor speaks of the question only fills the room.
+    return told >= LEAST_ASIDE or not is_part(candidate) or not asked.isdisjoint(terms(text))
+
+
+def is_read(candidate: Candidate) -> bool:
+    """Return whether what a reader but looks at has no words: in code, tags and marks are what is read."""
+    return candidate.kind not in CODE_KINDS
+
 
 LEAST_OF_CODE = 0.25
 """Of what cannot be split into sentences (code) a smaller part, a signature say, tells nothing."""

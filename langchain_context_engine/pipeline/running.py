@@ -8,7 +8,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,9 +24,6 @@ MOST_OFFERED = 50_000
 
 Answer = Any
 """What a source gave: a sequence of candidates, or the exception that it raised."""
-
-Job = Callable[[], Iterable[Answer]]
-"""What one thread does: gives the answers of some sources in their order."""
 
 
 class LateError(Exception):
@@ -90,6 +87,13 @@ def busy() -> SourceError:
 
 
 def run_all(calls: Sequence[Callable[[], Any]], owners: Sequence[object], deadline: float) -> list[Answer]:
+    """Run calls at once and return what each gave, as `run`, alone."""
+    return run(calls, owners, deadline)[0]
+
+
+def run(
+    calls: Sequence[Callable[[], Any]], owners: Sequence[object], deadline: float
+) -> tuple[list[Answer], list[float]]:
     """Run calls at once and return what each gave, or the exception it raised, in order.
 
     Nothing waits for a thread that hangs but the program's exit, and that for some seconds at most.
@@ -98,28 +102,22 @@ def run_all(calls: Sequence[Callable[[], Any]], owners: Sequence[object], deadli
         calls: What to run.
         owners: Whose call each is; one that still is in an earlier, late call is not called.
         deadline: On `time.monotonic()`'s clock, in seconds.
-    """
-    return run([([i], each([call])) for i, call in enumerate(calls)], owners, deadline)[0]
-
-
-def run(
-    jobs: Sequence[tuple[Sequence[int], Job]], owners: Sequence[object], deadline: float
-) -> tuple[list[Answer], list[float]]:
-    """Run jobs at once; each comes with the places of its answers, and each place has an owner.
 
     Returns:
-        The answer of each place, and how many seconds were waited for it: 0 where it was not asked.
+        The answers, and how many seconds were waited for each: 0 where it was not asked.
     """
     results: queue.SimpleQueue[tuple[int, Answer]] = queue.SimpleQueue()
     answers: list[Answer] = [busy() if OVERDUE.has(owner) else LateError() for owner in owners]
     open_places: dict[int, Callable[[], bool]] = {}
     waited = [0.0] * len(owners)
     asked = time.monotonic()
-    for places, job in jobs:
-        if any(not isinstance(answers[place], LateError) for place in places):
-            continue  # whoever is asked together is busy together
-        is_running = begin(places, job, lambda i, answer: results.put((i, answer)), asked)
-        open_places.update((place, is_running) for place in places)
+    for place, call in enumerate(calls):
+        if isinstance(answers[place], LateError):
+
+            def give(answer: Answer, place: int = place) -> None:
+                results.put((place, answer))
+
+            open_places[place] = begin(call, give, asked)
     while open_places:
         found = _next(results, deadline)
         if found is None:
@@ -142,31 +140,22 @@ def _next(results: queue.SimpleQueue[tuple[int, Answer]], deadline: float) -> tu
     return None
 
 
-def begin(
-    places: Sequence[int], job: Job, give: Callable[[int, Answer], None], asked: float
-) -> Callable[[], bool]:
-    """Start a job in a thread, and return what tells whether it still runs.
+def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float) -> Callable[[], bool]:
+    """Start a call in a thread, which gives its answer, and return what tells whether it still runs.
 
-    Where no thread can be had, that is the answer of each place.
+    Where no thread can be had, that is the answer.
     """
     context = contextvars.copy_context()
     context.run(asked_at.set, asked)
 
     def work() -> None:
-        for place, answer in zip(places, job(), strict=True):
-            give(place, walked(answer))
+        give(walked(answer_of(call)))
 
     try:
         return threads.start(context.run, work, name="context-engine-source").is_alive
     except RuntimeError as error:
-        for place in places:
-            give(place, SourceError(f"no thread can be had to ask it: {error}"))
+        give(SourceError(f"no thread can be had to ask it: {error}"))
         return lambda: False
-
-
-def each(calls: Sequence[Callable[[], Any]]) -> Job:
-    """Return a job that makes calls one after the other."""
-    return lambda: (answer_of(contextvars.copy_context().run, call) for call in calls)
 
 
 def answer_of(call: Callable[..., Any], *args: Any) -> Answer:

@@ -76,16 +76,3 @@ def knapsack(scores: Sequence[float], costs: Sequence[int], budget: int) -> list
             chosen.append(i)
             room -= max(0, costs[i])
     return chosen
-
-
-def optimality_gap(
-    scores: Sequence[float], costs: Sequence[int], budget: int, chosen: Sequence[int]
-) -> float:
-    """Return by what share of the best possible sum of scores a choice falls short, 0–1.
-
-    Example:
-        >>> round(optimality_gap([0.6, 0.5, 0.5], [6, 5, 5], 10, [0]), 2)
-        0.4
-    """
-    optimum = sum(scores[i] for i in knapsack(scores, costs, budget))
-    return max(0.0, 1 - sum(scores[i] for i in chosen) / optimum) if optimum else 0.0

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["answering", "is_awaited", "is_ending", "linger", "rest", "start"]
+__all__ = ["answering", "is_ending", "linger", "rest", "start"]
 
 _GLANCE_SECONDS = 0.01
 PATIENCE_SECONDS = 5.0
@@ -86,11 +86,6 @@ def rest(seconds: float) -> None:
 def is_ending() -> bool:
     """Tell whether the program ends; who works in steps asks before each."""
     return _threads.ending.is_set()
-
-
-def is_awaited() -> bool:
-    """Tell whether the program's end waits for this thread."""
-    return threading.current_thread() in _threads.running
 
 
 def linger() -> None:

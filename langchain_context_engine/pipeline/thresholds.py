@@ -110,36 +110,39 @@ def _similarity(candidate: Candidate, source: str) -> float | None:
 
 
 def related(
-    candidates: Sequence[Candidate], request: ContextRequest
+    candidates: Sequence[Candidate], request: ContextRequest, thresholds: Mapping[str, Threshold]
 ) -> tuple[list[Candidate], list[Decision], list[str]]:
     """Return the candidates that have something of the question, a decision for each other one, and warnings.
 
     Of a source that was read whole (it offered fewer than it was asked for) the similarities tell what chance
     is: one that has no telling word of the question, and is no more similar than two standard deviations
-    above the middle, has nothing to do with it. What is pinned or linked to stays, and so does everything where
-    the newest is asked of nothing in particular.
+    above the middle, has nothing to do with it. What is pinned, linked to or offered by
+    another source too stays, and so does everything where the newest is asked of nothing in particular.
 
     Args:
         candidates: In the engine's order.
         request: The question.
+        thresholds: Source → threshold; a source that has one is judged by that alone.
     """
     newest = newest_of(request.query)
     asked = frozenset(query_terms(request.query) if newest is None else newest.about)
     by_source: dict[str, list[int]] = defaultdict(list)
     for i, candidate in enumerate(candidates):
         if "dense" in candidate.claims:
-            by_source[candidate.source].append(i)
+            for source in candidate.provenance or (candidate.source,):
+                by_source[source].append(i)
     linked = {(c.source, link) for c in candidates for link in links_of(c)}
     dropped: dict[int, Decision] = {}
-    for own in by_source.values() if asked and not request.offset else ():
-        if not LEAST_RECORDS <= len(own) < (request.limit or 0):
+    for source, own in by_source.items() if asked and not request.offset else ():
+        if source in thresholds or not LEAST_RECORDS <= len(own) < (request.limit or 0):
             continue
         cosines = [candidates[i].claims["dense"] for i in own]
         middle = median(cosines)
         chance = middle + _DEVIATIONS * median(abs(cosine - middle) for cosine in cosines)
         for i, cosine in zip(own, cosines, strict=True):
             candidate = candidates[i]
-            if cosine > chance or candidate.is_pinned or candidate.key in linked:
+            is_found_otherwise = len(candidate.provenance) > 1 or candidate.key in linked
+            if cosine > chance or candidate.is_pinned or is_found_otherwise:
                 continue
             said = f"{candidate.text}\n{name_of(candidate)}\n{candidate.metadata.get('title') or ''}"
             if asked.isdisjoint(terms(said)):

@@ -64,7 +64,7 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
     ),
     "history": re.compile(
         r"\bwhy\s+(?:was|were|did|has|have)\b|\bwhen\s+(?:was|were|did)\b"
-        r"|\b(?:commit(?:s|ted)?|pull\s+request|prs?|changelog|release\s+notes|merged?|revert\w*|regress\w*|blame"
+        r"|\b(?:commit(?:s|ted)?|pull\s+request|prs?|changelog|release\s+notes|merged?|revert\w*|regres\w*|blame"
         r"|history)\b"
         r"|\b(?:used\s+to|no\s+longer|any\s*more|dropped|removed|deprecated|introduced|switch(?:ed)?\s+to)\b",
         re.IGNORECASE,

@@ -41,7 +41,12 @@ _ASKS = re.compile(
     rf"|\blast\s+(?:\d+\s+|few\s+|couple\s+of\s+|(?:[\w-]+\s+){{0,3}}?){_THINGS}\b"
     r"|\blast\s+(?:time|changed|updated|edited|modified|touched|released|committed|merged)\b"
     rf"|\brecent\s+(?:[\w-]+\s+)?{_THINGS}\b|\bwhat(?:'s|’s|\s+is)\s+new\b"
-    r"|\b(?:changed|released|committed|merged|happened)\s+(?:recently|lately|last)\b",
+    r"|\b(?:changed|released|committed|merged|happened)\s+(?:recently|lately|last)\b"
+    r"|\bjust\s+(?:changed|released|committed|merged|happened)\b",
+    re.IGNORECASE,
+)
+_HOW_MANY = re.compile(
+    r"\b(?:last|latest|newest|recent)\s+\d{1,3}\b|\b\d{1,3}\s+(?:most\s+recent|last|latest|newest)\b",
     re.IGNORECASE,
 )
 _RELEASE = re.compile(r"\b(?:releas\w+|versions?|tags?|tagged|what(?:'s|’s|\s+is)\s+new)\b", re.IGNORECASE)
@@ -53,7 +58,7 @@ _SAID_ANYWAY = frozenset(
         " pull request requests pr prs time touched landed happen happened thing things project"
         " repository repo code git log history decision decisions decided meeting meetings message"
         " messages note notes said told discussed agreed related tell show give list date author who"
-        " made make look 2 3 4 5 10 20"
+        " made make look"
     )
 )
 """What a question for the newest says whatever it is about."""
@@ -79,7 +84,7 @@ class Newest:
     @property
     def weight(self) -> float:
         """The weight of the order of time beside a relevance of weight 1."""
-        return WEIGHT if self.about and not self.is_release else WEIGHT_ALONE
+        return WEIGHT_ALONE if self.is_release or not self.about else WEIGHT
 
 
 @remember(2**20)
@@ -96,7 +101,7 @@ def newest_of(query: str) -> Newest | None:
     """
     if _ASKS.search(query) is None:
         return None
-    about = tuple(term for term in query_terms(query) if term not in _SAID_ANYWAY)
+    about = tuple(term for term in query_terms(_HOW_MANY.sub(" ", query)) if term not in _SAID_ANYWAY)
     return Newest(_RELEASE.search(query) is not None, about)
 
 
@@ -106,8 +111,6 @@ def in_time_order(candidates: Sequence[Candidate], newest: Newest) -> list[float
     if not pool:
         changes = [i for i, c in enumerate(candidates) if role_of(c) in {Role.CHANGE, Role.OTHER}]
         pool = _about(candidates, newest.about, changes or range(len(candidates)))
-    elif newest.about:
-        pool = _about(candidates, newest.about, pool)
     told = {i: fresh for i in pool if (fresh := _freshness(candidates[i])) is not None}
     order = sorted(told, key=told.__getitem__, reverse=True)[:MOST]
     values = [0.0] * len(candidates)

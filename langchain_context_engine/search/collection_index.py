@@ -40,6 +40,8 @@ FILE = "lexical.index"
 READ_AT_ONCE = 3000
 """New records that a question reads itself; more are read in the background, with a warning."""
 
+_FIRST_AT_ONCE = 1000
+"""Records that the very first question reads itself: beside a busy writer each costs many times its time."""
 _COMPARED_AT_ONCE = 1000
 """Records of a store in files that a question compares itself after a write; more are in the background."""
 _PROBED_UP_TO = 3000
@@ -200,7 +202,7 @@ class CollectionIndex:
             self._compare_later(stamp)
             return
         written, gone = self._differing(self.handle.count())
-        if len(written) > READ_AT_ONCE:
+        if len(written) > (READ_AT_ONCE if self.is_whole else _FIRST_AT_ONCE):
             self._start(self._read_whole)
             return
         self._take(self._read(written), gone)

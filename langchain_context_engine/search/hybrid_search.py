@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from langchain_context_engine.filters import (
     read_scope,
     to_chroma,
 )
+from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.intent import is_changelog
@@ -148,21 +148,21 @@ class Search:
         """How it was searched, for the trace."""
         return f"vectors by the store, {'words by the index' if self.lexical else 'without words'}"
 
-    @cached_property
+    @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are weighed and corrected."""
         return all_of(Not(HIDDEN), read_scope(self.request.scope))
 
-    @cached_property
+    @kept_property
     def _told(self) -> Filter:
         """The request's filters as far as an index may be asked for them; it admits at least what they do."""
         return all_of(self.wanted, *asked_more(self.request, self.default_kind))
 
-    @cached_property
+    @kept_property
     def _is_wanted(self) -> Matcher:
         return matcher(self.wanted)
 
-    @cached_property
+    @kept_property
     def _passes(self) -> CandidateTest:
         return filter_test(self.request)
 

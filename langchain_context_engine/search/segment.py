@@ -34,6 +34,7 @@ DATED = "\x1f"
 """Before a metadata key: the column of the instants that its values name, in seconds."""
 
 _MAGIC = b"context-engine-index 1\n"
+_SIZES = re.compile(rb"(\d{10}) (\d{10})\n")
 _PROBE = "Parsing parse_url, v1.2 and HTTPServer's 認証 naïve C++ decisions don't"
 _NAMES = ("title", "path", "symbol")
 _SHORTEST_NAME = 4
@@ -407,7 +408,7 @@ def version() -> str:
 
 def _header(file: BinaryIO) -> tuple[dict[str, Any], int]:
     start = file.read(len(_MAGIC) + 22)
-    told = re.fullmatch(rb"(\d{10}) (\d{10})\n", start.removeprefix(_MAGIC))
+    told = _SIZES.fullmatch(start.removeprefix(_MAGIC))
     size, checksum = (0, 0) if told is None else map(int, told.groups())
     body = file.read(size) if 0 < size <= _MOST_HEADER else b""
     if not body or zlib.crc32(body) != checksum:

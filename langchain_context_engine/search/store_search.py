@@ -13,11 +13,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.filters import AllOf, all_of, to_chroma
+from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle, NoSearchError, is_in_process
@@ -208,7 +208,7 @@ class StoreSearch(Search):
             found.append(self.to_candidate(id_, self.records[id_], relevance=relevance, claims=claims))
         return found
 
-    @cached_property
+    @kept_property
     def _words(self) -> Any:
         asked = self.request.query
         return self.sparse.vector(asked) if self.sparse is not None and asked.strip() else None

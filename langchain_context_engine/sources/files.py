@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -29,7 +28,7 @@ from langchain_context_engine.search.finders import Finder, Hit, Searched
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.densest import densest
-from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.highlights import mark_matches, match_spans
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import query_terms
 
@@ -234,4 +233,4 @@ class FileSource:
 
 def _terms_in(text: str, asked: Sequence[str]) -> int:
     """Return how many words of the question a text has, each once."""
-    return len(set(re.findall("<<<(.*?)>>>", mark_matches(text, asked).lower())))
+    return len({text[start:stop].lower() for start, stop in match_spans(text, asked)})

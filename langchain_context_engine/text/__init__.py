@@ -11,7 +11,6 @@ __all__ = [
     "asking",
     "densest",
     "differences",
-    "endings",
     "highlights",
     "memo",
     "shingles",

@@ -17,10 +17,11 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 from rapidfuzz.fuzz import ratio
 
+from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.words import STOP_WORDS, stem
 
@@ -118,63 +119,63 @@ class Wording:
 
     text: str
 
-    @cached_property
+    @kept_property
     def folded(self) -> str:
         """The text in NFC, case-folded, each run of space as one space: equal for exact duplicates."""
         return " ".join(self._lower.split())
 
-    @cached_property
+    @kept_property
     def tokens(self) -> list[str]:
         """The words between spaces, without light punctuation; of a text without any, as they are."""
         return self._lower.translate(_LIGHT_PUNCTUATION).split() or self._lower.split()
 
-    @cached_property
+    @kept_property
     def bare(self) -> str:
         """The tokens without articles."""
         return " ".join(token for token in self.tokens if token not in _ARTICLES)
 
-    @cached_property
+    @kept_property
     def vocabulary(self) -> frozenset[str]:
         """The words that occur."""
         return frozenset(_WORD.findall(self._lower))
 
-    @cached_property
+    @kept_property
     def numbers(self) -> list[str]:
         """Runs of digits, in order."""
         return _DIGITS.findall(self._lower)
 
-    @cached_property
+    @kept_property
     def negations(self) -> list[str]:
         """Stems of the words that turn a statement round, sorted."""
         return sorted(stem(word) for word in _NEGATION.findall(self._lower))
 
-    @cached_property
+    @kept_property
     def names(self) -> frozenset[str]:
         """The words that are written as names are, lower-cased, and what else a sentence begins with."""
         capital = (word for word in _WORD.findall(self.text) if word[0].isupper() and _NAME.fullmatch(word))
         return frozenset(unicodedata.normalize("NFC", word.casefold()) for word in capital) - STOP_WORDS
 
-    @cached_property
+    @kept_property
     def affirmed(self) -> list[str]:
         """What is left without negations."""
         return _NEGATION.sub(" ", self._lower).split()
 
-    @cached_property
+    @kept_property
     def lines(self) -> list[str]:
         """Folded lines that are not empty."""
         return [" ".join(line.split()) for line in self._lower.splitlines() if line and not line.isspace()]
 
-    @cached_property
+    @kept_property
     def is_program(self) -> bool:
         """Whether the text is program code."""
         return is_code(self.text)
 
-    @cached_property
+    @kept_property
     def is_async(self) -> bool:
         """Whether it says `async` or `await`."""
         return "async" in self._lower or "await" in self._lower
 
-    @cached_property
+    @kept_property
     def _lower(self) -> str:
         if self.text.isascii():
             return self.text.lower()

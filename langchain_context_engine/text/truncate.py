@@ -9,24 +9,17 @@ A Markdown table is cut between rows, and never stands without its header.
 from __future__ import annotations
 
 import math
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, pairwise
+from operator import attrgetter
 
 from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.boundaries import good_starts
-from langchain_context_engine.text.fitting import (
-    Count,
-    beginning_of,
-    first_that_fits,
-    fits_in,
-    keep_lines,
-    keep_start,
-    longest_that,
-)
-from langchain_context_engine.text.pieces import BLOCK_ELLIPSIS, ELLIPSIS, locate, merge, pieces
+from langchain_context_engine.text.boundaries import good_ends, good_starts, line_ends
 from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.tables import Span, Table, is_rows, tables_of
 from langchain_context_engine.text.words import query_terms, terms
@@ -48,6 +41,202 @@ __all__ = [
     "merge",
     "pieces",
 ]
+
+Count = Callable[[str], int]
+
+
+def keep_start(text: str, allowance: int, count: Count) -> str:
+    """Return the longest beginning that fits, given up by at most a fifth to end with a sentence or word.
+
+    Args:
+        text: The text; returned as it is if it fits.
+        allowance: Tokens the result may cost.
+        count: Counts the tokens of a text.
+
+    Example:
+        >>> keep_start("One two. Three four five.", 4, lambda text: len(text.split()))
+        'One two. Three four'
+    """
+    return text if fits_in(text, allowance, count) else beginning_of(text, allowance, count)
+
+
+def keep_lines(text: str, allowance: int, count: Count) -> str:
+    r"""Return the longest beginning of whole lines that fits, somewhat less to end well (`line_ends`).
+
+    Where not even the first line fits, a beginning of it (`keep_start`).
+
+    Args:
+        text: A program; returned as it is if it fits.
+        allowance: Tokens the result may cost.
+        count: Counts the tokens of a text.
+
+    Example:
+        >>> keep_lines("a = 1\nb = 2\nc = 3 + 4", 8, lambda text: len(text.split()))
+        'a = 1\nb = 2'
+    """
+    if fits_in(text, allowance, count):
+        return text
+    ends = line_ends(text, _most(text, allowance, count))
+    whole_lines = first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
+    return whole_lines or beginning_of(text, allowance, count)
+
+
+def fits_in(text: str, allowance: int, count: Count) -> bool:
+    """Return whether a text costs no more than an allowance."""
+    return count(text) <= allowance
+
+
+def beginning_of(text: str, allowance: int, count: Count) -> str:
+    """Return the beginning of a text that does not fit whole, as `keep_start` ends it."""
+    ends = good_ends(text, _most(text, allowance, count))
+    return first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
+
+
+def first_that_fits(pieces: Iterable[str], allowance: int, count: Count) -> str:
+    """Return the first of some pieces that is not empty and fits, or ""."""
+    return next((piece for piece in pieces if piece and fits_in(piece, allowance, count)), "")
+
+
+def _most(text: str, allowance: int, count: Count) -> int:
+    return longest_that(len(text), lambda n: fits_in(text[:n], allowance, count), 4 * allowance)
+
+
+def longest_that(length: int, fits: Callable[[int], bool], guess: int) -> int:
+    """Return the largest number below `length` that fits, as far as fitting is monotone.
+
+    Steps double away from the guess before they are halved, so that the cost is that of counting texts
+    about as long as the answer, however long the whole is.
+    """
+    if length < 2:  # noqa: PLR2004 - only 0 is below
+        return 0
+    low, high = 0, length
+    step = max(1, min(guess, length - 1))
+    is_growing = fits(step)
+    low, high = (step, high) if is_growing else (low, step)
+    step = max(1, step // 8)
+    while is_growing and low + step < high:
+        if fits(low + step):
+            low += step
+            step *= 2
+        else:
+            high = low + step
+            break
+    while not is_growing and high - step > low:
+        if fits(high - step):
+            low = high - step
+            break
+        high -= step
+        step *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+ELLIPSIS = " … "
+"""What joins two pieces that are apart in the original."""
+
+BLOCK_ELLIPSIS = "\n\n…\n\n"
+"""What joins them where a Markdown block ends or begins there: a fence, a list, a table, a heading."""
+
+_ROW = "…"
+
+_BLOCK_START = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]|\d+[.)][ \t]|>|\||`{3}|~{3}|:{3}|<[A-Za-z!/]"
+    r"|\S[^\n]*\n[=~^-]{3,}[ \t]*(?:\n|\Z))"
+)
+_BLOCK_LAST = re.compile(
+    r"[ \t]*+(?:#{1,6}[ \t].*|\|.*|.*\|[ \t]*|`{3,}[ \t]*|~{3,}[ \t]*|:{3,}[ \t]*|<.*>[ \t]*|[=~^-]{3,}[ \t]*"
+    r"|[-*+•][ \t].*|\d+[.)][ \t].*)"
+)
+_ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
+_INDENT = re.compile(r"[ \t]*+")
+
+
+def pieces(text: str, spans: Iterable[Span], found: Sequence[Table] | None = None) -> str:
+    r"""Return spans of a text as one text: verbatim where only space is between them, else with an ellipsis.
+
+    It stands on a line of its own where a Markdown block ends or begins, so that both parse as they did;
+    between rows of a table it is a row of one cell.
+
+    Args:
+        text: The text.
+        spans: Half-open offsets.
+        found: Its tables that may be cut into rows; None: all.
+
+    Example:
+        >>> pieces("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
+        'One.  Two. … Four.'
+        >>> pieces("```\nx\n```\nOne. Two.", [(0, 9), (15, 19)])
+        '```\nx\n```\n\n…\n\nTwo.'
+    """
+    merged = merge(text, spans)
+    if len(merged) <= 1:
+        return "".join(text[start:end] for start, end in merged)
+    found = tables_of(text) if found is None else found
+    written = [text[slice(*merged[0])]]
+    for before, after in pairwise(merged):
+        part = text[slice(*after)]
+        between = _between_rows(text, found, before[1], after[0]) if found else ""
+        written += (between or _ellipsis_between(text[slice(*before)], part), part)
+    return "".join(written)
+
+
+def _between_rows(text: str, found: Sequence[Table], end: int, start: int) -> str:
+    """Return what stands where rows are left out, or between a table and what follows it; "" elsewhere."""
+    at = bisect_right(found, end, key=attrgetter("head")) - 1
+    if at < 0 or end > found[at].end:
+        return BLOCK_ELLIPSIS if any(table.start == start for table in found[at + 1 : at + 2]) else ""
+    if start >= found[at].end:
+        return BLOCK_ELLIPSIS
+    indent = _INDENT.match(text, start)
+    return f"\n{indent[0] if indent else ''}{_ROW}\n"
+
+
+def _ellipsis_between(before: str, after: str) -> str:
+    last = before[before.rfind("\n") + 1 :]
+    is_block = _BLOCK_LAST.fullmatch(last) or _BLOCK_START.match(after)
+    return BLOCK_ELLIPSIS if is_block else ELLIPSIS
+
+
+def merge(text: str, spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans in order, those with only space between them as one.
+
+    Example:
+        >>> merge("One.  Two. Three. Four.", [(18, 23), (0, 4), (6, 10)])
+        ((0, 10), (18, 23))
+    """
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and (start <= merged[-1][1] or not text[merged[-1][1] : start].strip()):
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def locate(text: str, piece: str) -> tuple[Span, ...]:
+    """Return the spans of a text that a truncator's result consists of; () if it does not.
+
+    Example:
+        >>> locate("One. Two. Three.", "One. … Three.")
+        ((0, 4), (10, 16))
+    """
+    start = (
+        len(text) - len(piece) if text.endswith(piece) and not text.startswith(piece) else text.find(piece)
+    )
+    if start >= 0:
+        return ((start, start + len(piece)),) if piece else ()
+    spans: list[Span] = []
+    position = 0
+    for part in _ANY_ELLIPSIS.split(piece):
+        start = text.find(part, position)
+        if start < 0 or not part:
+            return ()
+        position = start + len(part)
+        spans.append((start, position))
+    return tuple(spans)
+
 
 Truncator = Callable[[str, int, Count], str]
 

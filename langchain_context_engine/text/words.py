@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 from typing import Any
@@ -132,16 +132,6 @@ def is_unspaced(word: str) -> bool:
         (True, False)
     """
     return _UNSPACED_START.match(word) is not None
-
-
-def bigrams(terms: Sequence[str]) -> list[str]:
-    """Return each two terms that stand together, joined by a space: what a phrase is matched by.
-
-    Example:
-        >>> bigrams(["open", "code", "fence"])
-        ['open code', 'code fence']
-    """
-    return [f"{a} {b}" for a, b in pairwise(terms)]
 
 
 def _tokens(text: str) -> list[str]:

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 from langchain_context_engine.config import Parts
@@ -18,6 +18,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import (
     Candidate,
     Decision,
+    Key,
     Passage,
     Ranked,
     Reason,
@@ -25,7 +26,6 @@ from langchain_context_engine.models.types import (
     Verdict,
 )
 from langchain_context_engine.pipeline.dedupe import dedupe
-from langchain_context_engine.pipeline.ledger import settle
 from langchain_context_engine.pipeline.pack import Packing, pack
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
@@ -35,6 +35,36 @@ from langchain_context_engine.telemetry.instruments import stage_span
 from langchain_context_engine.trace.context import Context
 
 __all__ = ["Ordered", "Parts", "assemble", "order", "package_version"]
+
+
+def settle(decisions: Sequence[Decision], passages: Sequence[Passage]) -> tuple[Decision, ...]:
+    """Return the decisions with duplicates told by what became of their winner, and costs filled in.
+
+    A duplicate of a passage in the text stays a duplicate. Where its winner itself fell, the duplicate
+    fell for the same reason, and its details say whom it repeats.
+    """
+    cost = {passage.key: passage.tokens for passage in passages}
+    ending: dict[Key, Decision] = {d.key: d for d in decisions if d.verdict is not Verdict.CHANGED}
+    return tuple(_settled(decision, ending, cost) for decision in decisions)
+
+
+def _settled(decision: Decision, ending: dict[Key, Decision], cost: dict[Key, int]) -> Decision:
+    if decision.verdict is Verdict.KEPT:
+        return replace(decision, details={**decision.details, "tokens": cost[decision.key]})
+    if decision.reason is not Reason.DUPLICATE:
+        return decision
+    winner = decision.details["winner"]
+    fate = ending[winner]
+    if fate.verdict is Verdict.KEPT:
+        return decision
+    if fate.reason is Reason.DUPLICATE:
+        # How alike they are is said of the one that it was compared with.
+        details = {"through": winner, **decision.details, "winner": fate.details["winner"]}
+        return replace(decision, details=details)
+    details = {**decision.details, **fate.details, "duplicate_of": winner}
+    details.pop("winner", None)
+    return replace(decision, stage=fate.stage, reason=fate.reason, details=details)
+
 
 ROOM_REASONS = frozenset(
     {
@@ -72,9 +102,9 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     """
     timings: dict[str, float] = {}
     with _timed("rank", timings):
-        similar, far, warnings = above_thresholds(candidates, parts.thresholds)
-        near, unrelated, told = related(similar, request)
-        ranking = rank(near, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
+        near, unrelated, told = related(candidates, request, parts.thresholds)
+        similar, far, warnings = above_thresholds(near, parts.thresholds)
+        ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
         kept, low = _above(ranking.items, parts.min_score)
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
@@ -82,8 +112,8 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         )
     return Ordered(
         items=unique,
-        decisions=(*far, *unrelated, *ranking.decisions, *low, *duplicates),
-        warnings=(*warnings, *told, *ranking.warnings),
+        decisions=(*unrelated, *far, *ranking.decisions, *low, *duplicates),
+        warnings=(*told, *warnings, *ranking.warnings),
         timings=timings,
     )
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
 from langchain_context_engine.ingest.files import _pattern
-from langchain_context_engine.ingest.outline import line_outline
-from langchain_context_engine.ingest.readers.settings import read_tables
+from langchain_context_engine.ingest.languages import _BY_CONTENT, language_of
+from langchain_context_engine.ingest.outline import _LINE_OUTLINES, line_outline
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.rendering.containment import escape_tags, longest_fence, tag_pattern
 from langchain_context_engine.search.collection import _says_missing
@@ -27,15 +25,11 @@ _TAGS = tag_pattern(["<passage>{{content}}</passage>"])
 IGNORED = ["*a" * 12 + "*b", "**/a/" * 8 + "b", "[!a]*" * 9 + "x", "a/**/" * 9 + "z"]
 
 RUNNING = {
-    **{
-        name: lambda text, name=name: line_outline(text, name)
-        for name in ("awk", "cmake", "jq", "dockerfile", "makefile")
-    },
+    "line_outline": lambda text: [line_outline(text, language) for language in _LINE_OUTLINES],
     "_pattern": lambda text: [
         pattern[0].fullmatch(text[:4000]) for pattern in filter(None, map(_pattern, IGNORED))
     ],
-    "read_tables": lambda text: read_tables("a.ini", text, 1600),
-    "receiver": lambda text: re.findall(r"\w+", text.partition("[")[0]),
+    "_by_content": lambda text: [language_of(f"a{suffix}", text.encode()) for suffix in _BY_CONTENT],
     "_says_missing": lambda text: _says_missing(RuntimeError(text)),
     "_matches": lambda text: mark_matches(text, ["a", "key", "="]),
     "longest_fence": lambda text: (longest_fence(text, "`"), longest_fence(text, "~")),

@@ -83,6 +83,10 @@ def are_duplicates(seen, count):
     assert number(count) == fallen(seen.context)[Reason.DUPLICATE]
 
 
+def are_warnings(seen, count):
+    assert number(count) == len(seen.context.warnings)
+
+
 def took(seen, milliseconds):
     timings = seen.context.timings
     assert number(milliseconds) == round(timings.get("total", sum(timings.values())))
@@ -214,6 +218,7 @@ SENTENCES = {
     rf"{N} / {N} tokens \((\d+) %\)": is_budget_used,
     rf"{N} of {N} candidates in(, {N} cut)?": are_in,
     rf"{N} duplicates?": are_duplicates,
+    rf"{N} warnings?": are_warnings,
     rf"{N} ms": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
     rf"{N} collected → .+": is_a_funnel,

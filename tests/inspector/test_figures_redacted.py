@@ -28,3 +28,4 @@ def test_the_redacted_bundle_holds_no_text_name_or_value_of_a_record():
     assert read["candidates"][0]["source"] == read["candidates"][1]["source"]
     assert read["settings"]["budget"]["tokens"] == 2000
     assert read["settings"]["selection"] == "adaptive"
+    assert read["settings"]["template"] == "placed"

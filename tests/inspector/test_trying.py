@@ -21,6 +21,7 @@ def test_unturned_knobs_change_nothing_so_that_a_replay_gives_the_same_bytes():
         ("k", 2, "k", 2),
         ("threshold", 100, "dedupe_threshold", None),
         ("threshold", 70, "dedupe_threshold", 70.0),
+        ("part_link", 0.0, "fusion", {"link": 0.0}),
         ("min_score", 0.25, "min_score", 0.25),
         ("order", "edges", "order", "edges"),
         ("selection", "knapsack", "selection", "knapsack"),

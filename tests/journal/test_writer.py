@@ -165,7 +165,7 @@ with Journal(sys.argv[1]) as journal:
         room = journal.path.stat().st_size + 10_000 if is_full else allowed[0]
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, allowed[1]))
         for number in range(20):
-            said = engine.build(f"{QUESTION} {number}").warnings
+            said = engine.build(QUESTION + number * "?").warnings
             journal.flush()
             print(not is_full, journal.count(), *said, sep="|")
 """

@@ -7,8 +7,7 @@ import pytest
 
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.pipeline.rank import rank
-from langchain_context_engine.ranking.fusion import Fusion, fuse, name_of
-from langchain_context_engine.ranking.pseudo_feedback import pseudo_feedback
+from langchain_context_engine.ranking.fusion import Fusion, fuse, name_of, pseudo_feedback
 from langchain_context_engine.ranking.signals import SIGNALS
 from tests.builders import a_candidate, a_request
 

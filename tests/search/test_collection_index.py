@@ -612,3 +612,29 @@ def test_an_engine_made_before_a_fork_says_in_the_child_what_to_do_and_goes_on_i
     assert ended.returncode == 0, ended.stderr
     assert "before this process was forked" in ended.stdout
     assert "parent answered" in ended.stdout
+
+
+WRITE = """
+    import itertools, sys, chromadb
+    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
+    for turn in itertools.count():
+        rows = [(37 * turn + row) % 2000 for row in range(100)]
+        collection.upsert(ids=[f"n{row}" for row in rows], documents=[f"changed t{turn}x"] * 100,
+                          embeddings=[[1.0, 0.1]] * 100)
+        print(turn, flush=True)
+"""
+
+
+def test_beside_a_writer_without_pause_every_question_is_answered(tmp_path):
+    """It ended in AllSourcesFailedError two or three times in a hundred."""
+    collection = a_store(tmp_path, 2000)
+    writer = started(WRITE, tmp_path)
+    try:
+        assert writer.stdout.readline()
+        source = ChromaSource(collection)
+        engine = ContextEngine([source], timeout_seconds=10)
+        requests = [ContextRequest(query=f"changed t{turn}x", vector=VECTOR) for turn in range(30)]
+        assert all(engine.build(request).passages for request in requests)
+    finally:
+        writer.kill()
+        writer.wait()

@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 
 from langchain_context_engine.ingest.sections import Document, Section
 from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.models.locks import ForkSafeLock
 
 MOST_SECONDS = 10.0
 """How long the conversion of one file may take."""
@@ -93,7 +94,7 @@ class _Converter:
             clock.cancel()
 
 
-_LOCK = threading.Lock()
+_LOCK = ForkSafeLock()
 _CONVERTER = _Converter()
 atexit.register(_CONVERTER.stop)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.words import bigrams, query_terms, stem, terms, words
+from langchain_context_engine.text.words import query_terms, stem, terms, words
 from tests.growth import assert_linear, repeated
 
 
@@ -85,11 +85,6 @@ def test_an_identifier_is_found_whole_and_by_its_parts(query, text):
 
 def test_versions_are_told_apart():
     assert "3.12" not in terms("Python 3.13")
-
-
-def test_phrases_are_pairs_of_neighbours():
-    assert bigrams(terms("open the code fence")) == ["open code", "code fenc"]
-    assert bigrams(["one"]) == []
 
 
 def test_long_texts_and_long_words_take_linear_time():

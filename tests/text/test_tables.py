@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import pairwise
 
 import pytest
@@ -10,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from langchain_context_engine import ContextEngine, replay
-from langchain_context_engine.text.pieces import pieces
+from langchain_context_engine import ContextEngine
 from langchain_context_engine.text.sentences import row_spans, unit_spans
 from langchain_context_engine.text.tables import tables_of
-from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, locate
+from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, locate, pieces
 from tests.builders import ListSource, a_candidate, count_words
 
 CELLS = st.sampled_from(["one", "two words", "`a \\| b`", "5", "", "x \\| y", "日本", "**bold** text", "..."])
@@ -197,14 +195,3 @@ def test_rows_of_every_kind_of_table_bring_their_header(text, header, row):
 )
 def test_what_only_looks_like_rows_is_no_table(text):
     assert tables_of(text) == ()
-
-
-def test_a_trace_of_before_replays_with_its_tables_whole():
-    """Promise 9."""
-    prose = "The tool reads its options from here, as everybody knows. " * 4
-    text = f"{prose}\n\n{OPTIONS[:1500].rpartition(chr(10))[0]}\n\n{prose}"
-    engine = engine_of(text, budget=200, fusion={"edition": 5})
-    context = engine.build("option 3")
-    assert not re.search(r"^\| `--option", context.text, re.MULTILINE)
-    assert replay(context).text == context.text
-    assert "| `--option-3` |" in replay(context, fusion={"edition": 6}).text

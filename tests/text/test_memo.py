@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine.pipeline import dedupe, twins
+from langchain_context_engine.pipeline import dedupe, pack
 from langchain_context_engine.ranking import intent, links, recency
 from langchain_context_engine.rendering import citations
 from langchain_context_engine.text import analysis, tables, worth
@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-_WITH_MEMOS = (analysis, citations, dedupe, intent, links, recency, tables, twins, worth)
+_WITH_MEMOS = (analysis, citations, dedupe, intent, links, pack, recency, tables, worth)
 MEMOS = {
     id(each): each for module in _WITH_MEMOS for each in vars(module).values() if isinstance(each, Memo)
 }.values()
@@ -58,7 +58,7 @@ def test_threads_share_a_memo_without_losing_count():
 @pytest.mark.parametrize("memo", MEMOS, ids=lambda memo: memo.__name__)
 def test_what_is_kept_takes_about_what_is_counted_for_it(memo):
     """S5: eight megabytes of wordings took sixty, since all that is compared is made of them later."""
-    for text in (README[:2000], README[:150], README[-700:], Path(twins.__file__).read_text()[:2000]):
+    for text in (README[:2000], README[:150], README[-700:], Path(pack.__file__).read_text()[:2000]):
         arguments = [_given(name, text) for name in _required(memo)]
         found = memo(*arguments)
         if isinstance(found, Wording):  # as it is once it was compared in every way

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine import replay
-from langchain_context_engine.pipeline.telling import tells_alone, tells_cut
+from langchain_context_engine.pipeline.reading import tells_alone, tells_cut
 from langchain_context_engine.text.asking import AtLeast, by_lines
 from langchain_context_engine.text.boundaries import line_ends
 from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, keep_lines, keep_start
@@ -85,15 +84,6 @@ def test_a_program_full_of_prose_is_cut_as_a_program():
     (passage,) = context.passages
     assert DOCUMENTED.startswith(passage.text)
     assert passage.text.endswith("the cheapest first\n */")
-
-
-def test_a_trace_of_before_keeps_its_cut():
-    """Promise 9."""
-    engine = engine_of([a_program()], tokenizer="auto", budget=125, fusion={"edition": 6})
-    context = engine.build("which berths are free tonight")
-    assert not DOCUMENTED.startswith(context.passages[0].text)
-    assert replay(context).text == context.text
-    assert DOCUMENTED.startswith(replay(context, fusion={"edition": 7}).passages[0].text)
 
 
 def test_only_extracts_are_made_of_lines():

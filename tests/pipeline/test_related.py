@@ -1,0 +1,126 @@
+"""What has nothing of the question is left out, where the similarities tell what chance is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.models.types import Reason, Verdict
+from langchain_context_engine.pipeline.thresholds import Threshold, related
+from langchain_context_engine.trace.replay import replay
+from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection, a_request
+
+NOTES = {
+    "espresso": "Descale the espresso machine every second month, with citric acid.",
+    "kettle": "The kettle was descaled in March; descaling takes half an hour.",
+    "bikes": "Winter tires hang in the cellar behind the bikes.",
+    "lease": "Our lease ends in June unless somebody signs again.",
+    "choir": "Choir practice moved from Tuesday to Thursday evenings.",
+    "passport": "Lena must renew her passport before autumn.",
+    "router": "Restart the router where guests find no network.",
+    "garden": "Tomatoes want water each morning, never at noon.",
+    "dentist": "Next dentist appointment: ask for Doctor Weber.",
+}
+QUERY = "How often is descaling due?"
+ABOUT = {"espresso", "kettle"}
+
+
+def an_engine(notes=NOTES, **settings):
+    embeddings = WordEmbeddings(512)
+    collection = a_collection([{"id": i, "text": t} for i, t in notes.items()], embeddings=embeddings)
+    source = ChromaSource(collection, embeddings=embeddings, name="notes")
+    return ContextEngine(sources=[source], timeout_seconds=30.0, **settings)
+
+
+def unrelated(context):
+    return {d.key[1]: d for d in context.decisions if d.reason is Reason.UNRELATED}
+
+
+def found(**cosines):
+    """Candidates of one source, as similar to the question as told."""
+    return [
+        a_candidate(id=id_, text=NOTES.get(id_, id_), claims={"dense": cosine}, relevance=cosine)
+        for id_, cosine in cosines.items()
+    ]
+
+
+CHANCE = {id_: 0.1 + i / 100 for i, id_ in enumerate(NOTES)}
+
+
+def kept_of(candidates, *, thresholds=None, **asked):
+    kept, dropped, warnings = related(candidates, a_request(**{"query": QUERY, **asked}), thresholds or {})
+    assert {d.key for d in dropped}.isdisjoint(c.key for c in kept)
+    assert len(kept) + len(dropped) == len(candidates)
+    return {candidate.id for candidate in kept}, warnings
+
+
+def test_of_nine_notes_only_those_about_the_question_are_read_and_the_others_say_why():
+    """The whole handful of notes was the answer to any question, since all of it fits the budget."""
+    context = an_engine().build(QUERY)
+    assert {passage.key[1] for passage in context.passages} == ABOUT
+    others = unrelated(context)
+    assert set(others) == set(NOTES) - ABOUT
+    for decision in others.values():
+        assert (decision.stage, decision.verdict) == ("rank", Verdict.DROPPED)
+        assert decision.details["similarity"] <= decision.details["chance"]
+        assert "has nothing of the question" in context.explain(decision.key)
+    assert replay(context).text == context.text, "promise 9"
+
+
+def test_a_question_about_none_of_them_has_an_empty_context_and_a_warning():
+    context = an_engine().build("Which submarine sank?")
+    assert (context.text, context.status) == ("", "empty")
+    assert set(unrelated(context)) == set(NOTES)
+    assert "nothing of the question is in any of the 9 records that there are" in context.warnings
+
+
+def test_what_is_far_more_similar_than_the_others_stays_though_it_shares_no_word():
+    kept, warnings = kept_of(found(**{**CHANCE, "choir": 0.6}))
+    assert (kept, warnings) == ({*ABOUT, "choir"}, [])
+
+
+@pytest.mark.parametrize("said", [{"title": "Descaling"}, {"path": "descaling.md"}])
+def test_a_name_and_a_title_are_words_of_a_record(said):
+    records = found(**CHANCE)
+    records[3] = replace(records[3], metadata=said)
+    assert kept_of(records)[0] == {*ABOUT, "lease"}
+
+
+def test_what_is_pinned_linked_to_or_found_by_another_source_too_stays():
+    pinned, linked, linking, twice, *others = found(bikes=0.1, lease=0.1, espresso=0.1, choir=0.1, router=0.1)
+    pinned = replace(pinned, is_pinned=True)
+    linking = replace(linking, metadata={"links": linked.id})
+    twice = replace(twice, provenance=(twice.source, "recent"))
+    assert kept_of([pinned, linked, linking, twice, *others])[0] == {"bikes", "lease", "espresso", "choir"}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"limit": len(NOTES)},
+        {"offset": 5},
+        {"query": "What is the latest?"},
+        {"query": "what changed most recently?"},
+        {"query": "how is it?"},
+    ],
+    ids=["as many as asked for", "a later page", "the newest", "what changed", "stop words"],
+)
+def test_where_chance_or_the_question_is_not_known_nothing_is_dropped(asked):
+    assert kept_of(found(**CHANCE), **asked) == (set(NOTES), [])
+
+
+def test_a_few_records_and_those_of_a_source_that_tells_no_similarity_are_not_judged():
+    assert len(kept_of(found(bikes=0.1, lease=0.1, choir=0.1, router=0.1))[0]) == 4
+    context = ContextEngine(sources=[ListSource([a_candidate(text=t) for t in NOTES.values()])]).build(QUERY)
+    assert len(context.passages) == len(NOTES)
+
+
+def test_a_source_with_a_threshold_of_its_own_is_judged_by_that_alone():
+    assert kept_of(found(**CHANCE), thresholds={"memories": Threshold()})[0] == set(NOTES)
+
+
+def test_the_newest_of_a_thing_is_of_what_has_that_thing():
+    kept, _ = kept_of(found(**CHANCE), query="the latest note about descaling")
+    assert kept == ABOUT
