@@ -17,7 +17,7 @@ import chromadb
 import pytest
 from filelock import FileLock
 
-from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.folders import folder_of, store_stamp
 from langchain_context_engine.search.state import index_state
@@ -632,7 +632,7 @@ def test_beside_a_writer_without_pause_every_question_is_answered(tmp_path):
     try:
         assert writer.stdout.readline()
         source = ChromaSource(collection)
-        engine = ContextEngine([source], timeout_seconds=10)
+        engine = ContextEngine([source])
         requests = [ContextRequest(query=f"changed t{turn}x", vector=VECTOR) for turn in range(30)]
         assert all(engine.build(request).passages for request in requests)
     finally:
