@@ -34,6 +34,10 @@ NEAR, OTHER_SIDE = 0.75, 0.25
 class Fusion:
     """How much each part of relevance weighs; of all but `feedback` and `intent` only the proportions count.
 
+    What each earns stands in `tests/benchmarks/README.md`, "What each part earns": of the lines that SWE-QA
+    cites in flask at 4,000 tokens the cosine .03, words .07, names .04, sentences .03, neighbours .02, intent
+    .02; of the evidence of multi-hop questions at 1,000 feedback .04, links .01.
+
     Attributes:
         dense: The cosine similarity, min–max over the pool.
         lexical: The BM25 score, likewise.
