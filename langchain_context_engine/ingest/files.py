@@ -23,7 +23,7 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
 # Of a pattern: spaces at its end that are not escaped, and what it is made of.
 _TRAILING = re.compile(r"(?<![\\ ]) +$")
-_PIECE = re.compile(r"^\*{2,}/|/\*{2,}/|/\*{2,}$|\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,99}\]|\\.|.", re.DOTALL)
+_PIECE = re.compile(r"^\*{2,}/|/\*{2,}/|/\*{2,}$|\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
 _STARS, _SET_SIGN = re.compile(r"\*+"), re.compile(r"[\[&~|]")
 _ANY, _FOLDERS = "[^/]*", "(?:.*/)?"
 _WILD = {"*/": _FOLDERS, "/*/": f"/{_FOLDERS}", "/*": "/.+", "*": _ANY, "?": "[^/]"}
