@@ -113,8 +113,8 @@ class Candidate:
         kind: What it is: memory, code, commit, message, …
         relevance: The source's own claim, 0–1. None is 0, NaN is dropped as invalid while
             collecting, values outside are clamped there with a warning.
-        claims: Raw measures of a source's search legs (`dense` a cosine similarity, `lexical` and
-            `phrase` BM25 scores), comparable over all sources of an engine; rank fuses them.
+        claims: Raw measures of a source's search legs (`dense` a cosine similarity, `lexical` a
+            BM25 score), comparable over all sources of an engine; rank fuses them.
         created_at: When; aware after construction. ISO strings and epochs are read, the unreadable
             is None.
         metadata: The record's own metadata, copied; None is none. What nobody could read (nested deeper

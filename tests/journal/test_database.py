@@ -22,17 +22,6 @@ from tests.builders import ListSource, a_candidate
 from tests.journal_builders import KEY, a_context
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path):
-    with Journal(path) as opened:
-        yield opened
-
-
 def test_the_file_is_its_owners_alone(journal, path):
     journal.record(a_context())
     journal.flush()

@@ -10,22 +10,11 @@ import pytest
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
-from langchain_context_engine.journal import Journal, Usage
+from langchain_context_engine.journal import Usage
 from langchain_context_engine.models.types import Status
 from tests.builders import FailingSource, ListSource, a_candidate, a_request
 from tests.growth import least_seconds
 from tests.journal_builders import KEY, a_context
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path):
-    with Journal(path) as opened:
-        yield opened
 
 
 def test_a_recorded_context_comes_back_whole(journal):

@@ -21,17 +21,6 @@ from tests.journal_builders import a_context
 QUESTION = "when do invoices go out?"
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "journal.db"
-
-
-@pytest.fixture
-def journal(path):
-    with Journal(path) as opened:
-        yield opened
-
-
 def test_recording_does_not_wait_for_a_locked_file(journal, path):
     with sqlite3.connect(path) as other:
         other.execute("BEGIN IMMEDIATE")
