@@ -106,7 +106,10 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         terms = [analyse(candidate.text).terms for candidate in candidates]
         if lifted := _scaled(pseudo_feedback(terms, own, wanted)):
             live["feedback"] = lifted
-            own = [v + fusion.feedback * more * (1 - v) ** 2 for v, more in zip(own, lifted, strict=True)]
+            own = [
+                v + fusion.feedback * more * (1 - v) ** 2 if is_searched(candidate) else v
+                for v, more, candidate in zip(own, lifted, candidates, strict=True)
+            ]
     place = {candidate.key: i for i, candidate in enumerate(candidates)}
     lent = {
         "neighbour": _lent_by_neighbours(candidates, own, place) if fusion.neighbour else {},

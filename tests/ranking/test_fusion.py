@@ -157,3 +157,17 @@ def test_a_commit_is_called_by_its_subject_and_a_text_without_a_name_loses_nothi
     assert [f.relevance for f in fuse(found, Fusion(), query)] == [
         f.relevance for f in fuse(found, Fusion(name=0), query)
     ]
+
+
+def test_what_makes_no_claim_lends_its_own_relevance_whatever_words_it_shares():
+    found = [
+        a_candidate(
+            id="best",
+            text="Billing goes through Stripe since the outage.",
+            claims={"dense": 0.9, "lexical": 9.0},
+        ),
+        a_candidate(id="own", text="The outage of Stripe took a day.", relevance=0.3),
+        a_candidate(id="next", text="Berths.", claims={"dense": 0.2, "lexical": 1.0}, neighbours=("own",)),
+        a_candidate(id="last", text="Masts.", claims={"dense": 0.1, "lexical": 0.0}),
+    ]
+    assert fuse(found, Fusion(), "how does billing work?")[2].parts["neighbour"] == pytest.approx(0.75 * 0.3)
