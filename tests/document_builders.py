@@ -10,7 +10,7 @@ import pytest
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.reading import read_records
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 
 _WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -2,14 +2,13 @@
 
 Runs repeat well: ids are hashes of content, a second run writes nothing, a changed file costs only
 its changed pieces, a killed run is completed by the next. Nothing here asks a question. Begin with
-`index.py`; `formats.py` names the formats, `readers/` reads them, `git_*.py` read a repository.
+`index.py`; `reading.py` names the formats, `readers/` reads them, `git_*.py` read a repository.
 """
 
 from __future__ import annotations
 
 from langchain_context_engine.ingest.index import index_file, index_folder, index_jsonl, index_repository
-from langchain_context_engine.ingest.report import CollectionReport, IndexReport
-from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.ingest.report import CollectionReport, IndexReport, Skipped
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import delete_collection
 

@@ -1,12 +1,14 @@
-"""Version and date of a release, from the heading of its section in a changelog."""
+"""Version and date of a release, from the heading of its section in a changelog or the line below it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
 from pathlib import PurePosixPath
 from typing import Any
+
+from dateutil import parser
 
 _LONGEST_TITLE = 200
 _CHANGELOG = re.compile(r"change|history|news|release|whats?[-_ ]?new", re.IGNORECASE)
@@ -16,18 +18,18 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 _DEBIAN = re.compile(r"^[a-z0-9][a-z0-9+.-]{1,60} \(([^)\s]{1,60})\) [^;\n]{1,80};")
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = rf"(?P<month>{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
-_DAY = r"(?<!\d)(?P<day>\d\d?)(?:st|nd|rd|th)?"
-_YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d)"
-_DATES = tuple(
+_ISO = r"(?<!\d)(?:19|20)\d\d([-/.])\d\d?{}\d\d?(?!\d)"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DAY, _YEAR = r"(?<!\d)\d\d?(?:st|nd|rd|th)?", r"(?:19|20)\d\d(?!\d)"
+# The last as `date` and mail write it: a time and a zone stand before the year.
+_DATES = [
     re.compile(form, re.IGNORECASE)
     for form in (
-        r"(?<!\d)(?P<year>(?:19|20)\d\d)([-/.])(?P<month>\d\d?)\2(?P<day>\d\d?)(?!\d)",
+        _ISO.format(r"\1"),
         rf"{_DAY}\s{_MONTH},?\s{_YEAR}",
-        rf"\b{_MONTH}\s{{1,2}}{_DAY}(?:,|\s[\d:]{{5,8}})?(?:\s[A-Z]{{3,5}})?\s{_YEAR}",
+        rf"\b(?P<day>{_MONTH}\s{{1,2}}{_DAY})(?:,|\s[\d:]{{5,8}})?(?:\s[A-Z]{{3,5}})?\s(?P<year>{_YEAR})",
     )
-)
+]
 _BEFORE = re.compile(
     r"[\W_]*+(?:release[ds]?(?: date)?|date|published)?[\W_]*+(?:on )?(?:[^\W\d_]{3,9}, )?", re.IGNORECASE
 )
@@ -41,22 +43,39 @@ _HEAD, _MOST_LINES, _LONGEST_LINE = 400, 4, 40
 
 
 def is_changelog(path: str) -> bool:
-    """Return whether a file is named as changelogs are."""
+    """Say whether a file is named as changelogs are."""
     return _CHANGELOG.match(PurePosixPath(path).name) is not None
 
 
-def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
-    """Return `version` and `created_at` of the heading that names a release; {} without one.
+def is_dated_release(title: str) -> bool:
+    """Say whether a heading names a release and its date."""
+    return {"version", "created_at"} <= _release("", [title]).keys()
+
+
+def releases(path: str, sections: Iterable[tuple[Sequence[str], str]]) -> Iterator[dict[str, Any]]:
+    """Yield `version` and `created_at` of each section's (titles, text) release; {} without one.
 
     A heading with a date counts everywhere, one without in a document that is named as changelogs are, where
-    a date alone does too.
-
-    Example:
-        >>> release_of("CHANGELOG.md", ["Changelog", "0.13.0 (2026-08-04)", "Removed"])
-        {'version': '0.13.0', 'created_at': 1785801600}
-        >>> release_of("guide.md", ["1.2 Install"])
-        {}
+    a date alone does too. The date may stand below the heading, for all sections of the release. One without
+    a date is no newer than the one above it, since the file's own date is of its newest.
     """
+    told: dict[str, dict[str, Any]] = {}
+    last: int | None = None
+    for titles, text in sections:
+        release = _release(path, titles)
+        version = release.get("version")
+        if version is None:
+            yield release
+            continue
+        if version not in told:
+            date = release.get("created_at") or _date_below(text)
+            is_to_come = not date and is_unreleased(titles, text)
+            last = date or last
+            told[version] = {"unreleased": True} if is_to_come else {"created_at": last} if last else {}
+        yield {**release, **told[version]}
+
+
+def _release(path: str, titles: Sequence[str]) -> dict[str, Any]:
     is_named = _CHANGELOG.search(PurePosixPath(path).stem) is not None
     undated: dict[str, Any] = {}
     for title in reversed(titles):
@@ -70,24 +89,8 @@ def release_of(path: str, titles: Sequence[str]) -> dict[str, Any]:
     return undated
 
 
-def is_dated_release(title: str) -> bool:
-    """Return whether a heading names a release and its date.
-
-    Example:
-        >>> is_dated_release("[3.14.2](https://x.example/3.14.2) (2022-06-20)"), is_dated_release("3.14.2")
-        (True, False)
-    """
-    return "version" in (found := release_of("", [title])) and "created_at" in found
-
-
-def date_below(text: str) -> int | None:
-    r"""Return the date, epoch seconds, that stands on a line of its own below a heading, or signs an entry.
-
-    Example:
-        >>> date_below("## Version 0.8.0\n\n_2014-04-24_\n\n * Fixed on 2013-01-01.")
-        1398297600
-        >>> date_below("## Version 0.8.0\n\n * Fixed what came on 2013-01-01 with the parser.")
-    """
+def _date_below(text: str) -> int | None:
+    """Return the date that stands on a line of its own below a heading, or signs an entry."""
     if signed := _SIGNED.search(text):
         return date_in(text[signed.end() : signed.end() + _LONGEST_LINE])
     for line in [line.strip() for line in text[:_HEAD].splitlines() if line.strip()][:_MOST_LINES]:
@@ -99,12 +102,7 @@ def date_below(text: str) -> int | None:
 
 
 def is_unreleased(titles: Sequence[str], text: str) -> bool:
-    r"""Return whether a release is told as one to come, in its heading or on a short line right below.
-
-    Example:
-        >>> is_unreleased(["Version 8.5.0"], "## Version 8.5.0\n\nUnreleased\n\n- Add a shell.")
-        True
-    """
+    """Say whether a release is told as one to come, in its heading or on a short line right below."""
     lines = [line.strip() for line in text[:_HEAD].splitlines() if line.strip()][1:_MOST_LINES]
     below = [line for line in lines if len(line) <= _LONGEST_LINE and line[0] not in "-*+"]
     return any(_UNRELEASED.search(line[:_LONGEST_TITLE]) for line in [*titles, *below])
@@ -115,9 +113,8 @@ def date_in(text: str) -> int | None:
     found = next((found for form in _DATES if (found := form.search(text))), None)
     if found is None:
         return None
-    month = found["month"].lower()
-    number = int(month) if month.isdigit() else 1 + _MONTHS.index(month[:3])
+    written = f"{found['day']} {found['year']}" if "day" in found.re.groupindex else found[0]
     try:
-        return int(datetime(int(found["year"]), number, int(found["day"]), tzinfo=UTC).timestamp())
-    except ValueError:
+        return int(parser.parse(written).replace(tzinfo=UTC).timestamp())
+    except (ValueError, OverflowError):
         return None

@@ -5,29 +5,25 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.ingest.readers.decoding import BYTE_ORDER_MARKS, HEAD_BYTES
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
+from langchain_context_engine.ingest.report import Skipped, SkippedError
 
 ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 """Folders, and links in place of them, that are never read."""
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
-# Of a pattern: spaces at its end that are not escaped, and what it is made of.
+# Of a pattern: spaces at its end that are not escaped, and what a name in it is made of.
 _TRAILING = re.compile(r"(?<![\\ ]) +$")
-_PIECE = re.compile(r"^\*{2,}/|/\*{2,}/|/\*{2,}$|\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
-_STARS, _SET_SIGN = re.compile(r"\*+"), re.compile(r"[\[&~|]")
-_ANY, _FOLDERS = "[^/]*", "(?:.*/)?"
-_WILD = {"*/": _FOLDERS, "/*/": f"/{_FOLDERS}", "/*": "/.+", "*": _ANY, "?": "[^/]"}
+_PIECE = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
+_SET_SIGN = re.compile(r"[\[&~|]")
 _ESCAPED = re.compile(r"[\ud800-\udfff]")
+_ANY_NAME = re.compile(".+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +32,112 @@ class SourceFile:
 
     data: bytes
     modified_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The files of a folder.
+
+    Attributes:
+        paths: Relative to the folder, sorted.
+        skipped: What is left out before it is looked at.
+        absent: How many tracked files are not in the working tree.
+    """
+
+    paths: tuple[str, ...]
+    skipped: tuple[Skipped, ...] = ()
+    absent: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A line of a `.gitignore`: what each name of a path is like, None being any number of folders."""
+
+    names: tuple[re.Pattern[str] | None, ...]
+    is_of_folders: bool
+    ignores: bool
+
+    def fits(self, path: list[str]) -> bool:
+        last = self.names[-1]
+        if last is not None and not last.fullmatch(path[-1]):
+            return False
+        reached = {0}  # how many names of the path those of the pattern so far may take
+        for name in self.names:
+            if name is None:
+                reached = set(range(min(reached), len(path) + 1))
+            else:
+                reached = {n + 1 for n in reached if n < len(path) and name.fullmatch(path[n])}
+            if not reached:
+                return False
+        return len(path) in reached
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """One file of patterns, as git reads it: the last that says anything of a path decides.
+
+    Attributes:
+        patterns: In order.
+        above: The way from their folder to the one that is walked.
+        below: The way from the one that is walked to theirs.
+    """
+
+    patterns: tuple[_Pattern, ...]
+    above: str = ""
+    below: str = ""
+
+    def says(self, path: str) -> bool | None:
+        """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
+        names, is_folder = f"{self.above}{path[len(self.below) :]}".rstrip("/").split("/"), path.endswith("/")
+        for pattern in reversed(self.patterns):
+            if (is_folder or not pattern.is_of_folders) and pattern.fits(names):
+                return pattern.ignores
+        return None
+
+
+def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, ...]:
+    """Return the patterns of a file, without what is none; () where there is none, or a link."""
+    try:
+        text = "" if path.is_symlink() else path.read_bytes().decode("utf-8-sig", "surrogateescape")
+    except (OSError, ValueError):
+        return ()
+    return (Rules(tuple(_patterns(text.split("\n"))), above, below),)
+
+
+def _patterns(lines: Iterable[str]) -> Iterator[_Pattern]:
+    # pathspec knows these too, but goes over a name of 200 letters for hours: `*a*a*a*a*b`.
+    for line in lines:
+        said = _TRAILING.sub("", line.removesuffix("\r"))
+        ignores = not said.startswith("!")
+        said = said if ignores else said[1:]
+        way = said.removesuffix("/")
+        if not way.strip("/") or line.startswith("#"):
+            continue
+        names = way.removeprefix("/").split("/")
+        try:
+            found = [None if name.strip("*") == "" and len(name) > 1 else _name(name) for name in names]
+        except re.error:
+            continue
+        before = () if "/" in way else (None,)
+        after = (
+            (_ANY_NAME, None) if found[-1] is None else (found[-1],)
+        )  # `a/**` is what is in it, not itself
+        yield _Pattern((*before, *found[:-1], *after), said != way, ignores)
+
+
+def _name(text: str) -> re.Pattern[str]:
+    """Return a name with wild cards as an expression that tries each of them once."""
+    parts = [""]
+    for piece in _PIECE.findall(text):
+        if piece[0] == "*":
+            parts.append("")
+        elif piece[0] == "[" and len(piece) > 1:
+            inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
+            parts[-1] += f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]"
+        else:
+            parts[-1] += "." if piece == "?" else re.escape(piece[-1])
+    settled = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    return re.compile(parts[0] + settled + "".join(f".*{part}" for part in parts[1:][-1:]), re.DOTALL)
 
 
 class Selection:
@@ -59,93 +161,28 @@ class Selection:
         self._exclude = _given("exclude", exclude)
 
     def __call__(self, path: str) -> bool:
-        """Say whether a file is wanted."""
-        is_included = self._include is None or self._include.match_file(path)
-        return is_included and not (self._exclude is not None and self._exclude.match_file(path))
+        """Say whether a file is wanted: itself or a folder that it is in."""
+        folders = accumulate(f"{name}/" for name in path.split("/")[:-1])
+        ways = [*folders, path]
+        is_included = not self._include.patterns or any(map(self._include.says, ways))
+        return is_included and not any(map(self._exclude.says, ways))
 
 
-def _given(name: str, patterns: Iterable[str]) -> GitIgnoreSpec | None:
-    from pathspec import GitIgnoreSpec
-
+def _given(name: str, patterns: Iterable[str]) -> Rules:
     given = [patterns] if isinstance(patterns, str) else list(patterns)
     try:
-        return GitIgnoreSpec.from_lines(given) if given else None
-    except (ValueError, TypeError, AttributeError) as error:
+        found = tuple(_patterns(given))
+    except (TypeError, AttributeError) as error:
         raise ConfigError(f"{name} takes patterns as in .gitignore, got {given!r}: {error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """One file of patterns, as git reads it: the last that says anything of a path decides.
-
-    Attributes:
-        patterns: Expression of a whole path, whether it is of folders alone, and whether it ignores.
-        above: The way from their folder to the one that is walked.
-        below: The way from the one that is walked to theirs.
-    """
-
-    patterns: tuple[tuple[re.Pattern[str], bool, bool], ...]
-    above: str = ""
-    below: str = ""
-
-    def says(self, path: str) -> bool | None:
-        """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
-        name, is_folder = f"{self.above}{path[len(self.below) :]}".rstrip("/"), path.endswith("/")
-        for pattern, is_of_folders, ignores in reversed(self.patterns):
-            if (is_folder or not is_of_folders) and pattern.fullmatch(name):
-                return ignores
-        return None
-
-
-def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, ...]:
-    """Return the patterns of a file, without what is none; () where there is none, or a link."""
-    try:
-        text = "" if path.is_symlink() else path.read_bytes().decode("utf-8-sig", "surrogateescape")
-    except (OSError, ValueError):
-        return ()
-    return (Rules(tuple(filter(None, map(_pattern, text.split("\n")))), above, below),)
-
-
-def _pattern(line: str) -> tuple[re.Pattern[str], bool, bool] | None:
-    """Return a line of a `.gitignore` as an expression of a whole path; None where it is none."""
-    said = _TRAILING.sub("", line.removesuffix("\r"))
-    ignores = not said.startswith("!")
-    said = said if ignores else said[1:]
-    name = said.removesuffix("/")
-    if not name.strip("/") or line.startswith("#"):
-        return None
-    expression = "".join(map(_piece, _PIECE.findall(name.removeprefix("/"))))
-    whole = _settled(_settled(expression, _ANY, "[^/]*?"), _FOLDERS, "(?:.*?/)??")
-    try:
-        pattern = re.compile(whole if "/" in name else f"{_FOLDERS}{whole}", re.DOTALL)
-    except re.error:
-        return None
-    return pattern, said != name, ignores
-
-
-def _piece(piece: str) -> str:
-    if (stars := _STARS.sub("*", piece)) in _WILD:
-        return _WILD[stars]
-    if piece[0] == "[" and len(piece) > 1:
-        inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
-        return f"(?!/)[^{inside[1:]}]" if inside[0] in "!^" else f"(?!/)[{inside}]"
-    return re.escape(piece[-1])
-
-
-def _settled(expression: str, wild: str, least: str) -> str:
-    """Return an expression in which of each wild card but the last the least is tried, and nothing again.
-
-    `*a*a*a*a*b` would else go over a name of 200 letters for hours.
-    """
-    first, *others = expression.split(wild)
-    settled = "".join(f"(?>{least}{part})" for part in others[:-1])
-    return first + settled + "".join(f"{wild}{part}" for part in others[-1:])
+    if len(found) < len(given):
+        raise ConfigError(f"{name} takes patterns as in .gitignore, got {given!r}")
+    return Rules(found)
 
 
 def list_folder(
     root: Path, *, tracked: Iterable[str] | None = None, rules: tuple[Rules, ...] = ()
-) -> tuple[list[str], tuple[Skipped, ...]]:
-    """Return the files below a folder, as sorted paths, and folders left out; linked ones are not followed.
+) -> Listing:
+    """Return the files below a folder, and what is left out; linked folders are not followed.
 
     Its `.gitignore` files hold: the deepest that says anything of a path decides. (libgit2 forgets what a
     file takes back of one above it.)
@@ -182,7 +219,7 @@ def list_folder(
                 skipped.append(Skipped(where=display_path(path), reason="repository"))
             elif tracked is not None or entry.name not in _IGNORED_OUTSIDE_GIT:
                 waiting.append((shown, known))
-    return sorted(found), tuple(skipped)
+    return Listing(paths=tuple(sorted(found)), skipped=tuple(skipped))
 
 
 def _with_folders(paths: Iterable[str]) -> set[str]:
@@ -194,11 +231,6 @@ def _with_folders(paths: Iterable[str]) -> set[str]:
     return found
 
 
-def is_wanted(path: str) -> bool:
-    """Say whether a path lies outside of folders that are never read."""
-    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
-
-
 @dataclass(frozen=True, slots=True)
 class FolderFiles:
     """Reads files below a folder, and never what lies outside of it.
@@ -208,59 +240,44 @@ class FolderFiles:
     """
 
     root: Path
-    _folders: dict[str, bool] = field(default_factory=dict)
+    _links: dict[str, bool] = field(default_factory=dict)
 
-    def head(self, path: str) -> bytes:
-        """Return a file's first 8 KiB.
-
-        Raises:
-            SkippedError: It is a link or stands behind one, is no regular file, or cannot be read.
-        """
-        self._status(path)
-        return self._bytes(path, HEAD_BYTES)
-
-    def read(self, path: str, max_bytes: int) -> SourceFile:
-        """Return a file.
+    def read(self, path: str, max_bytes: int | None = None) -> SourceFile:
+        """Return a file, or its first 8 KiB where no largest size is given.
 
         Raises:
-            SkippedError: As `head`, or it is larger than `max_bytes`.
+            SkippedError: It is a link or stands behind one, is no regular file, cannot be read, or is larger.
         """
-        status = self._status(path)
-        refuse_huge(status.st_size, max_bytes)
-        data = self._bytes(path, max_bytes + 1)
+        try:
+            status = (self.root / path).lstat()
+            if stat.S_ISLNK(status.st_mode) or self._is_behind_a_link(path.rpartition("/")[0]):
+                raise SkippedError("symlink")
+            if not stat.S_ISREG(status.st_mode):
+                raise SkippedError("special")
+            refuse_huge(status.st_size, max_bytes)
+            with (self.root / path).open("rb") as file:
+                data = file.read(HEAD_BYTES if max_bytes is None else max_bytes + 1)
+        except (OSError, ValueError) as error:
+            raise SkippedError("unreadable", getattr(error, "strerror", "") or "") from None
         refuse_huge(len(data), max_bytes)  # it grew, or its size is a lie as in /proc
         return SourceFile(data=data, modified_at=int(status.st_mtime))
 
-    def _status(self, path: str) -> os.stat_result:
-        try:
-            status = (self.root / path).lstat()
-        except (OSError, ValueError) as error:
-            raise SkippedError("unreadable", getattr(error, "strerror", "") or "") from None
-        if stat.S_ISLNK(status.st_mode) or self._is_behind_a_link(path.rpartition("/")[0]):
-            raise SkippedError("symlink")
-        if not stat.S_ISREG(status.st_mode):
-            raise SkippedError("special")
-        return status
-
     def _is_behind_a_link(self, folder: str) -> bool:
         """An index may name `a/b` where `a` has become a link to anywhere."""
-        if folder not in self._folders:
-            above = folder.rpartition("/")[0]
-            is_link = (self.root / folder).is_symlink() if folder else False
-            self._folders[folder] = is_link or (bool(folder) and self._is_behind_a_link(above))
-        return self._folders[folder]
-
-    def _bytes(self, path: str, most: int) -> bytes:
-        try:
-            with (self.root / path).open("rb") as file:
-                return file.read(most)
-        except OSError as error:
-            raise SkippedError("unreadable", error.strerror or "") from None
+        if folder and folder not in self._links:
+            is_link = (self.root / folder).is_symlink()
+            self._links[folder] = is_link or self._is_behind_a_link(folder.rpartition("/")[0])
+        return bool(folder) and self._links[folder]
 
 
-def is_binary(head: bytes) -> bool:
-    """Say whether a file's first bytes are those of no text."""
-    return b"\0" in head[:HEAD_BYTES] and not head.startswith(BYTE_ORDER_MARKS)
+def refuse_huge(size: int, most: int | None) -> None:
+    """Refuse a file that is larger than those that are read.
+
+    Raises:
+        SkippedError: huge.
+    """
+    if most is not None and size > most:
+        raise SkippedError("huge", f"{size:,} bytes; at most {most:,} are read (--max-size)")
 
 
 def display_path(path: str) -> str:

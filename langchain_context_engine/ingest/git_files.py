@@ -6,58 +6,44 @@ import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pygit2
 
 from langchain_context_engine.ingest.files import (
+    Listing,
     Rules,
     SourceFile,
     display_path,
     list_folder,
     read_rules,
+    refuse_huge,
 )
 from langchain_context_engine.ingest.git_history import History
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder
 from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError, refuse_huge
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.ingest.report import OnProgress, Skipped, SkippedError
 
 _SUBMODULE, _LINK = 0o160000, 0o120000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """The files of a folder.
-
-    Attributes:
-        paths: Relative to the folder, sorted.
-        skipped: What is left out before it is looked at.
-        absent: How many tracked files are not in the working tree.
-    """
-
-    paths: tuple[str, ...]
-    skipped: tuple[Skipped, ...] = ()
-    absent: int = 0
-
-
 def list_files(git: GitFolder) -> Listing:
     """Return tracked and new files, without what `.gitignore` names; of a bare repository those at HEAD."""
-    entries = ({} if git.is_bare else _index_entries(git)) or head_entries(git)
+    entries = ({} if git.is_bare else _index_entries(git)) or _head_entries(git)
     inside = {
-        path[len(git.prefix) :]: mode for path, (_, mode) in entries.items() if path.startswith(git.prefix)
+        path.removeprefix(git.prefix): m for path, (_, m) in entries.items() if path.startswith(git.prefix)
     }
     submodules = sorted(display_path(path) for path, mode in inside.items() if mode == _SUBMODULE)
     skipped = [Skipped(where=path, reason="submodule") for path in submodules]
     files = {path for path, mode in inside.items() if mode != _SUBMODULE}
     if git.is_bare:
         return Listing(paths=tuple(sorted(files)), skipped=tuple(skipped))
-    new, others = list_folder(git.folder, tracked=files, rules=_rules_above(git))
-    skipped += [entry for entry in others if entry.where not in submodules]
+    new = list_folder(git.folder, tracked=files, rules=_rules_above(git))
+    skipped += [entry for entry in new.skipped if entry.where not in submodules]
     present = {path for path in files if os.path.lexists(git.folder / path)}
-    return Listing(
-        paths=tuple(sorted(present.union(new))), skipped=tuple(skipped), absent=len(files) - len(present)
-    )
+    paths = tuple(sorted(present.union(new.paths)))
+    return Listing(paths=paths, skipped=tuple(skipped), absent=len(files) - len(present))
 
 
 def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
@@ -68,7 +54,7 @@ def _index_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
         return {}
 
 
-def head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
+def _head_entries(git: GitFolder) -> dict[str, tuple[str, int]]:
     """Return path, from the top of the repository → (hash, mode) of every file at HEAD.
 
     A folder that is missing or damaged costs itself.
@@ -102,10 +88,9 @@ def _rules_above(git: GitFolder) -> tuple[Rules, ...]:
     try:
         excludes = git.repository.config["core.excludesFile"]
     except GIT_ERRORS:
-        excludes = None
-    if not excludes:
-        excludes = os.path.join(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git/ignore")  # noqa: PTH118
-    return (*found, *read_rules(Path(excludes).expanduser(), above=git.prefix))
+        excludes = ""
+    usual = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config", "git", "ignore")
+    return (*found, *read_rules(Path(excludes or usual).expanduser(), above=git.prefix))
 
 
 @dataclass(frozen=True)
@@ -114,29 +99,16 @@ class HeadFiles:
 
     git: GitFolder
 
-    @kept_property
+    @cached_property
     def _entries(self) -> dict[str, tuple[str, int]]:
-        return head_entries(self.git)
+        return _head_entries(self.git)
 
-    def head(self, path: str) -> bytes:
-        """Return a file's first 8 KiB.
-
-        Raises:
-            SkippedError: It is a link or missing.
-        """
-        return bytes(self._blob(path).data[:HEAD_BYTES])
-
-    def read(self, path: str, max_bytes: int) -> SourceFile:
-        """Return a file.
+    def read(self, path: str, max_bytes: int | None = None) -> SourceFile:
+        """Return a file, or its first 8 KiB where no largest size is given.
 
         Raises:
             SkippedError: It is a link, missing, or larger than `max_bytes`.
         """
-        blob = self._blob(path)
-        refuse_huge(blob.size, max_bytes)
-        return SourceFile(data=bytes(blob.data), modified_at=None)
-
-    def _blob(self, path: str) -> pygit2.Blob:
         blob_id, mode = self._entries[path]
         if mode == _LINK:
             raise SkippedError("symlink")
@@ -148,11 +120,13 @@ class HeadFiles:
             raise SkippedError("corrupt", " ".join(str(error).split())) from None
         if not isinstance(found, pygit2.Blob):
             raise SkippedError("corrupt", "it is no file")
-        return found
+        refuse_huge(found.size, max_bytes)
+        data = bytes(found.data if max_bytes is not None else found.data[:HEAD_BYTES])
+        return SourceFile(data=data, modified_at=None)
 
 
 def file_dates(
-    history: History, paths: Sequence[str], on_progress: Callable[[int, int, str], None]
+    history: History, paths: Sequence[str], on_progress: OnProgress
 ) -> Callable[[str, SourceFile], int | None]:
     """Return what tells when a file last changed: its last commit did it, or the writing of a changed one.
 
@@ -164,7 +138,7 @@ def file_dates(
         on_progress: Called with (files whose date is known, all, "dates").
     """
     git = history.git
-    blobs = head_entries(git)
+    blobs = _head_entries(git)
     wanted = {os.fsencode(path) for path in paths if f"{git.prefix}{path}" in blobs}
     total = len(wanted)
     committed: dict[str, int] = {}

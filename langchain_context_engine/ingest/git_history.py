@@ -1,26 +1,82 @@
-"""A repository's history, read commit by commit: who leads to HEAD, and what each changed."""
+"""A repository's commits, whatever their encodings, dates and author lines are, and what each changed."""
 
 from __future__ import annotations
 
 import heapq
 import os
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
 
 import pygit2
 from pygit2.enums import DeltaStatus, DiffFind, DiffOption
 
 from langchain_context_engine.ingest.files import display_path
-from langchain_context_engine.ingest.git_commit import Commit, parse_commit
 from langchain_context_engine.ingest.git_repository import GIT_ERRORS, GitFolder, read_lines
-from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.ingest.readers.decoding import named_encoding
+from langchain_context_engine.ingest.record import Record, clean_metadata
+from langchain_context_engine.ingest.report import Skipped
+from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.ingest.writer import READING
 
+COMMITS_VERSION = 2
+"""Raised when the same commit would give other records than before, so that stored ones are renewed."""
+
+_DATE = re.compile(rb"(?:^|[ \t])(-?\d{1,18})(?:[ \t]+[+-]\d+.*)?[ \t]*\Z")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_RENAMES = 400
 _MOST_COMPARED = 1_000_000
 """Pairs of a file that is gone and one that is new up to which their contents are compared, as git does."""
 _COMMIT = 1  # libgit2's number for the type
+
+_MOST_FILES, _MOST_TRAILERS = 50, 50
+_MOST_LISTED = 20
+"""So many of the files are listed in the text: a reader of a thousand names reads no message."""
+_FULL_HASH = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
+# git itself reads trailers in the last paragraph alone (and libgit2 but one of each name); a squash merge
+# has those of every commit it joins, in the middle of its message, so they are found line by line.
+_TRAILER = re.compile(
+    r"^(?P<key>(?:[A-Za-z]{1,20}-){1,4}[Bb]y|(?:[A-Za-z]{1,20}-){1,3}(?:I[Dd]|RevId)|git-svn-id|Reviewed-on"
+    r"|[Cc][Cc]): ?(?P<value>\S[^\n]*)$",
+    re.MULTILINE,
+)
+_UPDATES = re.compile(r"^---\nupdated-dependencies:\n(?:[- ] [^\n]*\n){0,400}\.\.\.$", re.MULTILINE)
+_GAP = re.compile(r"\n{3,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    r"""A commit.
+
+    Attributes:
+        id: Its hash.
+        tree: The hash of its tree, "" where the object names none.
+        parents: Their hashes; those that a shallow clone lacks are not among them.
+        author: The author's name, "" where none is given.
+        created_at: When the author made it, epoch seconds; None where the object does not say it.
+        committed_at: When it was committed, epoch seconds; 0 where unknown.
+        message: As it was written, its lines ending in `\n`.
+        is_cut: Its parents are missing from a shallow clone: what it changed cannot be told.
+    """
+
+    id: str
+    tree: str
+    parents: tuple[str, ...]
+    author: str
+    created_at: int | None
+    committed_at: int
+    message: str
+    is_cut: bool = False
+
+    @property
+    def place(self) -> str:
+        """Its hash, day (UTC) and author, as far as they are known."""
+        day = "" if self.created_at is None else f"{_EPOCH + timedelta(seconds=self.created_at):%Y-%m-%d}"
+        return ", ".join(part for part in (self.id[:8], day, self.author) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +92,62 @@ class Change:
     path: str
     old_path: str = ""
     lines: tuple[int, int] | None = None
+
+
+def parse_commit(commit_id: str, data: bytes) -> Commit:
+    r"""Return what a commit's object says; libgit2's own reader refuses a whole commit for a bad author line.
+
+    Example:
+        >>> raw = b"tree 1\nauthor Ana R\xe9 <a@x> 1785801600 +0100\nencoding latin1\n\nr\xe9paration"
+        >>> commit = parse_commit("4fbb3a1e77", raw)
+        >>> commit.place, commit.message
+        ('4fbb3a1e, 2026-08-04, Ana Ré', 'réparation')
+    """
+    head, _, message = data.partition(b"\n\n")
+    fields: dict[bytes, bytes] = {}
+    parents = []
+    for line in head.split(b"\n"):
+        name, _, value = line.partition(b" ")
+        if name == b"parent":
+            parents.append(_text(value))
+        elif name:  # a line that begins with a space goes on with a signature
+            fields.setdefault(name, value)
+    encoding = _text(fields.get(b"encoding", b""))
+    author, created_at = _identity(fields.get(b"author", b""), encoding)
+    _, committed_at = _identity(fields.get(b"committer", b""), encoding)
+    return Commit(
+        id=commit_id,
+        tree=_text(fields.get(b"tree", b"")),
+        parents=tuple(parents),
+        author=author,
+        created_at=created_at if created_at is not None else committed_at,
+        committed_at=committed_at or 0,
+        message=_text(message, encoding).replace("\r\n", "\n").removeprefix("\ufeff"),
+    )
+
+
+def _identity(line: bytes, encoding: str) -> tuple[str, int | None]:
+    mailed = line.rfind(b">") + 1
+    dated = _DATE.search(line[mailed:])
+    name = (line[: mailed + dated.start()] if dated else line).partition(b"<")[0]
+    try:
+        seconds = int(dated[1]) if dated else 0
+        _ = _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        seconds = 0
+    # git itself writes 0 for a date that it cannot make out.
+    return _text(name, encoding).strip(), seconds or None
+
+
+def _text(data: bytes, encoding: str = "") -> str:
+    """Return text: what is UTF-8 is that whatever is named, but for encodings of seven bits."""
+    named = named_encoding(encoding) if encoding else None
+    for name in (named,) if named and named.startswith(("iso2022", "hz")) else ("utf-8", named):
+        try:
+            return data.decode(name or "utf-8").replace("\0", "")
+        except ValueError:
+            continue
+    return data.decode("utf-8", "replace").replace("\0", "")
 
 
 class History:
@@ -77,7 +189,7 @@ class History:
             self.left_out.append(Skipped(where=commit_id, reason="corrupt", detail=detail))
             return None
         commit = parse_commit(commit_id, data)
-        is_cut = commit_id in self.shallow
+        is_cut = commit_id in self._shallow
         return replace(commit, parents=(), is_cut=bool(commit.parents)) if is_cut else commit
 
     def changes(self, commit: Commit) -> list[Change] | None:
@@ -105,8 +217,8 @@ class History:
         except GIT_ERRORS:
             return set()
 
-    @kept_property
-    def shallow(self) -> frozenset[str]:
+    @cached_property
+    def _shallow(self) -> frozenset[str]:
         """Commits whose parents this clone lacks."""
         return frozenset(line.strip() for line in read_lines(self.git.common / "shallow"))
 
@@ -114,7 +226,7 @@ class History:
         """Yield what a clone lacks, in words: it was not brought whole, or its HEAD leads nowhere."""
         if self.git.headless:
             yield self.git.headless
-        if self.shallow:
+        if self._shallow:
             yield (
                 "this is a shallow clone: older commits, and the dates of files that they changed last, are"
                 " unknown; git fetch --unshallow brings them"
@@ -129,18 +241,14 @@ class History:
 
     def _walk(self) -> Iterator[Commit]:
         # libgit2's own walk ends at the first commit that it cannot read.
-        if self.git.head is None:
-            return
-        seen = {self.git.head}
+        newly = [self.git.head] if self.git.head else []
+        seen = set(newly)
         waiting: list[tuple[int, int, Commit]] = []
-        newly = [self.git.head]
         number = 0
         while newly or waiting:
-            for commit_id in newly:
-                commit = self.read(commit_id)
-                if commit is not None:
-                    number += 1
-                    heapq.heappush(waiting, (-commit.committed_at, number, commit))
+            for commit in filter(None, map(self.read, newly)):
+                number += 1
+                heapq.heappush(waiting, (-commit.committed_at, number, commit))
             if not waiting:
                 return
             commit = heapq.heappop(waiting)[2]
@@ -220,8 +328,97 @@ def _diff(tree: pygit2.Tree | None, parent: pygit2.Tree | None, *, has_renames: 
 
 def _in_all(diffs: list[pygit2.Diff]) -> set[bytes]:
     """Return the paths that differ in all of some differences."""
-    found: set[bytes] | None = None
-    for diff in diffs:
-        paths = {delta.new_file.raw_path for delta in diff.deltas}
-        found = paths if found is None else found & paths
-    return found or set()
+    paths = [{delta.new_file.raw_path for delta in diff.deltas} for diff in diffs]
+    return set.intersection(*paths) if paths else set()
+
+
+def commit_records(
+    commit: Commit, changes: Sequence[Change] | None, splitter: Splitter, metadata: Mapping[str, Any]
+) -> Iterator[Record]:
+    """Yield the records of a commit: its message as it was written, then the files it touched.
+
+    Of trailers the text has the names of others than the author; as they were written they are metadata.
+    A commit links to those whose full hashes its message names (reverts, cherry-picks). A longer
+    message becomes several records, `<hash>` and `<hash>-2` and so on.
+
+    Args:
+        commit: The commit.
+        changes: What it changed; None where that is unknown.
+        splitter: How a long text is cut.
+        metadata: More for every record.
+    """
+    message = commit.message.strip()
+    told, trailers = without_trailers(message, commit.author)
+    files = changes or ()
+    listed = "\n".join(_line(change) for change in files[:_MOST_LISTED])
+    if len(files) > _MOST_LISTED:
+        listed += f"\n… and {len(files) - _MOST_LISTED} more files"
+    text = "\n\n".join(part for part in (told, listed) if part) or "(no message)"
+    counted = [change.lines for change in files if change.lines is not None]
+    is_counted = changes is not None and len(counted) == len(files)
+    described = clean_metadata(
+        {
+            **metadata,
+            "kind": "commit",
+            "title": message.partition("\n")[0].strip() or commit.id[:12],
+            "place": commit.place,
+            "sha": commit.id,
+            "author": commit.author or None,
+            "created_at": commit.created_at,
+            "files": [change.path for change in files[:_MOST_FILES]],
+            "files_changed": None if changes is None else len(changes),
+            "insertions": sum(added for added, _ in counted) if is_counted else None,
+            "deletions": sum(removed for _, removed in counted) if is_counted else None,
+            "links": [other for other in dict.fromkeys(_FULL_HASH.findall(message)) if other != commit.id],
+            "trailers": trailers[:_MOST_TRAILERS],
+            READING: COMMITS_VERSION,
+        }
+    )
+    for part, (start, end) in enumerate(splitter(text), 1):
+        yield Record(
+            id=commit.id if part == 1 else f"{commit.id}-{part}",
+            text=text[start:end],
+            metadata=described if part == 1 else {**described, "part": part},
+        )
+
+
+def _line(change: Change) -> str:
+    """Return a file as a line to read; a renamed one with what it was called."""
+    path = f"{change.old_path} → {change.path}" if change.old_path else change.path
+    return path if change.lines is None else f"{path} (+{change.lines[0]} −{change.lines[1]})"
+
+
+def without_trailers(message: str, author: str) -> tuple[str, list[str]]:
+    r"""Return a commit's message without trailers, but for who else had a part in it, and the trailers.
+
+    The subject stays whatever it is. Who signs is mostly the author, whom the record names already;
+    an address, an id and a robot are no matter of the commit.
+
+    Example:
+        >>> without_trailers("Mend it\n\nSigned-off-by: Ana <a@x>\nCo-authored-by: Bo <b@x>", "Ana")[0]
+        'Mend it\n\nCo-authored-by: Bo'
+    """
+    subject, mark, rest = message.partition("\n")
+    found = list(_TRAILER.finditer(rest))
+    body = _UPDATES.sub("", rest)
+    if not found and body == rest:
+        return message, []
+    lines = _GAP.sub("\n\n", _TRAILER.sub("", body)).split("\n")
+    while lines and not lines[-1].strip(" \t-"):  # a line that stood between it and its trailers
+        lines.pop()
+    told = (subject + mark + "\n".join(lines)).rstrip()
+    names = _names([(match["key"], match["value"]) for match in found], author)
+    trailers = list(dict.fromkeys(match[0].strip() for match in found))
+    return f"{told}\n\n{names}" if names else told, trailers
+
+
+def _names(trailers: Sequence[tuple[str, str]], author: str) -> str:
+    """Return a line for each role with the names in it; who wrote with the author before who did less."""
+    told = {author.casefold(), ""}
+    roles: dict[str, list[str]] = {}
+    for key, value in sorted(trailers, key=lambda pair: pair[0].lower() != "co-authored-by"):
+        name = value.partition("<")[0].strip() or value.strip(" \t<>")
+        if key.lower().endswith("-by") and name.casefold() not in told and "[bot]" not in name:
+            told.add(name.casefold())
+            roles.setdefault(key.capitalize(), []).append(name)
+    return "\n".join(f"{role}: {', '.join(names)}" for role, names in roles.items())

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pygit2
-
-from langchain_context_engine.models.kept import kept_property
-from langchain_context_engine.models.locks import awaited_lock
 
 GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 """What libgit2 raises over a repository that is damaged or not as it expects."""
 
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
-_opening = awaited_lock()
-_CACHE_BYTES = 16_000_000
+_opening = threading.Lock()
 _LONGEST_TORN = 256
 """Bytes that the header of an object, "commit 1234" and a NUL, takes at most, however it is packed."""
 
@@ -45,7 +43,7 @@ class GitFolder:
         # One that lacks its config does not say so; libgit2 takes what is above it for its working tree.
         return bool(self.repository.is_bare) or self.folder == Path(self.repository.path).resolve()
 
-    @kept_property
+    @cached_property
     def head(self) -> str | None:
         """The hash of the commit at HEAD, be it missing; None where there is none yet, or no way to it."""
         try:
@@ -71,25 +69,17 @@ class GitFolder:
             return f"its HEAD names {named}, which has no commit; those of other branches are not read"
         return "" if is_new else "its HEAD names no commit, so no commits are read"
 
-    @kept_property
+    @cached_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""
         return _common(Path(self.repository.path))
 
-    @kept_property
-    def objects(self) -> pygit2.Repository:
-        """The repository to compare trees in, which looks into the index for attributes of files.
-
-        Of a sparse or a split index libgit2 knows nothing, and refuses: then one without an index.
-        """
-        try:
-            if not self.repository.is_bare:
-                _ = self.repository.index
-        except GIT_ERRORS:
-            without_index = pygit2.Repository()
-            without_index.set_odb(self.repository.odb)
-            return without_index
-        return self.repository
+    @cached_property
+    def _objects(self) -> pygit2.Repository:
+        # Without an index, where libgit2 looks for attributes: it refuses one that is sparse or split.
+        found = pygit2.Repository()
+        found.set_odb(self.repository.odb)
+        return found
 
     def tree(self, tree_id: str) -> pygit2.Tree | None:
         """Return the folder's tree within the tree of a commit; None where it has none.
@@ -98,11 +88,11 @@ class GitFolder:
             KeyError: A tree is missing from the repository.
             ValueError: It is no tree.
         """
-        found = self.objects[tree_id]
+        found = self._objects[tree_id]
         for name in self.prefix.rstrip("/").split("/") if self.prefix else ():
             if not isinstance(found, pygit2.Tree) or name not in found:
                 return None
-            found = self.objects[found[name].id]
+            found = self._objects[found[name].id]
         if not isinstance(found, pygit2.Tree):
             raise ValueError(f"{tree_id} is no tree")  # noqa: TRY004 (the repository is wrong, not the caller)
         return found
@@ -150,20 +140,6 @@ def _prepared() -> Iterator[None]:
         finally:
             settings.owner_validation = is_validated
             settings.set_extensions(extensions)
-
-
-@contextmanager
-def small_cache() -> Iterator[None]:
-    """Let libgit2 hold 16 MB of the objects that it read instead of 256, and leave the limit as it was.
-
-    A history is read once from its newest commit on: what a large cache would hold is not asked for again.
-    """
-    _, allowed = pygit2.settings.cached_memory
-    pygit2.settings.cache_max_size(min(allowed, _CACHE_BYTES))
-    try:
-        yield
-    finally:
-        pygit2.settings.cache_max_size(allowed)
 
 
 def _common(own: Path) -> Path:

@@ -5,35 +5,32 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.ingest.files import (
+    ALWAYS_IGNORED,
     FolderFiles,
     Selection,
     SourceFile,
     display_path,
-    is_wanted,
     list_folder,
 )
-from langchain_context_engine.ingest.git_files import HeadFiles, Listing, file_dates, list_files
+from langchain_context_engine.ingest.git_files import HeadFiles, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
-from langchain_context_engine.ingest.git_repository import open_git, small_cache
+from langchain_context_engine.ingest.git_repository import open_git
 from langchain_context_engine.ingest.json_lines import JsonLines
 from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars, sync_commits
-from langchain_context_engine.ingest.origin import choose_name, choose_prefix, origin_of, require_free
-from langchain_context_engine.ingest.report import IndexReport, OnProgress, silent
-from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.ingest.split import Splitter
+from langchain_context_engine.ingest.origin import KINDS, origin_of
+from langchain_context_engine.ingest.report import IndexReport, OnProgress, Skipped
+from langchain_context_engine.ingest.split import Splitter, check_number
 from langchain_context_engine.ingest.writer import CollectionWriter, check_collection_name
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from langchain_core.embeddings import Embeddings
 
-_KINDS = ("code", "commits", "docs")
 MAX_FILE_BYTES = 1_000_000
 
 
@@ -43,7 +40,7 @@ def index_repository(
     embeddings: Embeddings,
     *,
     prefix: str | None = None,
-    collections: Iterable[str] = _KINDS,
+    collections: Iterable[str] = KINDS,
     include: Iterable[str] = (),
     exclude: Iterable[str] = (),
     max_commits: int | None = 5000,
@@ -98,9 +95,13 @@ def index_repository(
     root = Path(path).expanduser().resolve()
     if not root.is_dir():
         raise ConfigError(f"no folder {root}")
-    kinds = _chosen(collections)
-    _check_number("max_commits", max_commits, may_be_none=True)
-    _check_number("max_file_bytes", max_file_bytes)
+    kinds = [collections] if isinstance(collections, str) else list(dict.fromkeys(collections))
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownNameError("collection", kind, KINDS)
+    if max_commits is not None:
+        check_number("max_commits", max_commits, 0)
+    check_number("max_file_bytes", max_file_bytes, 0)
     wanted = Selection(include, exclude)
     git, reason = open_git(root)
     warnings: list[str] = []
@@ -112,30 +113,50 @@ def index_repository(
     for kind in kinds:
         check_collection_name(f"{prefix or ''}{kind}")
     if prefix is None:
-        prefix, told = choose_prefix(client, origin, kinds)
+        prefix, told = origin.choose_prefix(kinds)
         warnings += told
-    require_free(client, origin, prefix, kinds)
-    remembered = origin.remembered
-    run = _FolderRun(
-        root=root,
-        history=None if git is None else History(git),
-        writers={
-            kind: CollectionWriter(client, f"{prefix}{kind}", embeddings, remembers=remembered, is_dry=is_dry)
-            for kind in kinds
-        },
-        wanted=wanted,
-        splitter=splitter or Splitter(),
-        metadata=metadata or {},
-        max_file_bytes=max_file_bytes,
-        on_progress=on_progress or silent,
-        warnings=warnings,
-    )
-    try:
-        run.do(max_commits)
-    finally:
-        if git is not None:
-            git.repository.free()  # it holds itself and the objects that it read until somebody collects it
-    return _report(run.writers.values(), run.skipped, started, warnings=run.warnings)
+    origin.require_free(*(f"{prefix}{kind}" for kind in kinds))
+    names = {kind: f"{prefix}{kind}" for kind in kinds}
+    writers = {
+        kind: CollectionWriter(client, name, embeddings, remembers=origin.remembered, is_dry=is_dry)
+        for kind, name in names.items()
+    }
+    history = None if git is None else History(git)
+    splitter, metadata, progress = splitter or Splitter(), metadata or {}, on_progress or _silent
+    skipped: list[Skipped] = []
+    of_files = {kind: writer for kind, writer in writers.items() if kind != "commits"}
+    if of_files:
+        listing = list_files(git) if git else list_folder(root)
+        if listing.absent:
+            warnings.append(
+                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
+                " sparse checkout): they are not read"
+            )
+        paths = [path for path in listing.paths if _is_read(path) and wanted(display_path(path))]
+        mirror = FolderMirror(
+            files=HeadFiles(git) if git and git.is_bare else FolderFiles(root),
+            writers=of_files,
+            date_of=file_dates(history, paths, progress) if history else _date_of_writing,
+            splitter=splitter,
+            metadata=metadata,
+            max_file_bytes=max_file_bytes,
+        )
+        skipped += [entry for entry in listing.skipped if wanted(entry.where)]
+        skipped += mirror.sync(paths, progress)
+        warnings += missing_grammars(paths) if "code" in of_files else ()
+    if history is not None and "commits" in writers:
+        missing, told = sync_commits(
+            history,
+            writers["commits"],
+            max_commits=max_commits,
+            splitter=splitter,
+            metadata=metadata,
+            on_progress=progress,
+        )
+        skipped += missing
+        warnings += told
+    warnings += history.lacks() if history else ()
+    return _report(writers.values(), skipped, started, warnings=warnings)
 
 
 def index_folder(path: str | Path, client: ClientAPI, embeddings: Embeddings, **options: Any) -> IndexReport:
@@ -187,18 +208,18 @@ def index_file(
         raise ConfigError(f"no file {given}")
     git, _ = open_git(file.parent)
     origin = origin_of(file, client)
-    collection = check_collection_name(name or choose_name(client, origin))
-    require_free(client, origin, collection, ("",))
+    collection = check_collection_name(name or origin.choose_name())
+    origin.require_free(collection)
     writer = CollectionWriter(client, collection, embeddings, remembers=origin.remembered, is_dry=is_dry)
     mirror = FolderMirror(
         files=FolderFiles(file.parent),
         writers={"code": writer, "docs": writer},
-        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], silent),
+        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], _silent),
         splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
     )
-    skipped = mirror.sync([file.name], on_progress or silent)
+    skipped = mirror.sync([file.name], on_progress or _silent)
     whole = next((entry for entry in skipped if entry.where == file.name), None)
     if whole is not None and not (writer.report.written or writer.report.unchanged):
         detail = f" ({whole.detail})" if whole.detail else ""
@@ -244,12 +265,12 @@ def index_jsonl(
     started = time.perf_counter()
     lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
     origin = None if collection_name is not None else origin_of(lines.path.absolute(), client)
-    name = check_collection_name(collection_name or (choose_name(client, origin) if origin else ""))
+    name = check_collection_name(collection_name or (origin.choose_name() if origin else ""))
     survey = lines.survey()
     last_lines = survey.last_lines
     remembered = origin.remembered if origin else {}
     writer = CollectionWriter(client, name, embeddings, remembers=remembered, is_dry=is_dry)
-    progress = on_progress or silent
+    progress = on_progress or _silent
     for done, record in enumerate(lines.records(last_lines), 1):
         writer.put([record])
         progress(done, len(last_lines), name)
@@ -277,19 +298,8 @@ def _report(
     )
 
 
-def _chosen(collections: Iterable[str]) -> list[str]:
-    names = [collections] if isinstance(collections, str) else list(dict.fromkeys(collections))
-    for name in names:
-        if name not in _KINDS:
-            raise UnknownNameError("collection", name, _KINDS)
-    return names
-
-
-def _check_number(name: str, value: object, *, may_be_none: bool = False) -> None:
-    if value is None and may_be_none:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConfigError(f"{name} must be a whole number of 0 or more, got {value!r}")
+def _is_read(path: str) -> bool:
+    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
 
 
 def _date_of_writing(_path: str, source: SourceFile) -> int | None:
@@ -297,64 +307,5 @@ def _date_of_writing(_path: str, source: SourceFile) -> int | None:
     return source.modified_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FolderRun:
-    """One run over a folder: its files, then its commits, and what a person should know of it."""
-
-    root: Path
-    history: History | None
-    writers: Mapping[str, CollectionWriter]
-    wanted: Selection
-    splitter: Splitter
-    metadata: Mapping[str, Any]
-    max_file_bytes: int
-    on_progress: OnProgress
-    warnings: list[str]
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def do(self, max_commits: int | None) -> None:
-        """Bring all collections up to date."""
-        with small_cache():
-            if self.writers.keys() - {"commits"}:
-                self._sync_files()
-            if "commits" in self.writers and self.history is not None:
-                missing, told = sync_commits(
-                    self.history,
-                    self.writers["commits"],
-                    max_commits=max_commits,
-                    splitter=self.splitter,
-                    metadata=self.metadata,
-                    on_progress=self.on_progress,
-                )
-                self.skipped.extend(missing)
-                self.warnings.extend(told)
-        if self.history is not None:
-            self.warnings.extend(self.history.lacks())
-
-    def _sync_files(self) -> None:
-        history = self.history
-        if history is None:
-            paths, skipped = list_folder(self.root)
-            listing = Listing(paths=tuple(paths), skipped=skipped)
-        else:
-            listing = list_files(history.git)
-        if listing.absent:
-            self.warnings.append(
-                f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
-                " sparse checkout): they are not read"
-            )
-        wanted = [path for path in listing.paths if is_wanted(path) and self.wanted(display_path(path))]
-        dates = file_dates(history, wanted, self.on_progress) if history else _date_of_writing
-        mirror = FolderMirror(
-            files=HeadFiles(history.git) if history and history.git.is_bare else FolderFiles(self.root),
-            writers={kind: writer for kind, writer in self.writers.items() if kind != "commits"},
-            date_of=dates,
-            splitter=self.splitter,
-            metadata=self.metadata,
-            max_file_bytes=self.max_file_bytes,
-        )
-        left_out = mirror.sync(wanted, self.on_progress)
-        self.skipped.extend(entry for entry in listing.skipped if self.wanted(entry.where))
-        self.skipped.extend(left_out)
-        if "code" in mirror.writers:
-            self.warnings.extend(missing_grammars(wanted))
+def _silent(_done: int, _total: int, _label: str) -> None:
+    """Show no progress."""

@@ -12,12 +12,12 @@ from typing import Any
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.readers.decoding import encoding_of_lines
 from langchain_context_engine.ingest.record import Record, clean_metadata, content_id
-from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.skipped import Skipped
+from langchain_context_engine.ingest.report import Skipped
+from langchain_context_engine.ingest.sections import Document, Parts
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 
-TEXT_FIELDS = ("text", "content", "page_content", "document")
+_TEXT_FIELDS = ("text", "content", "page_content", "document")
 _ID_FIELDS = ("id", "id_")
 _METADATA_FIELDS = ("metadata", "meta")
 _VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
@@ -86,7 +86,7 @@ class JsonLines:
             ConfigError: Lines there are, but none of them is an object with a text.
         """
         survey = Survey()
-        wanted = self.mapping.get("text") or " or ".join(TEXT_FIELDS)
+        wanted = self.mapping.get("text") or " or ".join(_TEXT_FIELDS)
         example: Mapping[str, Any] | None = None
         for number, row, problem in self._rows():
             record = None if row is None else read_record(row, self.mapping, self.metadata)
@@ -123,16 +123,11 @@ class JsonLines:
         with self.path.open(encoding=encoding, errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip(_SPACE):
-                    yield number, *read_row(line)
+                    yield number, *_read_row(line)
 
 
-def read_row(line: str) -> tuple[dict[str, Any] | None, str]:
-    """Return a line's object, or None and why it is none.
-
-    Example:
-        >>> read_row('{"a": 1}'), read_row("[1]")
-        (({'a': 1}, ''), (None, 'no object but a list'))
-    """
+def _read_row(line: str) -> tuple[dict[str, Any] | None, str]:
+    """Return a line's object, or None and why it is none."""
     try:
         # Lines that were taken out of a list end in its comma.
         row = json.loads(line.rstrip().removesuffix(","))
@@ -172,7 +167,7 @@ def read_record(
     """
     mapping = mapping or {}
     row = _unwrapped(row)
-    text, text_field = _find(row, "text", TEXT_FIELDS, mapping)
+    text, text_field = _find(row, "text", _TEXT_FIELDS, mapping)
     given_id, id_field = _find(row, "id", _ID_FIELDS, mapping)
     if text_field is None or not (text is None or isinstance(text, str)):
         return None
@@ -184,7 +179,7 @@ def read_record(
         seconds = instant.timestamp()
         fields["created_at"] = int(seconds) if seconds.is_integer() else seconds
     has_id = isinstance(given_id, (str, int)) and not isinstance(given_id, bool) and given_id != ""
-    own_id = content_id(json.dumps(row, ensure_ascii=False, sort_keys=True))
+    own_id = "" if has_id else content_id(json.dumps(row, ensure_ascii=False, sort_keys=True))
     return Record(
         id=clean_text(str(given_id)) if has_id else own_id,
         text=clean_text(text or ""),
@@ -227,7 +222,7 @@ def _with_inner_fields(
 
 def _object_in(value: Any) -> Any:
     """Return the object that a text holds as JSON, as tables keep metadata; any other value as it is."""
-    found = read_row(value)[0] if isinstance(value, str) and value.lstrip().startswith("{") else None
+    found = _read_row(value)[0] if isinstance(value, str) and value.lstrip().startswith("{") else None
     return value if found is None else found
 
 
@@ -257,30 +252,31 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
         >>> document.text, document.sections[0].part
         ('hello\n\n', 'line 1')
     """
-    passages = _Passages()
+    parts, survey = Parts(), Survey()
     data: list[tuple[int, str]] = []
 
     def close() -> None:
         if data:
             first, last = data[0][0], data[-1][0]
             label = f"line {first}" if first == last else f"lines {first}-{last}"
-            passages.add(label, "\n".join(line for _, line in data), None)
+            parts.add("\n".join(line for _, line in data), end="\n\n", part=label, kind="table")
             data.clear()
 
     for number, line in enumerate(text.split("\n"), 1):
-        row, problem = read_row(line) if line.strip(_SPACE) else (None, "")
+        row, problem = _read_row(line) if line.strip(_SPACE) else (None, "")
         record = None if row is None else read_record(row)
         if problem:
-            passages.survey.leave_out(f"{path}:{number}", "invalid", problem)
+            survey.leave_out(f"{path}:{number}", "invalid", problem)
         elif record is not None and record.text.strip():
             close()
-            passages.add(f"line {number}", record.text, record.metadata)
+            _add(parts, f"line {number}", record)
         elif row is not None:
             if sum(len(each) for _, each in data) + len(line) > chunk_size:
                 close()
             data.append((number, line))
     close()
-    return passages.document()
+    parts.skipped = survey.skipped
+    return parts.document()
 
 
 def read_documents(path: str, text: str) -> Document | None:
@@ -307,38 +303,22 @@ def read_documents(path: str, text: str) -> Document | None:
     is_dump = sum(map(_is_dumped, items)) * 2 > len(items)
     if not (is_dump or (items and 2 * told >= len(text) and all(records))):
         return None
-    passages = _Passages()
+    parts = Parts()
     for number, record in enumerate(records, 1):
         if record is not None and record.text.strip():
-            passages.add(f"item {number}", record.text, record.metadata)
+            _add(parts, f"item {number}", record)
         else:
             reason, detail = ("empty", "") if record else ("invalid", "no object with a text")
-            passages.survey.leave_out(f"{path}, item {number}", reason, detail)
-    return passages.document()
+            parts.leave_out(f"{path}, item {number}", reason, detail)
+    return parts.document()
 
 
 def _is_dumped(item: Any) -> bool:
     return isinstance(item, dict) and "page_content" in _unwrapped(item)
 
 
-@dataclass(slots=True)
-class _Passages:
-    """A document as it grows by passages with a name, a text and metadata; None for rows of data."""
-
-    survey: Survey = field(default_factory=Survey)
-    _parts: list[str] = field(default_factory=list)
-    _sections: list[Section] = field(default_factory=list)
-    _length: int = 0
-
-    def add(self, label: str, text: str, metadata: Mapping[str, Any] | None) -> None:
-        said = {f"row_{name}" if name in _OWN else name: value for name, value in (metadata or {}).items()}
-        given = said.get("kind")
-        kind = "table" if metadata is None else given if isinstance(given, str) and given else "doc"
-        end = self._length + len(text)
-        self._sections.append(Section(start=self._length, end=end, part=label, kind=kind, metadata=said))
-        self._parts.append(f"{text}\n\n")
-        self._length = end + 2
-
-    def document(self) -> Document:
-        sections, skipped = tuple(self._sections), tuple(self.survey.skipped)
-        return Document(text="".join(self._parts), sections=sections, has_lines=False, skipped=skipped)
+def _add(parts: Parts, label: str, record: Record) -> None:
+    said = {f"row_{name}" if name in _OWN else name: value for name, value in record.metadata.items()}
+    given = said.get("kind")
+    kind = given if isinstance(given, str) and given else "doc"
+    parts.add(record.text, end="\n\n", part=label, kind=kind, metadata=said)

@@ -10,8 +10,6 @@ from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
 
-from langchain_context_engine.ingest.places import without_mark
-
 _OBJECTIVE_C = (
     r"^[ \t]*(?:@(?:interface|implementation|protocol|class|import|property|end)\b|#[ \t]*import\b)"
 )
@@ -62,6 +60,7 @@ _BY_CONTENT: Mapping[str, Sequence[tuple[str | None, str]]] = {
 }
 """Suffix that several share → languages and what tells each, the first of which is taken."""
 
+_TO_FILL_IN = frozenset({"in", "dist", "sample", "example", "default", "template"})
 _INTERPRETER = re.compile(rb"#![ \t]*(\S{1,200})([^\r\n]{0,300})")
 _ANY_OF_SUFFIX = re.compile(r"\*\.\w+")
 _VERSION = re.compile(r"(?<![\d.])[\d.]++$")
@@ -102,6 +101,17 @@ def language_of(path: str, head: bytes = b"") -> str | None:
     if suffix:
         return _BY_SUFFIX.get(suffix) or _known_to_pygments().get(suffix)
     return "shell" if head.startswith(_COMPLETIONS) else _interpreted(head)
+
+
+def without_mark(path: str) -> str:
+    """Return a file's path without the suffix that says it is one to copy and fill in.
+
+    Example:
+        >>> without_mark("phpunit.xml.dist"), without_mark("src/config.h.in"), without_mark("notes.md")
+        ('phpunit.xml', 'src/config.h', 'notes.md')
+    """
+    stem, mark, suffix = path.rpartition(".")
+    return stem if mark and suffix.lower() in _TO_FILL_IN and stem.rpartition("/")[2].strip(".") else path
 
 
 def _by_content(suffix: str, text: str) -> str | None:

@@ -9,19 +9,16 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from langchain_context_engine.ingest.files import FolderFiles, SourceFile, display_path, is_binary
-from langchain_context_engine.ingest.formats import bulk_of
+from langchain_context_engine.ingest.files import FolderFiles, SourceFile, display_path
+from langchain_context_engine.ingest.generated import refuse_pointer
 from langchain_context_engine.ingest.git_files import HeadFiles
-from langchain_context_engine.ingest.git_history import History
-from langchain_context_engine.ingest.git_records import COMMITS_VERSION, commit_records
-from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
+from langchain_context_engine.ingest.git_history import COMMITS_VERSION, History, commit_records
 from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES
-from langchain_context_engine.ingest.readers.generated import refuse_pointer
-from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, kind_of, read_records
+from langchain_context_engine.ingest.outline import GRAMMARS, load_grammar
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, is_binary
+from langchain_context_engine.ingest.reading import EXTRACTION_VERSION, bulk_of, kind_of, read_records
 from langchain_context_engine.ingest.record import clean_metadata, content_id
-from langchain_context_engine.ingest.report import OnProgress
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.report import OnProgress, Skipped, SkippedError
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.ingest.writer import READING, CollectionWriter
 
@@ -50,7 +47,7 @@ class FolderMirror:
         files: Where the files are read from: a folder, or the last commit of a bare repository.
         writers: `code`, `docs` → where their records go; what is not named is not read.
         date_of: The date of a file that was read, epoch seconds; None where it is unknown.
-        splitter: How long units are cut.
+        splitter: How units are cut.
         metadata: More for every record.
         max_file_bytes: Larger files are skipped as huge; those of which little is text, from ten times that.
     """
@@ -62,14 +59,10 @@ class FolderMirror:
     metadata: Mapping[str, Any]
     max_file_bytes: int
 
-    def sync(self, paths: Sequence[str], on_progress: OnProgress) -> tuple[Skipped, ...]:
+    def sync(self, paths: Sequence[str], on_progress: OnProgress) -> list[Skipped]:
         """Write what is new or changed, delete what is gone; return what was left out.
 
         A file whose bytes and date are as stored is read but not parsed, embedded or written.
-
-        Args:
-            paths: The files.
-            on_progress: Called after each file.
         """
         # Both kinds may go into one collection.
         distinct = {id(writer): (writer, _stored_files(writer)) for writer in self.writers.values()}
@@ -88,12 +81,12 @@ class FolderMirror:
         for writer, left in distinct.values():
             writer.delete(record_id for gone in left.values() for record_id in gone.ids)
             writer.flush()
-        return tuple(skipped)
+        return skipped
 
     def _sync_file(
         self, path: str, shown: str, stored: Mapping[str, dict[str, _StoredFile]]
     ) -> Sequence[Skipped]:
-        head = self.files.head(path)
+        head = self.files.read(path).data
         refuse_pointer(head)
         kind = kind_of(shown, head)
         if kind is None:
@@ -164,7 +157,7 @@ def sync_commits(
     splitter: Splitter,
     metadata: Mapping[str, Any],
     on_progress: OnProgress,
-) -> tuple[tuple[Skipped, ...], tuple[str, ...]]:
+) -> tuple[list[Skipped], tuple[str, ...]]:
     """Bring a collection to the last commits of a repository; only new ones are looked at.
 
     Args:
@@ -183,7 +176,7 @@ def sync_commits(
     # As bytes: of a million commits their hashes are what takes the memory.
     wanted = [bytes.fromhex(commit.id) for commit in islice(walk, max_commits)]
     is_limited = max_commits is not None and next(walk, None) is not None
-    missing = tuple(history.left_out)
+    missing = list(history.left_out)
     still_there, known = set(wanted), set()
     parts: Counter[bytes] = Counter()
     later_parts: dict[bytes, list[str]] = defaultdict(list)

@@ -1,17 +1,76 @@
-"""The outline of a source file: what is defined in it, by its grammar or by the lines that open something."""
+"""The outline of a source file: what is defined in it, by its grammar or by the lines that open something.
+
+A query, `queries/<name>.scm`, speaks as the grammars' own `tags.scm` do, which mark where a name stands but
+not how far its definition reaches:
+
+- `@definition.<kind>` is a node that defines: function, class, object (kept where it holds functions), scope
+  (a namespace: it lends its name), macro and value (kept from three lines on), test, group (of tests).
+- `@name`, `@owner` (the type that a method belongs to), `@doc` and `@body` say more of it, `@start` where it
+  begins before its node; a `name` property names what has none. Several patterns may tell of one node.
+- `@comment`, `@attribute` belong to what stands below them; `@wrap` to the definition that it ends with.
+- `@import` only imports; what an `@anonymous` function holds is its own.
+"""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from langchain_context_engine.ingest.grammars import Grammar, load_grammar
-
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from tree_sitter import Language, Node, Query
+
+GRAMMARS: Mapping[str, tuple[str, str, str]] = {
+    "python": ("tree_sitter_python", "language", "python"),
+    "javascript": ("tree_sitter_javascript", "language", "ecmascript javascript"),
+    "typescript": ("tree_sitter_typescript", "language_typescript", "ecmascript typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx", "ecmascript typescript"),
+    "go": ("tree_sitter_go", "language", "go"),
+    "rust": ("tree_sitter_rust", "language", "rust"),
+    "java": ("tree_sitter_java", "language", "java"),
+    "c": ("tree_sitter_c", "language", "c"),
+    "cpp": ("tree_sitter_cpp", "language", "c cpp"),
+    "csharp": ("tree_sitter_c_sharp", "language", "csharp"),
+    "ruby": ("tree_sitter_ruby", "language", "ruby"),
+    "php": ("tree_sitter_php", "language_php", "php"),
+    "kotlin": ("tree_sitter_kotlin", "language", "kotlin"),
+    "swift": ("tree_sitter_swift", "language", "swift"),
+    "scala": ("tree_sitter_scala", "language", "scala"),
+    "lua": ("tree_sitter_lua", "language", "lua"),
+    "elixir": ("tree_sitter_elixir", "language", "elixir"),
+    "shell": ("tree_sitter_bash", "language", "shell"),
+}
+"""Language → the module that bundles its grammar, the function that gives it, and its queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What a parser of a language needs, and the query that marks what is defined in what it parsed."""
+
+    language: Language
+    query: Query
+
+
+@cache
+def load_grammar(language: str) -> Grammar | None:
+    """Return a language's grammar, or None where there is none, or the extra `code` is not installed."""
+    if language not in GRAMMARS:
+        return None
+    module, factory, names = GRAMMARS[language]
+    try:
+        from tree_sitter import Language, Query
+
+        grammar = Language(getattr(importlib.import_module(module), factory)())
+    except ImportError:
+        return None
+    folder = files(__package__) / "queries"
+    source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names.split())
+    return Grammar(grammar, Query(grammar, source))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +144,8 @@ _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)
 _QUOTES = re.compile(r"[a-zA-Z]{0,3}(\"\"\"|'''|\"|'|~s)")
 
 
-def tree_outline(text: str, language: str) -> Outline | None:
-    """Return the outline of a source by its grammar, or None where there is none.
+def outline_of(text: str, language: str) -> Outline:
+    """Return the outline of a source; an empty one where nothing reads its language.
 
     A source with mistakes, or amid a merge, gives an outline of what could be read.
 
@@ -95,7 +154,7 @@ def tree_outline(text: str, language: str) -> Outline | None:
     """
     grammar = load_grammar(language)
     if grammar is None:
-        return None
+        return _line_outline(text, language)
     # Lone surrogates cannot stand here: files are decoded, never surrogate-escaped.
     source = text.encode("utf-8", "replace")
     if b"\n>>>>>>> " in source:
@@ -443,7 +502,7 @@ _LINE_OUTLINES: Mapping[str, tuple[str, str, str]] = {
 line and the one below it look like; without, it ends where the next thing begins."""
 
 
-def line_outline(text: str, language: str) -> Outline:
+def _line_outline(text: str, language: str) -> Outline:
     """Return the outline of a source whose definitions begin lines; an empty one for other languages."""
     if language not in _LINE_OUTLINES:
         return Outline()

@@ -1,30 +1,43 @@
-"""From a file's bytes to its records: which reader, and what it found."""
+"""From a file's bytes to its records: the formats of files, what reads each, and what was found."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from langchain_context_engine.ingest.blobs import BLOB, is_data, refuse_armour
-from langchain_context_engine.ingest.files import is_binary
-from langchain_context_engine.ingest.formats import FORMATS, format_of
-from langchain_context_engine.ingest.languages import language_of
-from langchain_context_engine.ingest.outline import Outline, TooComplexError
-from langchain_context_engine.ingest.readers.code import code_records, outline_of
-from langchain_context_engine.ingest.readers.conversion import convert
-from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, without_invisible
-from langchain_context_engine.ingest.readers.generated import (
+from langchain_context_engine.ingest.generated import (
+    BLOB,
+    is_data,
     is_lock_file,
-    refuse_generated_name,
-    refuse_pointer,
+    refuse_unread,
     refuse_unwritten,
 )
+from langchain_context_engine.ingest.json_lines import read_rows
+from langchain_context_engine.ingest.languages import language_of, without_mark
+from langchain_context_engine.ingest.outline import Outline, TooComplexError, outline_of
+from langchain_context_engine.ingest.readers.code import code_records
+from langchain_context_engine.ingest.readers.conversion import convert
+from langchain_context_engine.ingest.readers.decoding import HEAD_BYTES, decode, is_binary, without_invisible
+from langchain_context_engine.ingest.readers.documents import read_html, read_office, read_pdf
+from langchain_context_engine.ingest.readers.mail import read_mail
+from langchain_context_engine.ingest.readers.markdown import read_markdown
+from langchain_context_engine.ingest.readers.markup import (
+    marked_reader,
+    read_lines,
+    read_manual,
+    read_plain,
+    read_restructured,
+    read_xml,
+)
+from langchain_context_engine.ingest.readers.notebook import read_notebook
+from langchain_context_engine.ingest.readers.settings import read_keys, read_tables
+from langchain_context_engine.ingest.readers.tables import read_sheets, read_table
 from langchain_context_engine.ingest.record import Record
-from langchain_context_engine.ingest.sections import document_records
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.report import Skipped, SkippedError
+from langchain_context_engine.ingest.sections import Document, document_records
 from langchain_context_engine.ingest.split import Splitter
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
@@ -34,7 +47,115 @@ _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
 _MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
-_NOTHING = "nothing to read in it: imports, brackets, a notice of rights"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """How files of a format are read, and their names.
+
+    Attributes:
+        names: Suffixes, or whole names, in lower case.
+        read_text: (path, text, chunk size) → document; None where the format is not text.
+        read_bytes: (path, bytes, chunk size) → document, for what is converted in a process of its own.
+        is_data: Written by programs as often as by people: what looks minified or generated is
+            left out.
+        bulk: How many times as large as a text such a file may be, since little of it is one.
+    """
+
+    names: str
+    read_text: Callable[[str, str, int], Document] | None = None
+    read_bytes: Callable[[str, bytes, int], Document] | None = None
+    is_data: bool = False
+    bulk: int = 1
+
+
+_MARKED = {
+    "asciidoc": ".adoc .asciidoc .asc .rdoc .typ .typst",
+    "wiki": ".wiki .mediawiki .creole .t2t",
+    "org": ".org",
+    "textile": ".textile",
+    "texinfo": ".texi .texinfo",
+    "latex": ".tex .latex .ltx",
+    "pod": ".pod",
+}
+FORMATS: Mapping[str, Format] = {
+    "markdown": Format(names=".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc", read_text=read_markdown),
+    "restructured": Format(names=".rst .rest", read_text=read_restructured),
+    **{name: Format(names=names, read_text=marked_reader(name)) for name, names in _MARKED.items()},
+    "manual": Format(names=".man", read_text=read_manual),
+    "plain": Format(
+        names=".txt .text .cabal .feature .robot cabal.project go.mod go.work .inputrc .curlrc .wgetrc"
+        " .screenrc .gdbinit .lldbinit .muttrc .hushlogin .ackrc .ripgreprc",
+        read_text=read_plain,
+    ),
+    "lines": Format(
+        names=".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly .htaccess",
+        read_text=read_lines,
+        is_data=True,
+    ),
+    "html": Format(names=".html .htm .xhtml", read_bytes=read_html, is_data=True),
+    "notebook": Format(names=".ipynb", read_text=read_notebook, bulk=10),
+    "toml": Format(
+        names=".toml pipfile .ini .cfg .conf .properties .desktop .service .socket .timer .mount .editorconfig"
+        " .gitconfig .gitmodules .flake8 .pylintrc .coveragerc .npmrc .ocamlformat .tmux.conf",
+        read_text=read_tables,
+        is_data=True,
+    ),
+    "yaml": Format(
+        names=".yaml .yml .neon .cff .json .jsonc .json5 .webmanifest .sublime-settings .sublime-project"
+        " .sublime-keymap .code-workspace .geojson .jsonld .avsc .hjson .prettierrc .eslintrc .babelrc"
+        " .clang-format .clang-tidy .ansible-lint .yamllint",
+        read_text=read_keys,
+        is_data=True,
+    ),
+    "xml": Format(
+        names=".xml .xsd .xsl .xslt .wsdl .dtd .nuspec .resx .slnx .wixproj .csproj .vbproj .fsproj .props"
+        " .targets .plist",
+        read_text=read_xml,
+        is_data=True,
+    ),
+    "table": Format(names=".csv .tsv .tab", read_bytes=read_table),
+    "rows": Format(names=".jsonl .ndjson", read_text=read_rows),
+    "mail": Format(names=".mbox .eml", read_bytes=read_mail),
+    "pdf": Format(names=".pdf", read_bytes=read_pdf, bulk=10),
+    "office": Format(names=".docx .docm .odt .rtf .epub .pptx .odp .doc", read_bytes=read_office, bulk=10),
+    "sheets": Format(names=".xlsx .xlsm .xlsb .xls .ods", read_bytes=read_sheets, bulk=10),
+}
+_BY_NAME = {name: known for known, form in FORMATS.items() for name in form.names.split()}
+_PLAIN_NAMES = frozenset(
+    [
+        "readme",
+        "changelog",
+        "changes",
+        "contributing",
+        "license",
+        "licence",
+        "notice",
+        "authors",
+        "contributors",
+        "copying",
+        "copyright",
+        "credits",
+        "history",
+        "hacking",
+        "install",
+        "maintainers",
+        "manifest",
+        "news",
+        "release",
+        "releases",
+        "security",
+        "support",
+        "thanks",
+        "todo",
+        "unlicense",
+        "codeowners",
+        "version",
+        "owners",
+        "governance",
+        "roadmap",
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +187,31 @@ def kind_of(path: str, head: bytes) -> str | None:
     if language_of(path, head):
         return "code"
     # A lock file is known, though left out: as generated, not as unsupported.
-    return "docs" if _format(path, head) or is_lock_file(path) else None
+    return "docs" if _format_of(path, head) or is_lock_file(path) else None
 
 
-def _format(path: str, head: bytes) -> str | None:
+def bulk_of(path: str) -> int:
+    """Return how many times as large as a text a file may be: notebooks hold pictures, PDF holds fonts."""
+    name = _format_of(path)
+    return FORMATS[name].bulk if name else 1
+
+
+def _format_of(path: str, head: bytes = b"") -> str | None:
     """Return a file's format: by its name, or as plain text where it has no suffix and says something."""
-    name = PurePosixPath(path).name
-    if (known := format_of(path)) or is_binary(head):
+    name = PurePosixPath(without_mark(path))
+    plain = name.name.lower()
+    if known := _BY_NAME.get(plain) or _BY_NAME.get(name.suffix.lower()):
         return known
-    if "." in name:
-        return "manual" if _MANUAL_NAME.search(name) and _ROFF.search(head) else None
-    return "plain" if _says_something(head) else None
-
-
-def _says_something(text: bytes) -> bool:
-    return len(_WORDS.findall(text)) >= _LEAST_WORDS
+    if plain.startswith("readme.") or (plain.startswith("changelog.") and name.suffix[1:].isdigit()):
+        return "plain"  # README.SETUP; changelogs of former years, as GNU keeps them
+    is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
+    if is_named and not name.suffix:
+        return "plain"
+    if is_binary(head):
+        return None
+    if "." in PurePosixPath(path).name:
+        return "manual" if _MANUAL_NAME.search(path) and _ROFF.search(head) else None
+    return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None
 
 
 def read_records(
@@ -99,23 +230,18 @@ def read_records(
         SkippedError: The whole file is left out: unsupported, binary, encoding, lfs, generated,
             minified, encrypted, invalid, empty.
     """
-    refuse_pointer(data)
-    refuse_armour(data)
-    refuse_generated_name(path)
-    read = _read(path, data, splitter, metadata or {})
-    if not read.skipped and not any(record.text.strip() for record in read.records):
-        raise SkippedError("empty", _NOTHING if data.strip() else "")
-    return read
-
-
-def _read(path: str, data: bytes, splitter: Splitter, metadata: Mapping[str, Any]) -> FileRead:
+    refuse_unread(path, data)
     language = language_of(path, data[: 8 * HEAD_BYTES])
     if language is not None:
-        return _read_code(path, data, language, splitter, metadata)
-    name = _format(path, data[:HEAD_BYTES])
-    if name is None:
+        read = _read_code(path, data, language, splitter, metadata or {})
+    elif name := _format_of(path, data[:HEAD_BYTES]):
+        read = _read_document(path, data, name, splitter, metadata or {})
+    else:
         raise SkippedError("unsupported")
-    return _read_document(path, data, name, splitter, metadata)
+    if not read.skipped and not any(record.text.strip() for record in read.records):
+        told = "nothing to read in it: imports, brackets, a notice of rights" if data.strip() else ""
+        raise SkippedError("empty", told)
+    return read
 
 
 def _read_code(
@@ -131,7 +257,7 @@ def _read_code(
         detail = f"cut by lines: the parser of {language} takes too long"
         skipped = (Skipped(where=path, reason="too complex", detail=detail),)
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
-    told = tuple(record for record in records if not is_data(record.text) or _is_named(record))
+    told = tuple(record for record in records if _is_named(record) or not is_data(record.text))
     return FileRead(kind="code", records=told, skipped=skipped + _data_in(path, len(records) - len(told)))
 
 
@@ -143,26 +269,26 @@ def _data_in(path: str, stretches: int) -> tuple[Skipped, ...]:
 
 
 def _is_named(record: Record) -> bool:
-    """Return whether a record begins what has a name of its own: a macro, a function that is a table."""
+    """Say whether a record begins what has a name of its own: a macro, a function that is a table."""
     return bool(record.metadata.get("symbol")) and record.metadata.get("part", 1) == 1
 
 
 def _read_document(
     path: str, data: bytes, name: str, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> FileRead:
-    file_format = FORMATS[name]
-    if file_format.read_text is None:
+    form = FORMATS[name]
+    if form.read_text is None:
         document = convert(name, path, data, splitter.chunk_size)
     else:
         text = without_invisible(decode(data))
-        if file_format.is_data:
+        if form.is_data:
             refuse_unwritten(text)
         try:
-            document = file_format.read_text(path, text, splitter.chunk_size)
+            document = form.read_text(path, text, splitter.chunk_size)
         except (ValueError, TypeError, RecursionError) as error:  # what a hostile file makes of it
             raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
     records = document_records(path, document, splitter, metadata)
     blobs = _data_in(path, sum(1 for _ in BLOB.finditer(document.text)))
-    if blobs and file_format.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
+    if blobs and form.is_data:  # `{"type":"FeatureCollection",` is what is left of a coastline
         records = [record for record in records if len(_WORDS.findall(record.text.encode())) >= _LEAST_WORDS]
     return FileRead(kind="docs", records=tuple(records), skipped=document.skipped + blobs)

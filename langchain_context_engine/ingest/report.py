@@ -1,4 +1,4 @@
-"""What an indexing run did, counted."""
+"""What an indexing run did, counted, and what it left out, where and why."""
 
 from __future__ import annotations
 
@@ -6,14 +6,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from langchain_context_engine.errors import UnknownNameError
-from langchain_context_engine.ingest.skipped import Skipped
 
 OnProgress = Callable[[int, int, str], None]
 """Called with (done, total, label); `done` never falls and ends at `total`."""
 
 
-def silent(_done: int, _total: int, _label: str) -> None:
-    """Show no progress."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """One thing that was left out.
+
+    Attributes:
+        where: The path, or path:line.
+        reason: One or two words, for example binary, minified, lfs, encoding, invalid; data is a stretch of a
+            file, the rest of which is read.
+        detail: More for a person to read, or "".
+    """
+
+    where: str
+    reason: str
+    detail: str = ""
+
+
+class SkippedError(Exception):
+    """A whole file is left out, for a reason and a detail as in `Skipped`."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,24 +92,24 @@ class IndexReport:
     @property
     def added(self) -> int:
         """New records in all collections."""
-        return sum(c.added for c in self.collections.values())
+        return sum(each.added for each in self.collections.values())
 
     @property
     def updated(self) -> int:
         """Changed records in all collections."""
-        return sum(c.updated for c in self.collections.values())
+        return sum(each.updated for each in self.collections.values())
 
     @property
     def unchanged(self) -> int:
         """Records of all collections that stood already."""
-        return sum(c.unchanged for c in self.collections.values())
+        return sum(each.unchanged for each in self.collections.values())
 
     @property
     def deleted(self) -> int:
         """Records gone from all collections."""
-        return sum(c.deleted for c in self.collections.values())
+        return sum(each.deleted for each in self.collections.values())
 
     @property
     def written(self) -> int:
         """Records added, updated or deleted in all collections."""
-        return sum(c.written for c in self.collections.values())
+        return self.added + self.updated + self.deleted

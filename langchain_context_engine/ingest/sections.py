@@ -6,24 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from langchain_context_engine.ingest.blobs import WORDLESS
-from langchain_context_engine.ingest.changelog import (
-    date_below,
-    is_dated_release,
-    is_unreleased,
-    release_of,
-)
-from langchain_context_engine.ingest.continued import with_headers
-from langchain_context_engine.ingest.places import (
+from langchain_context_engine.ingest.changelog import is_dated_release, releases
+from langchain_context_engine.ingest.generated import WORDLESS
+from langchain_context_engine.ingest.record import (
     SEPARATOR,
+    Record,
+    clean_metadata,
     code_place,
     path_marks,
     trail_place,
-    without_repeated_path,
+    unique_ids,
 )
-from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
-from langchain_context_engine.ingest.skipped import Skipped
-from langchain_context_engine.ingest.split import Span, Splitter
+from langchain_context_engine.ingest.report import Skipped
+from langchain_context_engine.ingest.split import Span, Splitter, with_headers
 
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
@@ -86,6 +81,32 @@ class Document:
     skipped: tuple[Skipped, ...] = ()
 
 
+@dataclass(slots=True)
+class Parts:
+    """A document as it grows by parts that have names of their own: pages, messages, rows."""
+
+    skipped: list[Skipped] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, text: str, end: str = "", **section: Any) -> None:
+        """Add a part; what `end` says stands between it and the next."""
+        after = self.length + len(text)
+        self.sections.append(Section(start=self.length, end=after, **section))
+        self.texts.append(text + end)
+        self.length = after + len(end)
+
+    def leave_out(self, where: str, reason: str, detail: object = "") -> None:
+        """Note what could not be read."""
+        self.skipped.append(Skipped(where=where, reason=reason, detail=str(detail)[:200]))
+
+    def document(self) -> Document:
+        """Return all parts together."""
+        sections, skipped = tuple(self.sections), tuple(self.skipped)
+        return Document(text="".join(self.texts), sections=sections, has_lines=False, skipped=skipped)
+
+
 def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
     """Return the sections under headings, in order; together they cover the whole text.
 
@@ -123,7 +144,7 @@ def _beside_each_other(headings: list[Heading]) -> list[Heading]:
 
 
 def document_records(
-    path: str, document: Document, splitter: Splitter, metadata: Mapping[str, Any] | None = None
+    path: str, document: Document, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> list[Record]:
     """Return the passages of a document, in order.
 
@@ -139,10 +160,12 @@ def document_records(
     marks = path_marks(path)
     found: list[tuple[str, str, dict[str, Any]]] = []
     line, counted = 1, 0
-    for section, release in zip(document.sections, _releases(path, document), strict=True):
-        lead = SEPARATOR.join(filter(None, (path, *section.titles, section.part)))
+    told = releases(path, ((s.titles, document.text[s.start : s.end]) for s in document.sections))
+    for section, release in zip(document.sections, told, strict=True):
+        trail = tuple(filter(None, (*section.titles, section.part)))
+        lead = SEPARATOR.join((path, *trail))
         shared = {
-            **(metadata or {}),
+            **metadata,
             **section.metadata,
             **release,
             "kind": section.kind,
@@ -152,42 +175,22 @@ def document_records(
             "document": path,
             **(marks if section.kind in _OF_PROGRAMS else {}),
         }
+        place = trail_place(path, trail)
         for (a, b), above in _worded(document.text[section.start : section.end], splitter):
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
             # An overlap steps back.
             line += document.text.count("\n", counted, start) - document.text.count("\n", start, counted)
-            counted = start
-            placed = _placed(path, section, line, line + text.count("\n"), has_lines=document.has_lines)
-            said = clean_metadata({**shared, "start": start, "end": end, **placed})
+            counted, last = start, line + text.count("\n")
+            lines = {"start_line": line, "end_line": last} if document.has_lines else {}
+            own = place or (code_place(path, line, last) if document.has_lines else path)
+            said = clean_metadata({**shared, "start": start, "end": end, "place": own, **lines})
             found.append((lead, f"{head}\n{text}" if head else text, said))
     ids = unique_ids((path, lead, text) for lead, text, _ in found)
     return [
         Record(id=record_id, text=text, lead=lead, metadata=said)
         for record_id, (lead, text, said) in zip(ids, found, strict=True)
     ]
-
-
-def _releases(path: str, document: Document) -> Iterator[dict[str, Any]]:
-    """Yield what each section's release says; its date may stand below the heading, for all its sections.
-
-    One without a date is no newer than the one above it, since the file's own date is of its newest.
-    """
-    told: dict[str, dict[str, Any]] = {}
-    last: int | None = None
-    for section in document.sections:
-        release = release_of(path, section.titles)
-        version = release.get("version")
-        text = document.text[section.start : section.end]
-        if version is None:
-            yield release
-            continue
-        if version not in told:
-            date = release.get("created_at") or date_below(text)
-            is_to_come = not date and is_unreleased(section.titles, text)
-            last = date or last
-            told[version] = {"unreleased": True} if is_to_come else {"created_at": last} if last else {}
-        yield {**release, **told[version]}
 
 
 def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
@@ -197,13 +200,3 @@ def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
         for (a, b), head in with_headers(text[start:end], splitter):
             yield (start + a, start + b), head
         start = after
-
-
-def _placed(path: str, section: Section, first: int, last: int, *, has_lines: bool) -> dict[str, Any]:
-    trail = tuple(filter(None, (*section.titles, section.part)))
-    if without_repeated_path(path, trail):
-        place = trail_place(path, trail)
-    else:
-        place = code_place(path, first, last) if has_lines else path
-    lines = {"start_line": first, "end_line": last} if has_lines else {}
-    return {"place": place, **lines}

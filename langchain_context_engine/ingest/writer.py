@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,6 @@ from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
-from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.quotas import QUOTA, Portions, is_cloud
 
 if TYPE_CHECKING:
@@ -37,10 +37,6 @@ def check_collection_name(name: str) -> str:
 
     Raises:
         ConfigError: It does not.
-
-    Example:
-        >>> check_collection_name("harbor-code")
-        'harbor-code'
     """
     is_valid = isinstance(name, str) and _NAME.fullmatch(name) and ".." not in name
     if is_valid and not _IP_ADDRESS.fullmatch(name):
@@ -49,15 +45,6 @@ def check_collection_name(name: str) -> str:
         f"collection name {name!r} is not valid: 3-512 characters from [a-zA-Z0-9._-], a letter or digit "
         "at both ends, no two dots in a row, no IP address"
     )
-
-
-def model_name(embeddings: object) -> str:
-    """Return the name of what embeds: its `model` or `model_name`, else its class."""
-    for attribute in ("model", "model_name"):
-        value = getattr(embeddings, attribute, None)
-        if isinstance(value, str) and value:
-            return value
-    return type(embeddings).__name__
 
 
 class CollectionWriter:
@@ -91,15 +78,15 @@ class CollectionWriter:
         if not callable(getattr(embeddings, "embed_documents", None)):
             raise ConfigError(f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}")
         self._embeddings = embeddings
-        self._model = model_name(embeddings)
+        named = (getattr(embeddings, attribute, None) for attribute in ("model", "model_name"))
+        self._model = next((n for n in named if isinstance(n, str) and n), type(embeddings).__name__)
         self._is_dry = is_dry
         self._opened = _open(client, name, makes=not is_dry)
-        most = client.get_max_batch_size()
-        self._batch_size = min(_BATCH_SIZE, most)
+        self._batch_size = min(_BATCH_SIZE, client.get_max_batch_size())
         self._portions = Portions(QUOTA if is_cloud(self._opened) else self._batch_size)
         self._waiting: dict[str, Record] = {}
         self._gone: dict[str, None] = {}
-        self._added = self._updated = self._unchanged = self._deleted = 0
+        self._counts: Counter[str] = Counter()
         stored = self._stored
         if stored.get(_MODEL, self._model) != self._model:
             raise ConfigError(
@@ -108,7 +95,7 @@ class CollectionWriter:
             )
         self._dimension = stored.get(_DIMENSION) or (self._opened and _dimension_of(self._opened))
         # At once, so that a run that is killed is known for what it was.
-        self.remember(remembers or {})
+        self._remember(remembers or {})
 
     def put(self, records: Iterable[Record]) -> None:
         """Take records; of two with one id the later stands. Full batches are written."""
@@ -125,13 +112,11 @@ class CollectionWriter:
 
     def count_unchanged(self, number: int) -> None:
         """Count records that were known to stand without a look at them."""
-        self._unchanged += number
+        self._counts["unchanged"] += number
 
     def count_replaced(self, number: int) -> None:
         """Count so many records as updated that were put and deleted: the new took the old one's place."""
-        self._added -= number
-        self._deleted -= number
-        self._updated += number
+        self._counts.update(added=-number, deleted=-number, updated=number)
 
     def flush(self) -> None:
         """Write what waits, then delete what is gone.
@@ -141,26 +126,17 @@ class CollectionWriter:
             EmbeddingError: A vector is unusable.
         """
         if self._waiting:
-            waiting = list(self._waiting.values())
-            self._write(waiting)
+            self._write(list(self._waiting.values()))
             self._waiting.clear()
         gone = list(self._gone)
         if not self._is_dry:
             self._portions.all_of(gone, lambda a, b: self.collection.delete(ids=gone[a:b]))
-        self._deleted += len(gone)
+        self._counts["deleted"] += len(gone)
         self._gone.clear()
 
     def stored_metadata(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield (id, metadata) of every record, page by page."""
-        if self._opened is None:
-            return
-
-        def page(most: int, place: int) -> list[tuple[str, Mapping[str, Any]]]:
-            found = self.collection.get(include=["metadatas"], limit=most, offset=place)
-            metadatas = found["metadatas"] or [{}] * len(found["ids"])
-            return list(zip(found["ids"], (m or {} for m in metadatas), strict=True))
-
-        yield from self._portions.pages(page)
+        return iter(()) if self._opened is None else _metadata(self._opened, self._portions)
 
     @property
     def collection(self) -> Collection:
@@ -172,14 +148,12 @@ class CollectionWriter:
     @property
     def report(self) -> CollectionReport:
         """The counts so far."""
-        return CollectionReport(
-            added=self._added, updated=self._updated, unchanged=self._unchanged, deleted=self._deleted
-        )
+        return CollectionReport(**self._counts)
 
     def _write(self, records: Sequence[Record]) -> None:
         texts, known = self._known(records)
-        new = [r for r in records if r.id not in known or texts[r.id] != r.text]
-        same_text = [r for r in records if r.id in known and texts[r.id] == r.text]
+        new = [r for r in records if texts.get(r.id) != r.text]
+        same_text = [r for r in records if texts.get(r.id) == r.text]
         moved = [r for r in same_text if not is_same_metadata(known[r.id], r.metadata)]
         if new and not self._is_dry:
             vectors = self._embed([r.embedded_text for r in new])
@@ -200,22 +174,19 @@ class CollectionWriter:
                     metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
                 ),
             )
-        really_moved = sum(
-            not is_same_metadata(_without_bookkeeping(known[r.id]), _without_bookkeeping(r.metadata))
-            for r in moved
-        )
+        really_moved = sum(not is_same_metadata(_told(known[r.id]), _told(r.metadata)) for r in moved)
         replaced = sum(r.id in known for r in new)
-        self._added += len(new) - replaced
-        self._updated += replaced + really_moved
-        self._unchanged += len(records) - len(new) - really_moved
+        self._counts.update(
+            added=len(new) - replaced,
+            updated=replaced + really_moved,
+            unchanged=len(same_text) - really_moved,
+        )
 
     def _known(self, records: Sequence[Record]) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
         """Return id → text, and id → metadata, of those of the records that are stored."""
-        if self._opened is None:
-            return {}, {}
-        ids = [r.id for r in records]
         texts: dict[str, str] = {}
         known: dict[str, dict[str, Any]] = {}
+        ids = [r.id for r in records] if self._opened is not None else []
         for found in self._portions.each(
             ids, lambda a, b: self.collection.get(ids=ids[a:b], include=["documents", "metadatas"])
         ):
@@ -230,7 +201,7 @@ class CollectionWriter:
         dimension = len(vectors[0])
         if self._dimension is None:
             self._dimension = dimension
-            self.remember({_DIMENSION: dimension})
+            self._remember({_DIMENSION: dimension})
         if dimension != self._dimension:
             raise ConfigError(
                 f"collection {self.name!r} holds vectors of {self._dimension} dimensions, but {self._model} "
@@ -238,7 +209,7 @@ class CollectionWriter:
             )
         return vectors
 
-    def remember(self, fields: Mapping[str, Any]) -> None:
+    def _remember(self, fields: Mapping[str, Any]) -> None:
         """Let the collection remember something of itself; what it remembers already is not written."""
         wanted = {_MODEL: self._model, **fields}
         if not self._is_dry and any(self._stored.get(key) != value for key, value in wanted.items()):
@@ -269,12 +240,21 @@ def _open(client: ClientAPI, name: str, *, makes: bool) -> Collection | None:
         )
 
 
+def _metadata(collection: Collection, portions: Portions) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def page(most: int, place: int) -> list[tuple[str, Mapping[str, Any]]]:
+        found = collection.get(include=["metadatas"], limit=most, offset=place)
+        metadatas = found["metadatas"] or [{}] * len(found["ids"])
+        return list(zip(found["ids"], (m or {} for m in metadatas), strict=True))
+
+    return portions.pages(page)
+
+
 def _replacing(metadata: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata that leaves nothing of the old: Chroma merges, and None deletes a key."""
     return {**dict.fromkeys(old.keys() - metadata.keys()), **metadata}
 
 
-def _without_bookkeeping(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _told(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in metadata.items() if key not in BOOKKEEPING}
 
 
@@ -289,13 +269,9 @@ def delete_collection(client: Any, name: str) -> None:
     Raises:
         chromadb.errors.NotFoundError: There is none of this name.
     """
-    handle = CollectionHandle(client.get_collection(name, embedding_function=None))
-    with_lists: list[str] = []
-    place = 0
-    while page := handle.ids_from(place, _PAGE):
-        found = handle.metadata_of(page)
-        with_lists += [id_ for id_, metadata in found.items() if list in map(type, metadata.values())]
-        place += len(page)
-    portions = Portions(min(_PAGE, handle.most))
-    portions.all_of(with_lists, lambda a, b: handle.collection.delete(ids=with_lists[a:b]))
+    collection = client.get_collection(name, embedding_function=None)
+    portions = Portions(min(_PAGE, client.get_max_batch_size()))
+    stored = list(_metadata(collection, portions))
+    with_lists = [id_ for id_, metadata in stored if list in map(type, metadata.values())]
+    portions.all_of(with_lists, lambda a, b: collection.delete(ids=with_lists[a:b]))
     client.delete_collection(name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine
-from langchain_context_engine.ingest.files import _pattern
+from langchain_context_engine.ingest.files import _patterns
 from langchain_context_engine.ingest.languages import _BY_CONTENT, language_of
-from langchain_context_engine.ingest.outline import _LINE_OUTLINES, line_outline
+from langchain_context_engine.ingest.outline import _LINE_OUTLINES, outline_of
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.rendering.containment import escape_tags, longest_fence, tag_pattern
 from langchain_context_engine.search.collection import _says_missing
@@ -25,10 +25,8 @@ _TAGS = tag_pattern(["<passage>{{content}}</passage>"])
 IGNORED = ["*a" * 12 + "*b", "**/a/" * 8 + "b", "[!a]*" * 9 + "x", "a/**/" * 9 + "z"]
 
 RUNNING = {
-    "line_outline": lambda text: [line_outline(text, language) for language in _LINE_OUTLINES],
-    "_pattern": lambda text: [
-        pattern[0].fullmatch(text[:4000]) for pattern in filter(None, map(_pattern, IGNORED))
-    ],
+    "_line_outline": lambda text: [outline_of(text, language) for language in _LINE_OUTLINES],
+    "_name": lambda text: [pattern.fits(text[:4000].split("/")) for pattern in _patterns(IGNORED)],
     "_by_content": lambda text: [language_of(f"a{suffix}", text.encode()) for suffix in _BY_CONTENT],
     "_says_missing": lambda text: _says_missing(RuntimeError(text)),
     "_matches": lambda text: mark_matches(text, ["a", "key", "="]),

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.reading import read_records
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 
 WORD = re.compile(r"[^\W\d_]{2,}|\d+")
 HEADINGS = {  # suffix → what a heading's line is: its mark and its title

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.reading import kind_of, read_records
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 
 PYTHON = '''"""A module."""
 

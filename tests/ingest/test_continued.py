@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
-from langchain_context_engine.ingest.continued import with_headers
+from langchain_context_engine.ingest.split import with_headers
 from tests.document_builders import records
 from tests.growth import assert_linear, repeated
 

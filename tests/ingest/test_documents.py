@@ -350,6 +350,6 @@ def test_a_file_that_expands_is_left_out_within_its_bounds_and_the_next_one_is_r
 
 def test_a_process_of_conversion_that_dies_costs_one_file_and_is_started_anew():
     assert text("a.html", "<p>one</p>") == "one"
-    os.kill(conversion._CONVERTER.process.pid, signal.SIGKILL)
-    conversion._CONVERTER.process.wait()
+    os.kill(conversion._OF_THREAD.converter.process.pid, signal.SIGKILL)
+    conversion._OF_THREAD.converter.process.wait()
     assert text("a.html", "<p>two</p>") == "two"

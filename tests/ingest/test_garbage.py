@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
-from langchain_context_engine.ingest.formats import BY_SUFFIX
+from langchain_context_engine.ingest.reading import _BY_NAME as BY_SUFFIX
 from langchain_context_engine.ingest.reading import kind_of, read_records
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 from tests.growth import assert_linear, repeated
 
 pytestmark = pytest.mark.unmeasured

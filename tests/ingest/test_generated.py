@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from langchain_context_engine.ingest.blobs import is_data
+from langchain_context_engine.ingest.generated import is_data
 from langchain_context_engine.ingest.reading import kind_of
 from tests.document_builders import read, reason, records
 

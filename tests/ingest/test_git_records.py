@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine.ingest.git_commit import parse_commit
-from langchain_context_engine.ingest.git_history import Change
-from langchain_context_engine.ingest.git_records import commit_records, without_trailers
+from langchain_context_engine.ingest.git_history import Change, commit_records, parse_commit, without_trailers
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.text.worth import is_appendix
 from tests.growth import assert_linear, repeated

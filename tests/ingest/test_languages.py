@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine.ingest.grammars import GRAMMARS
 from langchain_context_engine.ingest.languages import language_of
+from langchain_context_engine.ingest.outline import GRAMMARS
 from tests.growth import assert_linear, repeated
 
 

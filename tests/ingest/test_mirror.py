@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter, index_folder, index_repository
-from langchain_context_engine.ingest.grammars import load_grammar
+from langchain_context_engine.ingest.outline import load_grammar
 from tests.embedding_builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.ingest.grammars import GRAMMARS, load_grammar
-from langchain_context_engine.ingest.outline import TooComplexError, line_outline, tree_outline
+from langchain_context_engine.ingest.outline import GRAMMARS, TooComplexError, load_grammar, outline_of
 from tests.growth import assert_linear, repeated
 
 LANGUAGES = {
@@ -23,7 +22,7 @@ LANGUAGES = {
 def found_in(suffix, text):
     """Return every definition of a source, what holds others before what it holds."""
     found = []
-    waiting = list(reversed(tree_outline(text, LANGUAGES[suffix]).definitions))
+    waiting = list(reversed(outline_of(text, LANGUAGES[suffix]).definitions))
     while waiting:
         found.append(waiting.pop())
         waiting += reversed(found[-1].children)
@@ -38,7 +37,7 @@ def test_every_grammar_is_bundled_so_that_nothing_is_downloaded():
     # Sockets to anything but loopback are blocked while tests run.
     assert [language for language in GRAMMARS if load_grammar(language) is None] == []
     assert set(LANGUAGES.values()) == set(GRAMMARS)
-    assert tree_outline("x", "haskell") is None
+    assert not outline_of("x", "haskell").definitions
 
 
 # Symbol → its kind, first line, signature and documentation.
@@ -269,17 +268,17 @@ def test_macros_that_no_parser_knows_do_not_cost_a_class_its_name():
     ],
 )  # fmt: skip
 def test_where_definitions_begin_lines_each_ends_before_the_next_thing(language, text, expected):
-    found = line_outline(text, language).definitions
+    found = outline_of(text, language).definitions
     assert {each.symbol: (each.start_line, each.end_line) for each in found} == expected
 
 
 def test_a_source_that_a_parser_chokes_on_is_told():
     started = time.process_time()
     with pytest.raises(TooComplexError):
-        tree_outline("x = a\n" + "|-|-|-|-\n" * 2_500, "javascript")
+        outline_of("x = a\n" + "|-|-|-|-\n" * 2_500, "javascript")
     assert time.process_time() - started < 5
     dense = "foo({a:1,b:[1,2,3], c: () => 1});\n" * 3_000
-    assert tree_outline(f"{dense}function f() {{ }}\n", "javascript").definitions, "people write such lines"
+    assert outline_of(f"{dense}function f() {{ }}\n", "javascript").definitions, "people write such lines"
 
 
 @pytest.mark.parametrize(
@@ -289,7 +288,7 @@ def test_definitions_are_found_in_linear_time(piece):
     def read(text):
         for language in ("cpp", "javascript", "python"):
             try:
-                tree_outline(text, language)
+                outline_of(text, language)
             except TooComplexError:
                 continue
 
@@ -299,7 +298,7 @@ def test_definitions_are_found_in_linear_time(piece):
 @settings(deadline=None, max_examples=60)
 @given(text=st.text(max_size=300), suffix=st.sampled_from(sorted(LANGUAGES)))
 def test_of_any_text_definitions_lie_within_it_and_part_its_lines(text, suffix):
-    outline = tree_outline(text, LANGUAGES[suffix])
+    outline = outline_of(text, LANGUAGES[suffix])
     reached = 0
     for each in outline.definitions:
         assert reached < each.start_line <= each.end_line <= text.count("\n") + 1
@@ -317,5 +316,5 @@ def test_no_sign_in_a_shell_script_ends_the_process(sign):
 def test_threads_read_sources_at_once():
     texts = [f"def f{n}():\n    return {n}\n\n" * 300 for n in range(8)]
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda text: tree_outline(text, "python"), texts * 3))
+        found = list(pool.map(lambda text: outline_of(text, "python"), texts * 3))
     assert [len(outline.definitions) for outline in found] == [1] * 24

@@ -104,7 +104,7 @@ def test_sections_follow_each_other_and_cover_the_document(text):
 @settings(deadline=None, max_examples=100)
 @given(text=LINES, chunk_size=st.integers(5, 80))
 def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stable_ids(text, chunk_size):
-    records = document_records("a.md", read_markdown("a.md", text, 1), Splitter(chunk_size=chunk_size))
+    records = document_records("a.md", read_markdown("a.md", text, 1), Splitter(chunk_size=chunk_size), {})
     covered = set()
     for record in records:
         start, end = record.metadata["start"], record.metadata["end"]
@@ -114,7 +114,7 @@ def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stab
     assert all(i in covered for i, c in enumerate(text) if not c.isspace())
     assert len({r.id for r in records}) == len(records)
     assert records == document_records(
-        "a.md", read_markdown("a.md", text, 1), Splitter(chunk_size=chunk_size)
+        "a.md", read_markdown("a.md", text, 1), Splitter(chunk_size=chunk_size), {}
     )
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
-from langchain_context_engine.ingest.outline import Definition, Outline, line_outline, tree_outline
-from langchain_context_engine.ingest.places import code_place, path_marks
-from langchain_context_engine.ingest.record import Record, clean_metadata, unique_ids
+from langchain_context_engine.ingest.outline import Definition, Outline
+from langchain_context_engine.ingest.record import Record, clean_metadata, code_place, path_marks, unique_ids
 from langchain_context_engine.ingest.split import Splitter
 
 _LONGEST_SIGNATURE, _LONGEST_DOCSTRING = 300, 600
@@ -49,15 +48,6 @@ class _Unit:
     definition: Definition
     lines: _Numbered
     is_outline: bool = False
-
-
-def outline_of(text: str, language: str) -> Outline:
-    """Return the outline of a source; an empty one where nothing reads its language.
-
-    Raises:
-        TooComplexError: The parser takes too many steps for a source of this length.
-    """
-    return tree_outline(text, language) or line_outline(text, language)
 
 
 def code_records(

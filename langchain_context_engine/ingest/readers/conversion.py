@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
+import pickle
 import subprocess
 import sys
 import threading
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from importlib import import_module
 from typing import IO, Any, cast
 
-from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
-from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.ingest.report import SkippedError
+from langchain_context_engine.ingest.sections import Document
 
 MOST_SECONDS = 10.0
 """How long the conversion of one file may take."""
@@ -40,27 +39,24 @@ def convert(name: str, path: str, data: bytes, chunk_size: int) -> Document:
     Raises:
         SkippedError: As the reader; `too complex` past `MOST_SECONDS` or `MOST_BYTES`.
     """
-    with _LOCK:
-        found = _CONVERTER.ask(json.dumps([name, path, chunk_size]).encode(), data)
-    if "reason" in found:
-        raise SkippedError(found["reason"], found["detail"])
-    sections = (Section(**{**section, "titles": tuple(section["titles"])}) for section in found["sections"])
-    skipped = (Skipped(**entry) for entry in found["skipped"])
-    return Document(**{**found, "sections": tuple(sections), "skipped": tuple(skipped)})
+    if not hasattr(_OF_THREAD, "converter"):
+        _OF_THREAD.converter = _Converter()
+    found = _OF_THREAD.converter.ask((name, path, data, chunk_size))
+    if isinstance(found, Document):
+        return found
+    raise SkippedError(*found)
 
 
-@dataclass(slots=True)
 class _Converter:
-    """The process: started when first needed, and anew where it died, or in a fork of its owner."""
+    """A thread's process: started when first needed, and anew where it died, or in a fork of its owner."""
 
     process: subprocess.Popen[bytes] | None = None
-    owner: int = 0
+    owner = 0
 
-    def ask(self, head: bytes, data: bytes) -> dict[str, Any]:
+    def ask(self, what: tuple[Any, ...]) -> Any:
         if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
             self._start()
-        most = f"{MOST_SECONDS:g} seconds or {MOST_BYTES >> 20:,} MB of memory"
-        return cast("dict[str, Any]", json.loads(self._exchange(MOST_SECONDS, most, head, data)))
+        return self._exchange(MOST_SECONDS, what)
 
     def stop(self) -> None:
         """End the process where it is this one's."""
@@ -68,6 +64,8 @@ class _Converter:
             self.process.kill()
             self.process.communicate()
         self.process = None
+
+    __del__ = stop
 
     def _start(self) -> None:
         self.process = subprocess.Popen(  # noqa: S603
@@ -77,74 +75,66 @@ class _Converter:
             stderr=subprocess.DEVNULL,
         )
         self.owner = os.getpid()
-        self._exchange(_STARTING_SECONDS, "what a process needs to start")
+        self._exchange(_STARTING_SECONDS, None)
 
-    def _exchange(self, seconds: float, most: str, *parts: bytes) -> bytes:
-        """Send parts and return what comes back; a process that is too slow is ended, and nothing comes."""
+    def _exchange(self, seconds: float, what: object) -> Any:
+        """Send something and return what comes back; a process that is too slow is ended, and nothing comes."""
         process = cast("subprocess.Popen[bytes]", self.process)
         clock = threading.Timer(seconds, process.kill)
         clock.start()
         try:
-            _send(cast("IO[bytes]", process.stdin), *parts)
-            return _receive(cast("IO[bytes]", process.stdout))
-        except (OSError, EOFError):
+            _send(cast("IO[bytes]", process.stdin), what)
+            return pickle.load(cast("IO[bytes]", process.stdout))  # noqa: S301 - what `answer` sends
+        except (OSError, EOFError, pickle.UnpicklingError):
             self.stop()
+            most = f"{seconds:g} seconds or {MOST_BYTES >> 20:,} MB of memory"
             raise SkippedError("too complex", f"its conversion takes more than {most}") from None
         finally:
             clock.cancel()
 
 
-_LOCK = ForkSafeLock()
-_CONVERTER = _Converter()
-atexit.register(_CONVERTER.stop)
+_OF_THREAD = threading.local()
+
+
+def library(name: str) -> Any:
+    """Return a library of the extra `documents`.
+
+    Raises:
+        SkippedError: unsupported, where it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
 
 
 def answer() -> None:
     """Convert what standard input asks for, one file after another, until it ends."""
-    from langchain_context_engine.ingest.formats import FORMATS
+    from langchain_context_engine.ingest.reading import FORMATS
 
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library that prints must not answer
-    _bound_memory()
-    _send(answers, b"{}")
+    with suppress(ImportError):  # not on Windows
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+    _send(answers, pickle.load(asked))  # noqa: S301 - what `_Converter` sends
     while True:
         try:
-            (name, path, chunk_size), data = json.loads(_receive(asked)), _receive(asked)
+            name, path, data, chunk_size = pickle.load(asked)  # noqa: S301
         except EOFError:
             return
         try:
-            found = asdict(cast("Any", FORMATS[name].read_bytes)(path, data, chunk_size))
+            found: object = cast("Any", FORMATS[name].read_bytes)(path, data, chunk_size)
         except SkippedError as error:
-            found = {"reason": error.reason, "detail": error.detail}
+            found = error.reason, error.detail
         except MemoryError:
             os._exit(1)
         except Exception as error:  # noqa: BLE001 - malformed files raise anything from within
-            found = {"reason": "invalid", "detail": f"{type(error).__name__}: {error}"[:200]}
-        _send(answers, json.dumps(found).encode())
+            found = "invalid", f"{type(error).__name__}: {error}"[:200]
+        _send(answers, found)
 
 
-def _bound_memory() -> None:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-
-
-def _send(stream: IO[bytes], *parts: bytes) -> None:
-    for part in parts:
-        stream.write(len(part).to_bytes(8))
-        stream.write(part)
+def _send(stream: IO[bytes], what: object) -> None:
+    pickle.dump(what, stream)
     stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> bytes:
-    length = int.from_bytes(_exactly(stream, 8))
-    return _exactly(stream, length)
-
-
-def _exactly(stream: IO[bytes], length: int) -> bytes:
-    data = stream.read(length)
-    if len(data) < length:
-        raise EOFError
-    return data

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 
 if TYPE_CHECKING:
     from charset_normalizer import CharsetMatch
@@ -17,16 +17,13 @@ if TYPE_CHECKING:
 HEAD_BYTES = 8192
 """How much of a file says what it is."""
 _SAMPLE_BYTES = 65_536
-_ENCODING_OF_MARK = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-BYTE_ORDER_MARKS = tuple(mark for mark, _ in _ENCODING_OF_MARK)
-"""How a text in one of Unicode's encodings may begin."""
-
+_ENCODING_OF_MARK = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _DECLARATION = re.compile(
     rb"(?:coding[:=][ \t]*|charset=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[ \t]*[\"']|fenc=)"
     rb"([A-Za-z][-\w.]{1,40})"
@@ -40,23 +37,21 @@ _WESTERN = (
     "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüÿŒœŠšŽžŸªº’‘“”„‚–—…•€«»°§©®™£·¿¡²³½¼¾±µ´×\xa0"
 )
 _NOT_WESTERN = re.compile(rf"[^\x00-\x7f{_WESTERN}]|[À-ÿ]{{3}}|\w[‚–—…•€«»°§©®™£·¿¡²³½¼¾±µ´×“”„][a-z]")
-# A letter of Cyrillic beside one of Latin: hardly a word has both.
-_MIXED = re.compile(r"[A-Za-z](?=[Ѐ-ӿ])|[Ѐ-ӿ](?=[A-Za-z])")
-_FEW, _MOST, _COHERENT = 3, 0.9, 0.25
-# Encodings, and in which rows of which one their everyday letters stand; which of them a text must have.
-_KANA = {0xA4, 0xA5}
-_SCRIPTS: tuple[tuple[str, str, Collection[int], Collection[int], float], ...] = (
-    ("cp949 euc_kr johab", "euc_kr", range(0xB0, 0xC9), range(0xB0, 0xC9), _MOST),
-    ("gb18030 gbk gb2312", "gb2312", range(0xB0, 0xD8), range(0xB0, 0xD8), _MOST),
-    ("big5 big5hkscs cp950", "big5", range(0xA4, 0xC7), range(0xA4, 0xC7), _MOST),
-    ("cp932 shift_jis euc_jp euc_jis_2004", "euc_jp", {*_KANA, *range(0xB0, 0xD0)}, _KANA, 0.15),
-    ("cp1251 koi8_r koi8_u cp866 iso8859_5", "koi8_r", range(0xC0, 0x100), range(0xC0, 0xE0), 0.5),
-)
+# What texts are written in; few words in the letters of one decode as another's too. Where the everyday
+# letters of such a script stand, in the rows of which encoding, and which of them a text must have.
+_GUESSED = ["cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874"]
+_KANA, _MOST, _COHERENT, _FEW = {0xA4, 0xA5}, 0.9, 0.25, 3
+_KANJI = ("euc_jp", {*_KANA, *range(0xB0, 0xD0)}, _KANA, 0.15)
+_CYRILLIC = ("koi8_r", range(0xC0, 0x100), range(0xC0, 0xE0), 0.5)
+_SCRIPTS: dict[str, tuple[str, Collection[int], Collection[int], float]] = {
+    "cp949": ("euc_kr", range(0xB0, 0xC9), range(0xB0, 0xC9), _MOST),
+    "gb18030": ("gb2312", range(0xB0, 0xD8), range(0xB0, 0xD8), _MOST),
+    "big5": ("big5", range(0xA4, 0xC7), range(0xA4, 0xC7), _MOST),
+    **dict.fromkeys(("cp932", "euc_jp"), _KANJI),
+    **dict.fromkeys(("cp1251", "koi8_r", "cp866"), _CYRILLIC),
+}
 # Between letters of Thai or Khmer a place to break tells where a word ends.
 _INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<![^\x00-\x7f])\u200b|\u200b(?![^\x00-\x7f])")
-_LONGEST_MEAN_LINE = 1000
-_LEAST_SPACE = 0.1
-_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 
 
 def decode(data: bytes) -> str:
@@ -69,19 +64,17 @@ def decode(data: bytes) -> str:
         >>> decode(b"caf\xe9, cr\xe8me\r\n")
         'café, crème\n'
     """
-    text = _decoded(data)
+    encoding = _encoding_of(data)
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        raise SkippedError("encoding", f"begins as {encoding}, but does not decode as that") from None
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
 
 
-def is_minified(text: str) -> bool:
-    """Say whether no person wrote these lines: longer than 1,000 characters on average, hardly a space.
-
-    Asked of code and data only: prose is never minified.
-    """
-    if len(text) <= _LONGEST_MEAN_LINE * (text.count("\n") + 1):
-        return False
-    # Languages that part no words have no space either.
-    return text.count(" ") + len(_UNSPACED.findall(text)) < _LEAST_SPACE * len(text)
+def is_binary(head: bytes) -> bool:
+    """Say whether a file's first bytes are those of no text."""
+    return b"\0" in head[:HEAD_BYTES] and not head.startswith(tuple(_ENCODING_OF_MARK))
 
 
 def without_invisible(text: str) -> str:
@@ -100,51 +93,31 @@ def encoding_of_lines(path: Path) -> str:
         sample = file.read(_SAMPLE_BYTES)
     whole = sample if len(sample) < _SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
     telling = [line for line in whole.split(b"\n") if not line.isascii()]
-    is_marked = sample.startswith(BYTE_ORDER_MARKS) or b"\0" in whole
-    if not is_marked and 2 * sum(_is_utf8(line) for line in telling) >= len(telling):
-        return "utf-8-sig"
-    try:
-        return _encoding_of(whole)
-    except SkippedError:
-        return "utf-8-sig"
+    is_marked = sample.startswith(tuple(_ENCODING_OF_MARK)) or b"\0" in whole
+    if is_marked or 2 * sum(map(_is_utf8, telling)) < len(telling):
+        with suppress(SkippedError):
+            return _encoding_of(whole)
+    return "utf-8-sig"
 
 
-def _is_utf8(line: bytes) -> bool:
+def _is_utf8(data: bytes) -> bool:
     try:
-        line.decode()
+        data.decode()
     except UnicodeDecodeError:
         return False
     return True
 
 
-def _decoded(data: bytes) -> str:
-    is_plain = not data.startswith(codecs.BOM_UTF8) and b"\0" not in data[:HEAD_BYTES]
-    if is_plain and _is_utf8(data) and not (_INTO_KANJI.search(data) and data.isascii()):
-        return data.decode()
-    return decode_foreign(data)
-
-
-def decode_foreign(data: bytes) -> str:
-    """Return bytes that are not UTF-8 as text.
-
-    Raises:
-        SkippedError: binary, or encoding where none is sure.
-    """
-    encoding = _encoding_of(data)
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError:
-        raise SkippedError("encoding", f"begins as {encoding}, but does not decode as that") from None
-
-
 def _encoding_of(data: bytes) -> str:
-    mark = next((name for mark, name in _ENCODING_OF_MARK if data.startswith(mark)), None)
+    mark = next((name for mark, name in _ENCODING_OF_MARK.items() if data.startswith(mark)), None)
     if mark:
         return mark
     if b"\0" in data[:HEAD_BYTES]:
         return _wide_encoding(data[:HEAD_BYTES])
-    if _INTO_KANJI.search(data) and data.isascii():
-        return "iso2022_jp_ext" if b"\x1b(" in data else "utf-8"
+    if data.isascii():
+        return "iso2022_jp_ext" if _INTO_KANJI.search(data) and b"\x1b(" in data else "utf-8"
+    if _is_utf8(data):
+        return "utf-8"
     for found in _DECLARATION.finditer(data[:1024]):
         codec = named_encoding(found[1].decode("ascii", "replace"))
         if codec is not None and codec != "utf-8" and _is_declared(codec, data):
@@ -196,7 +169,7 @@ def _guessed(data: bytes) -> str:
     with suppress(UnicodeDecodeError):  # few letters tell of no language: what reads as Western is that
         if not _NOT_WESTERN.search(sample.decode("cp1252")):
             return "cp1252"
-    matches = list(from_bytes(sample))
+    matches = list(from_bytes(sample, cp_isolation=[*_SCRIPTS, *_GUESSED]))
     best = next((found.encoding for found in matches if _is_likely(found)), None)
     if best is None:
         raise SkippedError("encoding", f"{matches[0].encoding}?" if matches else "")
@@ -205,15 +178,10 @@ def _guessed(data: bytes) -> str:
 
 def _is_likely(match: CharsetMatch) -> bool:
     """Say whether a guess reads as texts do: by their everyday letters, or else by the language it is in."""
-    text = str(match)
-    letters = [character for character in text if not character.isascii() and character.isalpha()]
-    for encodings, codec, everyday, telling, least in _SCRIPTS:
-        if match.encoding in encodings.split():
-            rows = [row[0] for letter in letters if (row := letter.encode(codec, "ignore"))]
-            is_told = sum(row in telling for row in rows) >= least * len(letters)
-            is_usual = sum(row in everyday for row in rows) >= _MOST * len(letters)
-            return (
-                len(letters) >= _FEW and is_told and is_usual and 4 * len(_MIXED.findall(text)) < len(letters)
-            )
-    is_western = match.encoding.startswith(("cp1252", "latin", "mac_", "cp4", "cp7", "cp8", "utf"))
-    return len(letters) >= _FEW and not is_western and match.coherence >= _COHERENT
+    letters = [letter for letter in str(match) if not letter.isascii() and letter.isalpha()]
+    if len(letters) < _FEW or match.encoding not in _SCRIPTS:
+        return len(letters) >= _FEW and match.coherence >= _COHERENT
+    codec, everyday, telling, least = _SCRIPTS[match.encoding]
+    rows = [row[0] for letter in letters if (row := letter.encode(codec, "ignore"))]
+    is_usual = sum(row in everyday for row in rows) >= _MOST * len(letters)
+    return is_usual and sum(row in telling for row in rows) >= least * len(letters)

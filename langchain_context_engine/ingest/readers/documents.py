@@ -1,18 +1,37 @@
-"""Word, OpenDocument, EPUB, RTF and slides as Markdown; through the extra `documents`."""
+"""Pages of HTML, office's files and PDF, each by a library made for it; Markdown is the form within."""
 
 from __future__ import annotations
 
+import ctypes
 import io
 import re
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import PurePosixPath
+from typing import Any
 
-from langchain_context_engine.ingest.readers.html import as_read
-from langchain_context_engine.ingest.readers.markdown import markdown_document
-from langchain_context_engine.ingest.sections import Document
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.generated import refuse_generated_page
+from langchain_context_engine.ingest.readers.conversion import library
+from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
+from langchain_context_engine.ingest.readers.markdown import front_matter, markdown_document
+from langchain_context_engine.ingest.report import Skipped, SkippedError
+from langchain_context_engine.ingest.sections import Document, Parts
+
+_UNSEEN = (
+    "nav svg math script style template noscript select iframe object canvas a.headerlink a.anchor-link"
+    " .linenos .linenodiv .lineno .gutter"
+)
+# Words of one type beside another are one word: `un<b>believ</b>able`.
+_PLAIN = ["a", "b", "strong", "i", "em", "u", "mark", "small", "big", "font", "q"]
+_TABLE = re.compile(r"<table\b[^>]{0,500}>(?:(?!</?table\b).)*+</table>", re.IGNORECASE | re.DOTALL)
+_NUMBERS = re.compile(r"\bclass=[\"'][^\"']{0,200}\b(?:linenos|linenodiv|lineno|gutter)\b", re.IGNORECASE)
+_VERBATIM = re.compile(r"<pre\b[^>]{0,500}>.*?</pre\s*>", re.IGNORECASE | re.DOTALL)
+_BLOCK_LINE = re.compile(r"(?<=[^\n])(<span\b[^>]{0,300}display:\s*block[^>]{0,300}>)", re.IGNORECASE)
+_SUMMARY = re.compile(r"<(/?)summary\b", re.IGNORECASE)
+_RAISED = re.compile(r"\^([^\s^]{1,40})\^")
+_ORDINAL = re.compile(r"(?:st|nd|rd|th|[eoªº]|er|ème|TM|SM)\Z|\[")
 
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 _OPEN = "application/vnd.oasis.opendocument"
@@ -26,7 +45,8 @@ _TYPES = {
     ".rtf": "application/rtf",
     ".doc": "application/msword",
 }
-_PASSWORD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a file of the old formats begins, and a newer one that has a password."""
 _NOTE = re.compile(r"<w:(footnote|endnote|comment)\s[^>]*w:id=\"(\d+)\"[^>]*>(.*?)</w:\1>", re.DOTALL)
 _REFERENCE = re.compile(
     r"<w:(footnote|endnote|comment)Reference\b[^>]*?w:id=\"(\d+)\"[^>]*?/>"
@@ -43,6 +63,65 @@ _BACK = str.maketrans({stand_in: character for character, stand_in in _STAND_INS
 _PICTURE = re.compile(r"(?:^|/)(?:media|Pictures|images?)/[^/]+$")
 _LARGEST_PART = 200_000_000
 
+_MOST_PAGES, _MOST_FIELDS = 5000, 1000
+
+
+def read_html(path: str, data: bytes, chunk_size: int) -> Document:
+    """Return what a page says under its headings, without scripts, styles, comments and navigation.
+
+    Raises:
+        SkippedError: generated: it was made of the comments in some code; encoding.
+    """
+    del chunk_size
+    text = decode(data)
+    refuse_generated_page(text)
+    begin, said = front_matter(text)
+    shown, title = html_text(text[begin:])
+    return markdown_document(shown, said.get("title") or title)
+
+
+def html_text(text: str) -> tuple[str, str]:
+    r"""Return a page as Markdown, and its title.
+
+    Example:
+        >>> html_text("<title>T</title><p>10<sup>6</sup> of\n<b>two</b>.<script>no</script>")
+        ('10^6 of two.', 'T')
+    """
+    import html_to_markdown as converter
+
+    options = converter.ConversionOptions(
+        sup_symbol="^",
+        strip_tags=_PLAIN,
+        exclude_selectors=_UNSEEN.split(),
+        br_in_tables=True,
+        compact_tables=True,
+        skip_images=False,
+        preprocessing=converter.PreprocessingOptions(enabled=False),
+    )
+    # Browsers show a summary on a line of its own, and code beside its line numbers as code.
+    prepared = _SUMMARY.sub(r"<\1div", _TABLE.sub(_without_line_numbers, text))
+    prepared = _VERBATIM.sub(lambda block: _BLOCK_LINE.sub(r"\n\1", block[0]), prepared)
+    found = converter.convert(prepared, options)
+    title = found.metadata.document.title if found.metadata else ""
+    body = (found.content or "").removeprefix("---\n").partition("\n---\n")[2] if title else found.content
+    return as_read(body or "").strip(), " ".join((title or "").split())[:200]
+
+
+def _without_line_numbers(table: re.Match[str]) -> str:
+    blocks = _VERBATIM.findall(table[0])
+    return str(blocks[-1]) if blocks and _NUMBERS.search(table[0]) else table[0]
+
+
+def as_read(text: str) -> str:
+    r"""Return Markdown as it is read aloud: exponents with one mark, no hyphens that nobody sees.
+
+    Example:
+        >>> as_read("10^6^, the 1^st^, un\u00adlikely")
+        '10^6, the 1st, unlikely'
+    """
+    raised = _RAISED.sub(lambda up: up[1] if _ORDINAL.match(up[1]) else f"^{up[1]}", text)
+    return without_invisible(raised)
+
 
 def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     """Return the words of a document under its headings; notes and comments where they are referred to.
@@ -51,17 +130,16 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
         SkippedError: unsupported without the extra, encrypted, invalid, or empty.
     """
     del chunk_size
-    try:
-        import kreuzberg
-    except ImportError:
-        raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
+    kreuzberg = library("kreuzberg")
     kind = PurePosixPath(path).suffix.lower()
-    if data.startswith(_PASSWORD) and kind != ".doc":
+    if data.startswith(OLD_OFFICE) and kind != ".doc":
         raise SkippedError("encrypted", "it has a password")
+    names: list[str] = []
     try:
-        given = _prepared(data) if _names(data) else data
+        if zipfile.is_zipfile(io.BytesIO(data)):
+            names, data = _prepared(data)
         options = kreuzberg.ExtractionConfig(output_format="markdown")
-        found = kreuzberg.extract_bytes_sync(given, _TYPES[kind], options)
+        found = kreuzberg.extract_bytes_sync(data, _TYPES[kind], options)
     except kreuzberg.KreuzbergError as error:
         raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
     text = _ESCAPED.sub(r"\1", as_read(found.content.replace("&#9;", " ").translate(_BACK))).strip()
@@ -69,22 +147,15 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
         raise SkippedError("empty", "no text, only pictures")
     properties = found.metadata.get("core_properties") or found.metadata
     title = properties.get("title") if isinstance(properties, dict) else ""
-    document = markdown_document(path, text, title=" ".join(str(title or "").split())[:200])
-    pictures = sum(1 for name in _names(data) if _PICTURE.search(name))
+    document = markdown_document(text, " ".join(str(title or "").split())[:200])
+    pictures = sum(1 for name in names if _PICTURE.search(name))
     detail = f"{pictures} pictures, of which nothing is read"
     told = (Skipped(where=path, reason="picture", detail=detail),) if pictures else ()
     return replace(document, skipped=told)
 
 
-def _names(data: bytes) -> list[str]:
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        return []
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        return packed.namelist()
-
-
-def _prepared(data: bytes) -> bytes:
-    """Return a packed document as the converter reads it whole.
+def _prepared(data: bytes) -> tuple[list[str], bytes]:
+    """Return the names of a packed document's parts, and the document as the converter reads it whole.
 
     In Word each note's words stand in place of the reference to it, tabs and special hyphens are characters;
     in OpenDocument the header of a list is an item.
@@ -119,9 +190,83 @@ def _prepared(data: bytes) -> bytes:
                 elif name == "content.xml":
                     part = part.replace(b"text:list-header", b"text:list-item")
                 copy.writestr(name, part)
-    return written.getvalue()
+    return list(sizes), written.getvalue()
 
 
 def _stand_in(entity: re.Match[bytes]) -> bytes:
     character = unescape(entity[0].decode())
     return _STAND_INS.get(character, character).encode()
+
+
+def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
+    """Return the text of each page, with the values of its form; a page without any is told of.
+
+    Raises:
+        SkippedError: unsupported without the extra, encrypted, invalid, or empty.
+    """
+    del chunk_size
+    pypdfium2 = library("pypdfium2")
+    try:
+        file = pypdfium2.PdfDocument(data)
+        file.init_forms()
+    except pypdfium2.PdfiumError as error:
+        reason = "encrypted" if "password" in str(error).lower() else "invalid"
+        raise SkippedError(reason, str(error)[:200]) from None
+    parts = Parts()
+    title = " ".join(str(file.get_metadata_dict().get("Title") or "").split())[:200]
+    for number in range(1, min(len(file), _MOST_PAGES) + 1):
+        where = f"{path}:page {number}"
+        try:
+            text = _page_text(file, number)
+        except (pypdfium2.PdfiumError, ValueError) as error:
+            parts.leave_out(where, "invalid", error)
+            continue
+        if text:
+            said = {"title": title or None, "page": number}
+            parts.add(text + "\n\n", part=f"page {number}", metadata=said)
+        else:
+            parts.leave_out(where, "empty", "no text: a picture, as of a scan")
+    if not parts.sections and all(entry.reason == "empty" for entry in parts.skipped):
+        raise SkippedError("empty", "no text, only pictures")
+    if len(file) > _MOST_PAGES:
+        detail = f"{len(file):,} pages; the first {_MOST_PAGES:,} are read"
+        parts.leave_out(f"{path}:page {_MOST_PAGES + 1}", "huge", detail)
+    return parts.document()
+
+
+def _page_text(file: Any, number: int) -> str:
+    page = file[number - 1]
+    shown = page.get_textpage()
+    text = str(shown.get_text_range())
+    fields = [] if file.formenv is None else list(_fields(file.formenv, page, text))
+    shown.close()
+    page.close()
+    clean = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    # PDFium marks a word that is parted at the end of a line.
+    clean = as_read(clean.replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", ""))
+    lines = [*(line.rstrip() for line in clean.strip().split("\n")), *fields]
+    return "\n".join(lines).strip()
+
+
+def _fields(form: Any, page: Any, text: str) -> Iterator[str]:
+    """Yield `name: value` of each field of a page's form whose value the page's own text does not show."""
+    from pypdfium2 import raw
+
+    for place in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_FIELDS)):
+        annotation = raw.FPDFPage_GetAnnot(page, place)
+        kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+        if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
+            value = "yes" if raw.FPDFAnnot_IsChecked(form, annotation) else ""
+        else:
+            value = _said(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
+        if value.strip() and value not in text:
+            name = _said(raw.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
+            yield f"{name or _said(raw.FPDFAnnot_GetFormFieldName, form, annotation)}: {value}"
+        raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _said(ask: Callable[..., int], form: Any, annotation: Any) -> str:
+    length = ask(form, annotation, None, 0)
+    held = ctypes.create_string_buffer(max(length, 2))
+    ask(form, annotation, ctypes.cast(held, ctypes.POINTER(ctypes.c_ushort)), length)
+    return held.raw[:length].decode("utf-16-le", "replace").rstrip("\0")

@@ -5,18 +5,17 @@ from __future__ import annotations
 import email
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from email.headerregistry import DateHeader
+from datetime import UTC
 from email.message import EmailMessage
 from email.policy import default
 from email.utils import parseaddr
 from typing import Any
 
-from langchain_context_engine.ingest.places import message_part
 from langchain_context_engine.ingest.readers.decoding import decode
-from langchain_context_engine.ingest.readers.html import html_text
-from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.readers.documents import html_text
+from langchain_context_engine.ingest.record import shortened
+from langchain_context_engine.ingest.report import SkippedError
+from langchain_context_engine.ingest.sections import Document, Parts
 
 _LONGEST_HEADER = 2000
 _MOST_PARTS = 200
@@ -30,28 +29,21 @@ def read_mail(path: str, data: bytes, chunk_size: int) -> Document:
         SkippedError: invalid, where no message is found.
     """
     del chunk_size
-    parts: list[str] = []
-    sections: list[Section] = []
-    skipped: list[Skipped] = []
-    length = 0
+    parts = Parts()
     for number, raw in enumerate(_messages(data), 1):
         where = f"{path}:message {number}"
         try:
             text, part, said = _read(raw)
         except Exception as error:  # noqa: BLE001 - the parser raises whatever its inner parts stumble over
-            detail = f"{type(error).__name__}: {error}"[:200]
-            skipped.append(Skipped(where=where, reason="invalid", detail=detail))
+            parts.leave_out(where, "invalid", f"{type(error).__name__}: {error}")
             continue
-        if not text.strip():
-            skipped.append(Skipped(where=where, reason="empty"))
-            continue
-        end = length + len(text)
-        sections.append(Section(start=length, end=end, part=part, kind="mail", metadata=said))
-        parts.append(text)
-        length = end
-    if not sections and not skipped:
+        if text.strip():
+            parts.add(text, part=part, kind="mail", metadata=said)
+        else:
+            parts.leave_out(where, "empty")
+    if not parts.sections and not parts.skipped:
         raise SkippedError("invalid", "no message")
-    return Document(text="".join(parts), sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+    return parts.document()
 
 
 def _messages(data: bytes) -> Iterator[bytes]:
@@ -68,7 +60,9 @@ def _read(raw: bytes) -> tuple[str, str, dict[str, Any]]:
     message = email.message_from_bytes(raw, policy=default)
     subject, sender = _header(message, "subject"), _header(message, "from")
     author = parseaddr(sender)[0] or parseaddr(sender)[1] or sender
-    sent = _sent(message)
+    sent = getattr(message.get("date"), "datetime", None)
+    if sent is not None:
+        sent = sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)
     day = sent.date().isoformat() if sent else ""
     body, attachments = _body(message)
     heads = [("Subject", subject), ("From", sender), ("To", _header(message, "to")), ("Date", day)]
@@ -80,27 +74,17 @@ def _read(raw: bytes) -> tuple[str, str, dict[str, Any]]:
     said: dict[str, Any] = {"title": subject or None, "author": author or None}
     if sent:
         said["created_at"] = int(sent.timestamp())
-    return text, message_part(subject or "(no subject)", day, author), said
+    part = ", ".join(filter(None, (shortened(subject or "(no subject)"), day, shortened(author))))
+    return text, part, said
 
 
 def _header(message: EmailMessage, name: str) -> str:
     """Return a header as it reads: encoded words decoded, raw bytes as the text that they are."""
     value = str(message.get(name) or "")[:_LONGEST_HEADER]
     if any("\udc80" <= character <= "\udcff" for character in value) or "\ufffd" in value:
-        value = next((_as_text(v) for n, v in message.raw_items() if n.lower() == name), value)
+        raw = next((str(v) for n, v in message.raw_items() if n.lower() == name), value)
+        value = _text(raw.encode("utf-8", "surrogateescape"), None)[:_LONGEST_HEADER]
     return " ".join(value.split())
-
-
-def _as_text(value: Any) -> str:
-    return _text(str(value).encode("utf-8", "surrogateescape"), None)[:_LONGEST_HEADER]
-
-
-def _sent(message: EmailMessage) -> datetime | None:
-    header = message.get("date")
-    sent = header.datetime if isinstance(header, DateHeader) else None
-    if sent is None:
-        return None
-    return sent.replace(tzinfo=UTC) if sent.tzinfo is None else sent.astimezone(UTC)
 
 
 def _body(message: EmailMessage) -> tuple[str, list[str]]:

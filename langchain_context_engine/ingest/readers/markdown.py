@@ -8,8 +8,8 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
+from langchain_context_engine.ingest.report import SkippedError
 from langchain_context_engine.ingest.sections import Document, Heading, sections_under
-from langchain_context_engine.ingest.skipped import SkippedError
 from langchain_context_engine.models.clock import read_instant
 
 if TYPE_CHECKING:
@@ -42,13 +42,12 @@ def read_markdown(path: str, text: str, chunk_size: int) -> Document:
     return Document(text=text, sections=sections_under(text, headings, metadata=said))
 
 
-def markdown_document(path: str, text: str, *, title: str = "") -> Document:
+def markdown_document(text: str, title: str = "") -> Document:
     """Return what was converted to Markdown under its headings, and its title where it has no other.
 
     Raises:
         SkippedError: empty.
     """
-    del path
     if not text.strip():
         raise SkippedError("empty", "no text, only pictures or scripts")
     headings = list(markdown_headings(text, in_lists=True))

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.ingest.readers.markdown import markdown_headings
-from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.report import SkippedError
+from langchain_context_engine.ingest.sections import Document, Heading, Parts, Section, sections_under
 
 
 def read_notebook(path: str, text: str, chunk_size: int) -> Document:
@@ -19,47 +19,39 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         SkippedError: invalid.
     """
     cells, language = _cells(text)
-    parts: list[str] = []
-    spans: list[tuple[int, int, int]] = []
-    headings: list[Heading] = []
-    skipped: list[Skipped] = []
-    length = 0
+    parts, headings = Parts(), list[Heading]()
     for number, cell in enumerate(cells, 1):
         source = _source(cell)
         if source is None:
-            skipped.append(Skipped(where=f"{path}:cell {number}", reason="invalid"))
-            continue
-        if not source.strip():
-            continue
-        is_code = cell.get("cell_type") == "code"
-        titled = () if is_code else markdown_headings(source)
-        headings += [replace(each, start=length + each.start, end=length + each.end) for each in titled]
-        parts.append(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n")
-        spans.append((length, length + len(parts[-1]), number))
-        length = spans[-1][1]
-    whole = "".join(parts)
+            parts.leave_out(f"{path}:cell {number}", "invalid")
+        elif source.strip():
+            is_code, before = cell.get("cell_type") == "code", parts.length
+            for each in () if is_code else markdown_headings(source):
+                headings.append(replace(each, start=before + each.start, end=before + each.end))
+            parts.add(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n", part=str(number))
+    whole = parts.document()
     said = {"language": language}
-    under = sections_under(whole, headings, kind="notebook", metadata=said)
-    sections = (part for section in under for part in _by_cells(section, spans, chunk_size))
-    return Document(text=whole, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
+    under = sections_under(whole.text, headings, kind="notebook", metadata=said)
+    sections = (part for section in under for part in _by_cells(section, whole.sections, chunk_size))
+    return replace(whole, sections=tuple(sections))
 
 
-def _by_cells(section: Section, spans: Sequence[tuple[int, int, int]], chunk_size: int) -> Iterator[Section]:
+def _by_cells(section: Section, cells: Sequence[Section], chunk_size: int) -> Iterator[Section]:
     """Yield a section in as few parts as a passage may hold, each of whole cells where it can."""
-    begin, end, first, last = section.start, section.start, 0, 0
-    for start, stop, number in spans:
-        upto = min(stop, section.end)
-        if start >= section.end or upto <= section.start:
+    begin, end, first, last = section.start, section.start, "", ""
+    for cell in cells:
+        upto = min(cell.end, section.end)
+        if cell.start >= section.end or upto <= section.start:
             continue
         if first and upto - begin > chunk_size:
             yield replace(section, start=begin, end=end, part=_label(first, last))
-            begin, first = end, 0
-        first, last, end = first or number, number, upto
+            begin, first = end, ""
+        first, last, end = first or cell.part, cell.part, upto
     if end > begin:
         yield replace(section, start=begin, end=end, part=_label(first, last))
 
 
-def _label(first: int, last: int) -> str:
+def _label(first: str, last: str) -> str:
     return f"cell {first}" if first == last else f"cells {first}-{last}"
 
 
@@ -74,10 +66,8 @@ def _cells(text: str) -> tuple[list[Mapping[str, Any]], str]:
     if not cells and not isinstance(held.get("cells"), list):
         raise SkippedError("invalid", "no notebook: it has no cells")
     metadata = _object(held.get("metadata"))
-    names = (
-        _object(metadata.get("language_info")).get("name"),
-        _object(metadata.get("kernelspec")).get("language"),
-    )
+    info, kernel = _object(metadata.get("language_info")), _object(metadata.get("kernelspec"))
+    names = (info.get("name"), kernel.get("language"))
     return cells, next((n for n in names if isinstance(n, str) and n.isidentifier()), "python")
 
 

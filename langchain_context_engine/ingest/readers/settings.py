@@ -40,13 +40,7 @@ class _Entry:
 
 
 def read_tables(path: str, text: str, chunk_size: int) -> Document:
-    r"""Return the tables of a TOML or INI file.
-
-    Example:
-        >>> text = "[a]\nx = 'one value'\n[b.c]\ny = 'another value'\n"
-        >>> [section.titles for section in read_tables("a.toml", text, 40).sections]
-        [('a',), ('b.c',)]
-    """
+    """Return the tables of a TOML or INI file."""
     del path
     told = _STRINGS.sub(lambda string: _WRITTEN.sub(" ", string[0]), text)
     entries = [_Entry(found["key"].strip(" \t\"'"), found.start(), 0) for found in _TABLE.finditer(told)]

@@ -13,13 +13,15 @@ from itertools import islice
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode
+from langchain_context_engine.ingest.readers.documents import OLD_OFFICE
+from langchain_context_engine.ingest.report import Skipped, SkippedError
 from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.skipped import Skipped, SkippedError
+from langchain_context_engine.ingest.split import HEADER_SHARE
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
-_LONGEST_HEADER_SHARE = 3
 _MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
 
@@ -47,7 +49,7 @@ def read_table(path: str, data: bytes, chunk_size: int) -> Document:
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     told = lines[0].removeprefix("sep=").strip("\r") if lines[0][:4].lower() == "sep=" else ""
-    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else told[:1] or delimiter_of(text)
+    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else told[:1] or _delimiter_of(text)
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     reader = csv.reader((f"{line}\n" for line in lines[bool(told) :]), delimiter=delimiter)
     rows: list[_Row] = []
@@ -60,7 +62,7 @@ def read_table(path: str, data: bytes, chunk_size: int) -> Document:
     return Document(text=text, sections=tuple(_sections(rows, text, chunk_size)))
 
 
-def delimiter_of(text: str) -> str:
+def _delimiter_of(text: str) -> str:
     """Return what parts the columns: what gives the same number in the most lines, then most columns."""
     lines = text[:20_000].split("\n")[:_SAMPLE_LINES]
 
@@ -72,7 +74,7 @@ def delimiter_of(text: str) -> str:
     return max(_DELIMITERS, key=fit)
 
 
-def is_header(cells: Sequence[str]) -> bool:
+def _is_header(cells: Sequence[str]) -> bool:
     """Return whether a row names columns: each has a word, the first perhaps none, none a number."""
     names = [cell.strip() for cell in cells]
     named = names[1:] if names and not names[0] else names  # pandas names no index
@@ -84,9 +86,9 @@ def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Ite
     """Yield groups of as many rows as a passage may hold, below the header; titles may stand above it."""
     place = next((i for i, row in enumerate(rows) if len(row.cells) > 1), len(rows))
     head, below = "", 0
-    if place + 1 < len(rows) and is_header(rows[place].cells):
+    if place + 1 < len(rows) and _is_header(rows[place].cells):
         head = text[rows[place].start : rows[place].end]
-        is_short = len(head) * _LONGEST_HEADER_SHARE <= chunk_size
+        is_short = len(head) * HEADER_SHARE <= chunk_size
         head, below = (head, place + 1) if is_short else ("", 0)
     groups = [rows[: below - 1]] if below > 1 else []
     room = max(chunk_size - len(head) - 1, 1)
@@ -112,16 +114,13 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
     Raises:
         SkippedError: unsupported without the extra, invalid, encrypted, or empty.
     """
-    try:
-        import python_calamine
-    except ImportError:
-        raise SkippedError("unsupported", 'pip install "langchain-context-engine[documents]"') from None
+    python_calamine = library("python_calamine")
     try:
         book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
     except python_calamine.PasswordError:
         raise SkippedError("encrypted", "it has a password") from None
     except python_calamine.CalamineError as error:
-        is_old = data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") and not path.lower().endswith(".xls")
+        is_old = data.startswith(OLD_OFFICE) and not path.lower().endswith(".xls")
         raise SkippedError("encrypted" if is_old else "invalid", str(error)[:200]) from None
     unsaved = _unsaved_formulas(data) if zipfile.is_zipfile(io.BytesIO(data)) else {}
     written = io.StringIO()

@@ -1,4 +1,4 @@
-"""What no person wrote: pointers to other storage, lock files, what a program wrote."""
+"""What no person wrote or reads: pointers, lock files, what a program made, and data amid words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import codecs
 import re
 from pathlib import PurePosixPath
 
-from langchain_context_engine.ingest.readers.decoding import is_minified
-from langchain_context_engine.ingest.skipped import SkippedError
+from langchain_context_engine.ingest.report import SkippedError
 
 # What LFS leaves (it was called Hawser at first), what git-annex does, and how the content is had.
 _POINTERS = {
@@ -15,13 +14,36 @@ _POINTERS = {
     b"version https://hawser.github.com/spec/": ("lfs", "git lfs pull"),
     b"/annex/objects/": ("annex", "git annex get"),
 }
-_LONGEST_POINTER = 1024
-_HEAD_CHARACTERS = 2000
-_LOCK_FILES = (
-    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock"
-    " pipfile.lock uv.lock pdm.lock pixi.lock cargo.lock go.sum go.work.sum composer.lock gemfile.lock"
-    " mix.lock flake.lock pubspec.lock podfile.lock package.resolved packages.lock.json gradle.lockfile"
-    " conda-lock.yml .terraform.lock.hcl"
+_LONGEST_POINTER, _HEAD_CHARACTERS = 1024, 2000
+_ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
+_LOCK_FILES = frozenset(
+    [
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "bun.lock",
+        "deno.lock",
+        "poetry.lock",
+        "pipfile.lock",
+        "uv.lock",
+        "pdm.lock",
+        "pixi.lock",
+        "cargo.lock",
+        "go.sum",
+        "go.work.sum",
+        "composer.lock",
+        "gemfile.lock",
+        "mix.lock",
+        "flake.lock",
+        "pubspec.lock",
+        "podfile.lock",
+        "package.resolved",
+        "packages.lock.json",
+        "gradle.lockfile",
+        "conda-lock.yml",
+        ".terraform.lock.hcl",
+    ]
 )
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$")
 _SOURCE_MAP_NAME = re.compile(r"\.(?:js|mjs|cjs|css|ts)\.map$")
@@ -54,6 +76,22 @@ _API_PAGE = re.compile(
 _DRAWN = re.compile(r"^[|│ ]*(?:[+\\`]-{1,3}|[├└]─{1,3}) ?\S", re.MULTILINE)
 _LEAST_LINES, _LEAST_MEAN = 200, 40
 
+_LONGEST_MEAN_LINE, _LEAST_SPACE = 1000, 0.1
+# Languages that part no words have no space either.
+_UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+
+BLOB = re.compile(r"[!-~]{400,}")
+"""A picture in base64, a minified block. Writing without spaces is not ASCII."""
+_ADDRESS = r"^\[(?!\^)[^\]\n]{1,200}\]:[ \t]*\S{1,400}(?:[ \t]+[\"'(][^\n]{0,200})?[ \t]*(?:\n|\Z)"
+WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
+"""That, and a list of the addresses that links by reference lead to: nobody reads it."""
+_WORD = re.compile(r"\w+")
+_FIGURE = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}")
+# What a drawing's path is made of: `M59,0L59,108`.
+_STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?\Z")
+_MANY, _FEW = 40, 4
+_VERY_MANY, _HARDLY_BUT, _SOME = 100, 0.9, 0.05
+
 
 def refuse_pointer(data: bytes) -> None:
     """Refuse the few lines that Git LFS, or git-annex, leaves in place of a file.
@@ -68,21 +106,19 @@ def refuse_pointer(data: bytes) -> None:
 
 
 def is_lock_file(path: str) -> bool:
-    """Say whether a file is one in which a package manager keeps what it chose.
-
-    Example:
-        >>> is_lock_file("web/yarn.lock"), is_lock_file("web/package.json")
-        (True, False)
-    """
-    return PurePosixPath(path).name.lower() in _LOCK_FILES.split()
+    """Say whether a file is one in which a package manager keeps what it chose."""
+    return PurePosixPath(path).name.lower() in _LOCK_FILES
 
 
-def refuse_generated_name(path: str) -> None:
-    """Refuse lock files, source maps and minified scripts by their names.
+def refuse_unread(path: str, data: bytes) -> None:
+    """Refuse pointers, keys and signatures; lock files, source maps and minified scripts by their names.
 
     Raises:
-        SkippedError: generated or minified.
+        SkippedError: lfs, annex, generated or minified.
     """
+    refuse_pointer(data)
+    if _ARMOUR.match(data[:200]):
+        raise SkippedError("generated", "a signature, a key or a certificate")
     name = PurePosixPath(path).name.lower()
     if is_lock_file(path):
         raise SkippedError("generated", "a lock file")
@@ -93,17 +129,21 @@ def refuse_generated_name(path: str) -> None:
 
 
 def refuse_unwritten(text: str) -> None:
-    """Refuse code or data that is minified, or generated.
+    """Refuse code or data on endless lines, and what says in its first comments that a program wrote it.
+
+    Prose with a line a paragraph has spaces; it is not asked anyway.
 
     Raises:
-        SkippedError: minified, or as `refuse_generated_text`.
+        SkippedError: minified or generated.
     """
-    if is_minified(text):
-        raise SkippedError("minified")
-    refuse_generated_text(text)
+    if len(text) > _LONGEST_MEAN_LINE * (text.count("\n") + 1):
+        spaces = text.count(" ") + len(_UNSPACED.findall(text))
+        if spaces < _LEAST_SPACE * len(text):
+            raise SkippedError("minified")
+    refuse_generated(text)
 
 
-def refuse_generated_text(text: str) -> None:
+def refuse_generated(text: str) -> None:
     """Refuse a text whose first comments say that a program wrote it and that nobody should edit it.
 
     Raises:
@@ -113,6 +153,17 @@ def refuse_generated_text(text: str) -> None:
     comments = "\n".join(found[0] for line in lines if (found := _COMMENT.match(line)))
     if _SAYS_SO.search(comments) or (_GENERATED.search(comments) and _HANDS_OFF.search(comments)):
         raise SkippedError("generated", "its first lines say so")
+
+
+def refuse_generated_page(text: str) -> None:
+    """Refuse a page of HTML that a program wrote, of the comments in some code or otherwise.
+
+    Raises:
+        SkippedError: generated.
+    """
+    refuse_generated(text)
+    if found := _API_PAGE.search(text[:_HEAD_CHARACTERS]):
+        raise SkippedError("generated", f"made of the comments in code by {found[found.lastgroup or 0]}")
 
 
 def refuse_list(text: str) -> None:
@@ -131,11 +182,20 @@ def refuse_list(text: str) -> None:
         raise SkippedError("generated", "a list of names or addresses, none with a space")
 
 
-def refuse_api_page(text: str) -> None:
-    """Refuse a page of HTML that a tool made of the comments in some code.
+def is_data(text: str) -> bool:
+    """Say whether a stretch of a program is data: most of it without a space, or hardly but numbers.
 
-    Raises:
-        SkippedError: generated.
+    Example:
+        >>> is_data("0x7f, 12u, 3, " * 20), is_data("const int limits[] = {1, 2, 3};")
+        (True, False)
     """
-    if found := _API_PAGE.search(text[:_HEAD_CHARACTERS]):
-        raise SkippedError("generated", f"made of the comments in code by {found[found.lastgroup or 0]}")
+    if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
+        return True
+    found = _WORD.findall(text)
+    if len(found) >= _VERY_MANY:
+        steps = [word for word in found if _STEP.match(word)]
+        lettered = sum(not word.isdigit() for word in steps)
+        if len(steps) >= _HARDLY_BUT * len(found) and lettered >= _SOME * len(found):
+            return True
+    telling = {word.lower() for word in found if not _FIGURE.fullmatch(word)}
+    return len(telling) < _FEW and len(found) >= _MANY
