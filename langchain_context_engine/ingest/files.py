@@ -119,9 +119,8 @@ def _patterns(lines: Iterable[str]) -> Iterator[_Pattern]:
         except re.error:
             continue
         before = () if "/" in way else (None,)
-        after = (
-            (_ANY_NAME, None) if found[-1] is None else (found[-1],)
-        )  # `a/**` is what is in it, not itself
+        # `a/**` is what is in it, not the folder itself.
+        after = (_ANY_NAME, None) if found[-1] is None else (found[-1],)
         yield _Pattern((*before, *found[:-1], *after), said != way, ignores)
 
 
@@ -220,6 +219,11 @@ def list_folder(
             elif tracked is not None or entry.name not in _IGNORED_OUTSIDE_GIT:
                 waiting.append((shown, known))
     return Listing(paths=tuple(sorted(found)), skipped=tuple(skipped))
+
+
+def is_wanted(path: str) -> bool:
+    """Say whether a path lies outside of folders that are never read."""
+    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
 
 
 def _with_folders(paths: Iterable[str]) -> set[str]:

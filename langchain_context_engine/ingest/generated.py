@@ -16,34 +16,11 @@ _POINTERS = {
 }
 _LONGEST_POINTER, _HEAD_CHARACTERS = 1024, 2000
 _ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
-_LOCK_FILES = frozenset(
-    [
-        "package-lock.json",
-        "npm-shrinkwrap.json",
-        "yarn.lock",
-        "pnpm-lock.yaml",
-        "bun.lock",
-        "deno.lock",
-        "poetry.lock",
-        "pipfile.lock",
-        "uv.lock",
-        "pdm.lock",
-        "pixi.lock",
-        "cargo.lock",
-        "go.sum",
-        "go.work.sum",
-        "composer.lock",
-        "gemfile.lock",
-        "mix.lock",
-        "flake.lock",
-        "pubspec.lock",
-        "podfile.lock",
-        "package.resolved",
-        "packages.lock.json",
-        "gradle.lockfile",
-        "conda-lock.yml",
-        ".terraform.lock.hcl",
-    ]
+_LOCK_FILES = (
+    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock"
+    " pipfile.lock uv.lock pdm.lock pixi.lock cargo.lock go.sum go.work.sum composer.lock gemfile.lock"
+    " mix.lock flake.lock pubspec.lock podfile.lock package.resolved packages.lock.json gradle.lockfile"
+    " conda-lock.yml .terraform.lock.hcl"
 )
 _MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$")
 _SOURCE_MAP_NAME = re.compile(r"\.(?:js|mjs|cjs|css|ts)\.map$")
@@ -107,7 +84,7 @@ def refuse_pointer(data: bytes) -> None:
 
 def is_lock_file(path: str) -> bool:
     """Say whether a file is one in which a package manager keeps what it chose."""
-    return PurePosixPath(path).name.lower() in _LOCK_FILES
+    return PurePosixPath(path).name.lower() in _LOCK_FILES.split()
 
 
 def refuse_unread(path: str, data: bytes) -> None:
@@ -183,12 +160,7 @@ def refuse_list(text: str) -> None:
 
 
 def is_data(text: str) -> bool:
-    """Say whether a stretch of a program is data: most of it without a space, or hardly but numbers.
-
-    Example:
-        >>> is_data("0x7f, 12u, 3, " * 20), is_data("const int limits[] = {1, 2, 3};")
-        (True, False)
-    """
+    """Say whether a stretch of a program is data: most of it without a space, or hardly but numbers."""
     if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
         return True
     found = _WORD.findall(text)

@@ -31,9 +31,8 @@ _SUBMODULE, _LINK = 0o160000, 0o120000
 def list_files(git: GitFolder) -> Listing:
     """Return tracked and new files, without what `.gitignore` names; of a bare repository those at HEAD."""
     entries = ({} if git.is_bare else _index_entries(git)) or _head_entries(git)
-    inside = {
-        path.removeprefix(git.prefix): m for path, (_, m) in entries.items() if path.startswith(git.prefix)
-    }
+    start = len(git.prefix)
+    inside = {path[start:]: mode for path, (_, mode) in entries.items() if path.startswith(git.prefix)}
     submodules = sorted(display_path(path) for path, mode in inside.items() if mode == _SUBMODULE)
     skipped = [Skipped(where=path, reason="submodule") for path in submodules]
     files = {path for path, mode in inside.items() if mode != _SUBMODULE}
@@ -126,17 +125,19 @@ class HeadFiles:
 
 
 def file_dates(
-    history: History, paths: Sequence[str], on_progress: OnProgress
+    history: History | None, paths: Sequence[str], on_progress: OnProgress
 ) -> Callable[[str, SourceFile], int | None]:
     """Return what tells when a file last changed: its last commit did it, or the writing of a changed one.
 
     What a shallow clone's oldest commits hold was changed then or before: its date is unknown.
 
     Args:
-        history: The repository's.
+        history: The repository's; without one a file changed when it was written.
         paths: The files, relative to the folder.
         on_progress: Called with (files whose date is known, all, "dates").
     """
+    if history is None:
+        return lambda _path, source: source.modified_at
     git = history.git
     blobs = _head_entries(git)
     wanted = {os.fsencode(path) for path in paths if f"{git.prefix}{path}" in blobs}

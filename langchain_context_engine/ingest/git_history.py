@@ -95,14 +95,7 @@ class Change:
 
 
 def parse_commit(commit_id: str, data: bytes) -> Commit:
-    r"""Return what a commit's object says; libgit2's own reader refuses a whole commit for a bad author line.
-
-    Example:
-        >>> raw = b"tree 1\nauthor Ana R\xe9 <a@x> 1785801600 +0100\nencoding latin1\n\nr\xe9paration"
-        >>> commit = parse_commit("4fbb3a1e77", raw)
-        >>> commit.place, commit.message
-        ('4fbb3a1e, 2026-08-04, Ana Ré', 'réparation')
-    """
+    """Return what a commit's object says; libgit2's own reader refuses one with a bad author line."""
     head, _, message = data.partition(b"\n\n")
     fields: dict[bytes, bytes] = {}
     parents = []
@@ -158,15 +151,13 @@ class History:
 
     Attributes:
         left_out: Commits that cannot be read; what only they lead to is unknown.
-        without_lines: How many commits gave no line counts, for want of the files' contents.
-        without_files: How many gave no files, for want of trees.
+        without_contents: How many commits gave no files or line counts, for want of trees or contents.
     """
 
     def __init__(self, git: GitFolder) -> None:
         self.git = git
         self.left_out: list[Skipped] = []
-        self.without_lines = 0
-        self.without_files = 0
+        self.without_contents = 0
 
     def commits(self) -> Iterator[Commit]:
         """Yield the commits, the newest first; each is read when it is asked for."""
@@ -204,7 +195,7 @@ class History:
             diffs = self._diffs(commit, has_lines=True)
             by_itself = _in_all(diffs) if len(diffs) > 1 else None
         except GIT_ERRORS:
-            self.without_files += 1
+            self.without_contents += 1
             return None
         if not diffs or by_itself == set():
             return []
@@ -224,20 +215,16 @@ class History:
 
     def lacks(self) -> Iterator[str]:
         """Yield what a clone lacks, in words: it was not brought whole, or its HEAD leads nowhere."""
-        if self.git.headless:
-            yield self.git.headless
+        if self.git.head is None:
+            yield "its HEAD leads to no commit, so none are read; those of other branches are not"
         if self._shallow:
             yield (
                 "this is a shallow clone: older commits, and the dates of files that they changed last, are"
                 " unknown; git fetch --unshallow brings them"
             )
-        for number, without, what in (
-            (self.without_files, "files", "these are"),
-            (self.without_lines, "line counts", "the contents of their files are"),
-        ):
-            if number:
-                commits = "1 commit is" if number == 1 else f"{number} commits are"
-                yield f"{commits} without {without}: {what} not in this clone (git clone --filter)"
+        if number := self.without_contents:
+            commits = "1 commit is" if number == 1 else f"{number} commits are"
+            yield f"{commits} without files or line counts: they are not in this clone (git clone --filter)"
 
     def _walk(self) -> Iterator[Commit]:
         # libgit2's own walk ends at the first commit that it cannot read.
@@ -295,7 +282,7 @@ class History:
                     lacks_contents = True
             old = _shown(delta.old_file.raw_path) if delta.status == DeltaStatus.RENAMED else ""
             found.append(Change(path=_shown(delta.new_file.raw_path), old_path=old, lines=lines))
-        self.without_lines += lacks_contents
+        self.without_contents += lacks_contents
         return found
 
 
@@ -389,14 +376,10 @@ def _line(change: Change) -> str:
 
 
 def without_trailers(message: str, author: str) -> tuple[str, list[str]]:
-    r"""Return a commit's message without trailers, but for who else had a part in it, and the trailers.
+    """Return a commit's message without trailers, but for who else had a part in it, and the trailers.
 
     The subject stays whatever it is. Who signs is mostly the author, whom the record names already;
     an address, an id and a robot are no matter of the commit.
-
-    Example:
-        >>> without_trailers("Mend it\n\nSigned-off-by: Ana <a@x>\nCo-authored-by: Bo <b@x>", "Ana")[0]
-        'Mend it\n\nCo-authored-by: Bo'
     """
     subject, mark, rest = message.partition("\n")
     found = list(_TRAILER.finditer(rest))

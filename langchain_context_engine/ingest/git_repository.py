@@ -55,20 +55,6 @@ class GitFolder:
         except GIT_ERRORS:
             return None
 
-    @property
-    def headless(self) -> str:
-        """Why there are no commits, in words; "" where there are, or none was made yet."""
-        if self.head is not None:
-            return ""
-        try:
-            named = self.repository.references["HEAD"].target if self.repository.head_is_unborn else ""
-            is_new = bool(named) and not list(self.repository.branches)
-        except GIT_ERRORS:
-            return "its HEAD cannot be read, so no commits are"
-        if named and not is_new:
-            return f"its HEAD names {named}, which has no commit; those of other branches are not read"
-        return "" if is_new else "its HEAD names no commit, so no commits are read"
-
     @cached_property
     def common(self) -> Path:
         """The folder that all working trees of a repository share."""

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.ingest.files import (
-    ALWAYS_IGNORED,
     FolderFiles,
     Selection,
-    SourceFile,
     display_path,
+    is_wanted,
     list_folder,
 )
 from langchain_context_engine.ingest.git_files import HeadFiles, file_dates, list_files
@@ -95,10 +94,7 @@ def index_repository(
     root = Path(path).expanduser().resolve()
     if not root.is_dir():
         raise ConfigError(f"no folder {root}")
-    kinds = [collections] if isinstance(collections, str) else list(dict.fromkeys(collections))
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UnknownNameError("collection", kind, KINDS)
+    kinds = _chosen(collections)
     if max_commits is not None:
         check_number("max_commits", max_commits, 0)
     check_number("max_file_bytes", max_file_bytes, 0)
@@ -132,11 +128,11 @@ def index_repository(
                 f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
                 " sparse checkout): they are not read"
             )
-        paths = [path for path in listing.paths if _is_read(path) and wanted(display_path(path))]
+        paths = [path for path in listing.paths if is_wanted(path) and wanted(display_path(path))]
         mirror = FolderMirror(
             files=HeadFiles(git) if git and git.is_bare else FolderFiles(root),
             writers=of_files,
-            date_of=file_dates(history, paths, progress) if history else _date_of_writing,
+            date_of=file_dates(history, paths, progress),
             splitter=splitter,
             metadata=metadata,
             max_file_bytes=max_file_bytes,
@@ -214,7 +210,7 @@ def index_file(
     mirror = FolderMirror(
         files=FolderFiles(file.parent),
         writers={"code": writer, "docs": writer},
-        date_of=_date_of_writing if git is None else file_dates(History(git), [file.name], _silent),
+        date_of=file_dates(History(git) if git else None, [file.name], _silent),
         splitter=splitter or Splitter(),
         metadata=metadata or {},
         max_file_bytes=max_file_bytes,
@@ -298,13 +294,12 @@ def _report(
     )
 
 
-def _is_read(path: str) -> bool:
-    return ALWAYS_IGNORED.isdisjoint(path.split("/"))
-
-
-def _date_of_writing(_path: str, source: SourceFile) -> int | None:
-    """Return when a file was last written, where no history tells more."""
-    return source.modified_at
+def _chosen(collections: Iterable[str]) -> list[str]:
+    names = [collections] if isinstance(collections, str) else list(dict.fromkeys(collections))
+    for name in names:
+        if name not in KINDS:
+            raise UnknownNameError("collection", name, KINDS)
+    return names
 
 
 def _silent(_done: int, _total: int, _label: str) -> None:

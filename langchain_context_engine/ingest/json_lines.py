@@ -243,14 +243,9 @@ def _at(row: Mapping[str, Any], name: str) -> Any:
 
 
 def read_rows(path: str, text: str, chunk_size: int) -> Document:
-    r"""Return the objects of a JSON Lines file: their texts with their other fields as metadata.
+    """Return the objects of a JSON Lines file: their texts with their other fields as metadata.
 
     Rows without a text are kept as written, a few at a time.
-
-    Example:
-        >>> document = read_rows("a.jsonl", '{"text": "hello", "by": "A"}\n', 100)
-        >>> document.text, document.sections[0].part
-        ('hello\n\n', 'line 1')
     """
     parts, survey = Parts(), Survey()
     data: list[tuple[int, str]] = []
@@ -280,16 +275,10 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
 
 
 def read_documents(path: str, text: str) -> Document | None:
-    r"""Return the documents of a JSON file, each a passage with its metadata; None where it holds none.
+    """Return the documents of a JSON file, each a passage with its metadata; None where it holds none.
 
     Read are a list of dumped documents, one that is alone below a name, and a single one; and a list of
     objects whose texts make up most of the file: other JSON is settings.
-
-    Example:
-        >>> read_documents("a.json", '[{"page_content": "hello", "metadata": {"by": "A"}}]').text
-        'hello\n\n'
-        >>> read_documents("a.json", '{"name": "harbor", "text": "x"}') is None
-        True
     """
     try:
         data = json.loads(text)

@@ -104,12 +104,7 @@ def language_of(path: str, head: bytes = b"") -> str | None:
 
 
 def without_mark(path: str) -> str:
-    """Return a file's path without the suffix that says it is one to copy and fill in.
-
-    Example:
-        >>> without_mark("phpunit.xml.dist"), without_mark("src/config.h.in"), without_mark("notes.md")
-        ('phpunit.xml', 'src/config.h', 'notes.md')
-    """
+    """Return a file's path without the suffix that says it is one to copy and fill in."""
     stem, mark, suffix = path.rpartition(".")
     return stem if mark and suffix.lower() in _TO_FILL_IN and stem.rpartition("/")[2].strip(".") else path
 

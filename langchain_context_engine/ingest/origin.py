@@ -61,7 +61,7 @@ class Origin:
         return prefix, (told,)
 
     def choose_name(self) -> str:
-        """Return the collection of a single file: that of an earlier run, else its name without the suffix."""
+        """Return the collection of a single file: that of an earlier run, else it goes by its name."""
         if own := next(filter(self._owns, self.known), None):
             return own
         stem = _UNFIT.sub("-", self.path.stem)[:_LONGEST_NAME].strip("-_")

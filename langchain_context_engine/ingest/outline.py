@@ -510,8 +510,7 @@ def _line_outline(text: str, language: str) -> Outline:
     lines = text.split("\n")
     starts = [(number, found) for number, line in enumerate(lines) if (found := re.match(opening, line))]
     definitions = []
-    followings = [*(number for number, _ in starts[1:]), len(lines)]
-    for (number, found), following in zip(starts, followings, strict=False):
+    for (number, found), following in zip(starts, [*(n for n, _ in starts[1:]), len(lines)], strict=False):
         last = _comment_start(lines, following) - 1
         if ending:
             pairs = ((n, "\n".join(lines[n : n + 2])) for n in range(number, last))

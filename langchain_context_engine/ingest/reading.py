@@ -96,8 +96,8 @@ FORMATS: Mapping[str, Format] = {
     "html": Format(names=".html .htm .xhtml", read_bytes=read_html, is_data=True),
     "notebook": Format(names=".ipynb", read_text=read_notebook, bulk=10),
     "toml": Format(
-        names=".toml pipfile .ini .cfg .conf .properties .desktop .service .socket .timer .mount .editorconfig"
-        " .gitconfig .gitmodules .flake8 .pylintrc .coveragerc .npmrc .ocamlformat .tmux.conf",
+        names=".toml pipfile .ini .cfg .conf .properties .desktop .service .socket .timer .mount"
+        " .editorconfig .gitconfig .gitmodules .flake8 .pylintrc .coveragerc .npmrc .ocamlformat .tmux.conf",
         read_text=read_tables,
         is_data=True,
     ),
@@ -122,39 +122,10 @@ FORMATS: Mapping[str, Format] = {
     "sheets": Format(names=".xlsx .xlsm .xlsb .xls .ods", read_bytes=read_sheets, bulk=10),
 }
 _BY_NAME = {name: known for known, form in FORMATS.items() for name in form.names.split()}
-_PLAIN_NAMES = frozenset(
-    [
-        "readme",
-        "changelog",
-        "changes",
-        "contributing",
-        "license",
-        "licence",
-        "notice",
-        "authors",
-        "contributors",
-        "copying",
-        "copyright",
-        "credits",
-        "history",
-        "hacking",
-        "install",
-        "maintainers",
-        "manifest",
-        "news",
-        "release",
-        "releases",
-        "security",
-        "support",
-        "thanks",
-        "todo",
-        "unlicense",
-        "codeowners",
-        "version",
-        "owners",
-        "governance",
-        "roadmap",
-    ]
+_PLAIN_NAMES = (
+    "readme changelog changes contributing license licence notice authors contributors copying copyright"
+    " credits history hacking install maintainers manifest news release releases security support thanks todo"
+    " unlicense codeowners version owners governance roadmap"
 )
 
 
@@ -174,15 +145,11 @@ class FileRead:
 
 
 def kind_of(path: str, head: bytes) -> str | None:
-    r"""Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
+    """Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
 
     Args:
         path: The file's path: its name decides where it can.
         head: Its first 8 KiB or more; decides for files without a suffix and for shared suffixes.
-
-    Example:
-        >>> kind_of("a.md", b""), kind_of("run", b"#!/bin/sh\n"), kind_of("a.png", b"")
-        ('docs', 'code', None)
     """
     if language_of(path, head):
         return "code"
@@ -204,7 +171,7 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
         return known
     if plain.startswith("readme.") or (plain.startswith("changelog.") and name.suffix[1:].isdigit()):
         return "plain"  # README.SETUP; changelogs of former years, as GNU keeps them
-    is_named = plain in _PLAIN_NAMES or plain.partition("-")[0] in {"license", "licence", "changelog"}
+    is_named = plain in _PLAIN_NAMES.split() or plain.partition("-")[0] in {"license", "licence", "changelog"}
     if is_named and not name.suffix:
         return "plain"
     if is_binary(head):

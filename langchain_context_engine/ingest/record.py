@@ -50,10 +50,6 @@ def content_id(*parts: str) -> str:
     """Return an id that depends on the parts and nothing else.
 
     Parts are told apart by their length, so that ("a:b", "c") and ("a", "b:c") differ.
-
-    Example:
-        >>> content_id("a:b", "c") == content_id("a", "b:c")
-        False
     """
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
@@ -168,12 +164,7 @@ def shortened(text: str) -> str:
 
 
 def path_marks(path: str) -> dict[str, bool]:
-    """Return `is_test` or `is_example`; nothing where a file is neither.
-
-    Example:
-        >>> path_marks("tests/test_a.py"), path_marks("examples/a.py"), path_marks("src/contest.py")
-        ({'is_test': True}, {'is_example': True}, {})
-    """
+    """Return `is_test` or `is_example`; nothing where a file is neither."""
     if _TEST_PATH.search(path):
         return {"is_test": True}
     return {"is_example": True} if _EXAMPLE_PATH.search(path) else {}

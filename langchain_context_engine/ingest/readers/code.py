@@ -16,21 +16,14 @@ _LONGEST_SIGNATURE, _LONGEST_DOCSTRING = 300, 600
 _TEST_SYMBOL = re.compile(r"(?:^|\.)(?:test_\w+|tests?)(?:\.|$)")
 # A stretch outside of definitions that is shorter is joined with others: alone it would say nothing.
 _LONG_ENOUGH, _MOST_JOINED = 400, 1000
+_TOP = 3
 _LEGAL = re.compile(r"copyright|licen[sc]ed?\b|SPDX-", re.IGNORECASE)
-_COMMENT_LINE = re.compile(r"[ \t]*(?://|#|--|;|%|!|'|\"|\\ |dnl\b|rem\b)", re.IGNORECASE)
-_COMMENT_BLOCKS = {
-    "/*": "*/",
-    "(*": "*)",
-    "{-": "-}",
-    "--[[": "]]",
-    "<!--": "-->",
-    "#|": "|#",
-    "#=": "=#",
-    "<#": "#>",
-    "{{!": "}}",
-    "=begin": "=end",
-}
-"""How a comment of several lines begins, and how it ends."""
+# A comment of several lines, or some of one line each, with the empty lines above.
+_COMMENT = re.compile(
+    r"\s*+(?:/\*.*?\*/|\(\*.*?\*\)|\{-.*?-\}|--\[\[.*?\]\]|<!--.*?-->|#\|.*?\|#|#=.*?=#|<#.*?#>|\{\{!.*?\}\}"
+    r"|=begin.*?=end|(?:[ \t]*+(?://|#|--|;|%|!|'|\"|\\ |dnl\b|rem\b)[^\n]*(?:\n|\Z))+)",
+    re.DOTALL | re.IGNORECASE,
+)
 # Lines that only frame others: brackets, conditionals of a preprocessor, a mode.
 _FRAME_LINE = re.compile(
     r"[ \t]*+(?:#[ \t]*(?:if|ifdef|ifndef|else|elif|endif|pragma|undef)\b.*|\W{0,20}"
@@ -227,30 +220,13 @@ def _runs(lines: Sequence[str], outline: Outline) -> Iterator[_Numbered]:
 
 def _without_legal_notice(run: _Numbered) -> _Numbered:
     """Leave out the comments at a file's top that say who holds the rights: each file has the same."""
-    if not run or run[0][0] > 3:  # noqa: PLR2004
+    if not run or run[0][0] > _TOP:
         return run
-    while run:
-        end = _comment_end(run)
-        if not _LEGAL.search("\n".join(line for _, line in run[:end])):
-            break
-        run = run[end:]
-    return run
-
-
-def _comment_end(run: _Numbered) -> int:
-    """Return how many lines the comment takes with which a stretch begins, blank ones above it too."""
+    text = "\n".join(line for _, line in run)
     end = 0
-    while end < len(run) and not run[end][1].strip():
-        end += 1
-    first = run[end][1].lstrip() if end < len(run) else ""
-    close = next((closes for opens, closes in _COMMENT_BLOCKS.items() if first.startswith(opens)), None)
-    if close is not None:
-        while end < len(run) and close not in run[end][1]:
-            end += 1
-        return end + 1
-    while end < len(run) and run[end][1].strip() and _COMMENT_LINE.match(run[end][1]):
-        end += 1
-    return end
+    while (found := _COMMENT.match(text, end)) and _LEGAL.search(found[0]):
+        end = found.end()
+    return run[text.count("\n", 0, end) + (text[end - 1 : end] not in {"", "\n"}) :]
 
 
 def _without_repeated_blanks(lines: _Numbered) -> _Numbered:

@@ -78,7 +78,7 @@ class _Converter:
         self._exchange(_STARTING_SECONDS, None)
 
     def _exchange(self, seconds: float, what: object) -> Any:
-        """Send something and return what comes back; a process that is too slow is ended, and nothing comes."""
+        """Send something and return what comes back; a process that is too slow is ended."""
         process = cast("subprocess.Popen[bytes]", self.process)
         clock = threading.Timer(seconds, process.kill)
         clock.start()

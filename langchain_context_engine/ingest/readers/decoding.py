@@ -78,12 +78,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def without_invisible(text: str) -> str:
-    r"""Return a text without what nobody sees within its words: soft hyphens, joiners, places to break.
-
-    Example:
-        >>> without_invisible("un\u00adbe\u00adliev\u00adable in\u200bvisible\u200b")
-        'unbelievable invisible'
-    """
+    """Return a text without what nobody sees within its words: soft hyphens, joiners, places to break."""
     return text if text.isascii() else _INVISIBLE.sub("", text)
 
 
@@ -126,12 +121,7 @@ def _encoding_of(data: bytes) -> str:
 
 
 def named_encoding(name: str) -> str | None:
-    """Return the codec for a name that people write for an encoding; None where ASCII is no part of it.
-
-    Example:
-        >>> [named_encoding(name) for name in ("GB2312", "x-sjis", "utf-16", "hex")]
-        ['gb18030', 'cp932', None, None]
-    """
+    """Return the codec for a name that people write for an encoding; None where ASCII is no part of it."""
     for known in (name.strip(), name.strip().lower().removeprefix("x-")):
         with suppress(LookupError, ValueError):
             codec = codecs.lookup(known).name

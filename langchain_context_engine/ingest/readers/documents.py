@@ -72,7 +72,7 @@ def read_html(path: str, data: bytes, chunk_size: int) -> Document:
     Raises:
         SkippedError: generated: it was made of the comments in some code; encoding.
     """
-    del chunk_size
+    del path, chunk_size
     text = decode(data)
     refuse_generated_page(text)
     begin, said = front_matter(text)
@@ -81,12 +81,7 @@ def read_html(path: str, data: bytes, chunk_size: int) -> Document:
 
 
 def html_text(text: str) -> tuple[str, str]:
-    r"""Return a page as Markdown, and its title.
-
-    Example:
-        >>> html_text("<title>T</title><p>10<sup>6</sup> of\n<b>two</b>.<script>no</script>")
-        ('10^6 of two.', 'T')
-    """
+    """Return a page as Markdown, and its title."""
     import html_to_markdown as converter
 
     options = converter.ConversionOptions(
@@ -113,12 +108,7 @@ def _without_line_numbers(table: re.Match[str]) -> str:
 
 
 def as_read(text: str) -> str:
-    r"""Return Markdown as it is read aloud: exponents with one mark, no hyphens that nobody sees.
-
-    Example:
-        >>> as_read("10^6^, the 1^st^, un\u00adlikely")
-        '10^6, the 1st, unlikely'
-    """
+    """Return Markdown as it is read aloud: exponents with one mark, no hyphens that nobody sees."""
     raised = _RAISED.sub(lambda up: up[1] if _ORDINAL.match(up[1]) else f"^{up[1]}", text)
     return without_invisible(raised)
 

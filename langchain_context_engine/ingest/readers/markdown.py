@@ -59,19 +59,13 @@ def markdown_document(text: str, title: str = "") -> Document:
 def markdown_headings(
     text: str, body_start: int = 0, *, is_mdx: bool = False, in_lists: bool = False
 ) -> Iterator[Heading]:
-    r"""Yield the headings, ATX and underlined; none in fences, comments or quotes.
+    """Yield the headings, ATX and underlined; none in fences, comments or quotes.
 
     Args:
         text: The document.
         body_start: Where front matter ends.
         is_mdx: Its components and modules' lines are no text.
         in_lists: Those in lists too.
-
-    Example:
-        >>> [h.title for h in markdown_headings("# A\n\n<!--\n# B\n-->\n\nC\n---\n")]
-        ['A', 'C']
-        >>> [h.title for h in markdown_headings("<Tab>\n```\n# no\n```\n</Tab>\n\n## D\n", is_mdx=True)]
-        ['D']
     """
     body = text[body_start:]
     lines = body.replace("\r\n", " \n").replace("\r", "\n").split("\n")

@@ -86,13 +86,7 @@ _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
 
 def marked_reader(name: str) -> Callable[[str, str, int], Document]:
-    r"""Return what reads the sections of a format of the table.
-
-    Example:
-        >>> tex = "\\chapter{Sets \\label{s}}\n\n% \\section{no}\n\\section*{The \\emph{empty} set}\ny"
-        >>> [section.titles for section in marked_reader("latex")("a.tex", tex, 0).sections]
-        [('Sets',), ('Sets', 'The empty set')]
-    """
+    """Return what reads the sections of a format of the table."""
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
@@ -130,13 +124,9 @@ def read_restructured(path: str, text: str, chunk_size: int) -> Document:
 
 
 def titled_lines(text: str) -> list[Heading]:
-    r"""Return the titles: a line between or above marks, levels by the order in which styles appear.
+    """Return the titles: a line between or above marks, levels by the order in which styles appear.
 
     Docutils reads 30 kB a second and runs directives; only where sections begin is needed here.
-
-    Example:
-        >>> [(h.level, h.title) for h in titled_lines("==\nA\n==\n\nx\n\nB\n~~~\n\nC\n~~~\n")]
-        [(1, 'A'), (2, 'B'), (2, 'C')]
     """
     lines = text.split("\n")
     starts = [0]
@@ -275,13 +265,7 @@ _SIGNS |= {"\\(em": "—", "\\(en": "–", "\\(co": "©", "\\e": "\\", "\\~": " 
 
 
 def read_manual(path: str, text: str, chunk_size: int) -> Document:
-    r"""Return the sections of a manual by `man` or `mdoc`, each line where it stood, without its commands.
-
-    Example:
-        >>> document = read_manual("a.1", ".TH A 1\n.SH OPTIONS\n.TP\n\\fB\\-n\\fR\nSee\n.BR ls (1)\n", 0)
-        >>> document.sections[-1].titles, document.text.split()
-        (('OPTIONS',), ['OPTIONS', '-n', 'See', 'ls(1)'])
-    """
+    """Return the sections of a manual by `man` or `mdoc`, each line where it stood, without its commands."""
     del path, chunk_size
     shown: list[str] = []
     headings: list[Heading] = []

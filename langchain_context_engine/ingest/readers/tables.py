@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
@@ -108,8 +108,8 @@ def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Ite
 def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
     """Return groups of rows of every sheet as CSV, each under its sheet's header.
 
-    A formula is what it came to when the file was saved, else itself; a merged region says its value in each
-    of its rows. Rows keep the numbers that the sheet shows.
+    A formula is what it came to when the file was saved; those that nothing has computed are told. A merged
+    region says its value in each of its rows. Rows keep the numbers that the sheet shows.
 
     Raises:
         SkippedError: unsupported without the extra, invalid, encrypted, or empty.
@@ -133,7 +133,7 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
             sheet = book.get_sheet_by_name(name)
             rows: list[_Row] = []
             most = max(1, min(_MOST_ROWS, _MOST_CELLS // max(sheet.width, 1)))
-            for number, cells in _filled_rows(sheet, unsaved.get(name, {}), most):
+            for number, cells in _filled_rows(sheet, most):
                 start = written.tell()
                 writer.writerow(cells)
                 rows.append(_Row(number, cells, start, written.tell() - 1))
@@ -141,8 +141,8 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
             skipped.append(Skipped(where=where, reason="invalid", detail=str(error)[:200]))
             continue
         written.write("\n")
-        if formulas := len(unsaved.get(name, {})):
-            detail = f"{formulas} formulas without a stored value: they stand as they are written"
+        if formulas := unsaved.get(name, 0):
+            detail = f"{formulas} formulas without a stored value: open and save it in a spreadsheet program"
             skipped.append(Skipped(where=where, reason="no value", detail=detail))
         if (total := sheet.end[0] + 1 if sheet.end else 0) > most:
             detail = f"{total:,} rows; the first {most:,} are read"
@@ -154,19 +154,11 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
     return Document(text=text, sections=tuple(sections), has_lines=False, skipped=tuple(skipped))
 
 
-def _filled_rows(
-    sheet: Any, formulas: Mapping[tuple[int, int], str], most: int
-) -> Iterator[tuple[int, list[str]]]:
+def _filled_rows(sheet: Any, most: int) -> Iterator[tuple[int, list[str]]]:
     """Yield (number, cells) of the rows that say something."""
     top, left = sheet.start or (0, 0)
-    last = max((row for row, _ in formulas), default=-1)
     values = [*([[]] * top), *islice(sheet.iter_rows(), max(most - top, 0))]
-    values += [[]] * (min(last, most - 1) + 1 - len(values))
     rows = [[*([""] * left), *map(_shown, row)] for row in values]
-    for (row, column), formula in formulas.items():
-        if row < len(rows):
-            rows[row] += [""] * (column + 1 - len(rows[row]))
-            rows[row][column] = rows[row][column] or formula
     for (top, start), (end, stop) in sheet.merged_cell_ranges or ():
         said = rows[top][start] if top < len(rows) and start < len(rows[top]) else ""
         for cells in rows[top : end + 1] if said else ():
@@ -191,14 +183,12 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-_CELL = re.compile(
-    rb"<c r=\"([A-Z]{1,3})(\d{1,7})\"[^>]*>\s*<f(?:\s[^>]*)?(?:/>|>([^<]*)</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>"
-)
+_UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
-def _unsaved_formulas(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
-    """Return sheet → (row, column) → formula of cells that no program has computed."""
-    found: dict[str, dict[tuple[int, int], str]] = {}
+def _unsaved_formulas(data: bytes) -> dict[str, int]:
+    """Return sheet → how many of its cells have a formula that no program has computed."""
+    found: dict[str, int] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         names = {entry.filename for entry in packed.infolist() if entry.file_size <= _LARGEST_PART}
         if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= names:
@@ -209,16 +199,5 @@ def _unsaved_formulas(data: bytes) -> dict[str, dict[tuple[int, int], str]]:
             link = next((value for key, value in element.attrib.items() if key.endswith("}id")), None)
             part = f"xl/{targets.get(link, '')}"
             if element.tag.endswith("}sheet") and part in names:
-                cells = _CELL.finditer(packed.read(part))
-                found[element.get("name", "")] = {
-                    (int(cell[2]) - 1, _column(cell[1])): "=" + (cell[3] or b"").decode("utf-8", "replace")
-                    for cell in cells
-                }
+                found[element.get("name", "")] = sum(1 for _ in _UNSAVED.finditer(packed.read(part)))
     return found
-
-
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number - 1
