@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import uuid
-
-import chromadb
 import pytest
 
 from langchain_context_engine.ingest import index_folder
 from tests.builders import WordEmbeddings
 from tests.ingest_builders import content, git, write_files
-
-
-@pytest.fixture
-def client():
-    return chromadb.EphemeralClient()
-
-
-@pytest.fixture
-def prefix():
-    return f"p{uuid.uuid4().hex[:12]}-"
 
 
 @pytest.mark.parametrize("is_repository", [True, False])

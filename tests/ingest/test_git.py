@@ -7,16 +7,12 @@ import shutil
 import subprocess
 import sys
 import uuid
-from itertools import islice
 
 import chromadb
 import pytest
 
 from langchain_context_engine.ingest import index_repository
-from langchain_context_engine.ingest.git_history import Change, History
-from langchain_context_engine.ingest.git_repository import open_git
 from tests.embedding_builders import WordEmbeddings
-from tests.growth import least_seconds
 from tests.ingest_builders import content, git, object_path, raw_commit, write_files
 
 JANUARY, FEBRUARY, MARCH = 1767225600, 1769904000, 1772323200
@@ -97,18 +93,17 @@ def test_of_a_shallow_clone_what_it_lacks_is_said_once_and_unknown_dates_are_non
 
 
 @pytest.mark.parametrize(
-    ("kind", "expected"),
+    ("kind", "text"),
     [
-        ("blob:none", ("without line counts", "Number 1\n\na.md")),
-        ("tree:0", ("are without files", "Number 1")),
+        ("blob:none", "Number 1\n\na.md"),
+        ("tree:0", "Number 1"),
     ],
 )
-def test_of_a_partial_clone_commits_are_there_without_what_it_lacks(origin, tmp_path, index, kind, expected):
+def test_of_a_partial_clone_commits_are_there_without_what_it_lacks(origin, tmp_path, index, kind, text):
     """R3."""
-    told, text = expected
     folder = clone(origin, tmp_path / "clone", f"--filter={kind}")
     (warning,) = index(folder).warnings
-    assert told in warning
+    assert "without files or line counts" in warning
     assert len(index.commits) == 3
     assert index.commits["Number 1"] == text
     assert all("insertions" not in m for t, m in index.held("commits").values() if t == text)
@@ -123,7 +118,7 @@ def test_what_is_not_checked_out_is_said(origin, tmp_path, index, option, absent
     assert len(index.dates) == 3 - absent
 
 
-@pytest.mark.parametrize("lost", ["", "config", "description", "info", "hooks"])
+@pytest.mark.parametrize("lost", ["", "config", "info"])
 def test_of_a_bare_repository_the_files_are_those_of_its_last_commit(origin, tmp_path, index, lost):
     """R1: git can do without some of it."""
     folder = clone(origin, tmp_path / "bare.git", "--bare")
@@ -132,14 +127,6 @@ def test_of_a_bare_repository_the_files_are_those_of_its_last_commit(origin, tmp
     assert index(folder).warnings == ()
     assert (index.dates, len(index.commits)) == (WHOLE, 3)
     assert index(folder).written == 0
-
-
-def test_a_folder_that_holds_only_a_git_file_is_the_bare_repository_that_it_names(origin, tmp_path, index):
-    """R1."""
-    clone(origin, tmp_path / ".bare", "--bare")
-    (tmp_path / ".git").write_text("gitdir: ./.bare\n")
-    index(tmp_path)
-    assert (index.dates, len(index.commits)) == (WHOLE, 3)
 
 
 def test_a_linked_working_tree_is_read_at_its_own_commit(origin, tmp_path, index):
@@ -189,9 +176,8 @@ def test_a_repository_that_cannot_be_opened_is_read_as_a_folder_and_the_reason_s
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        ("ref: refs/heads/trunk\n", "its HEAD names refs/heads/trunk, which has no commit; those of other"),
-        ("garbage\n", "its HEAD names no commit"),
-        ("ref: refs/heads/../../x\n", "its HEAD names no commit"),
+        ("ref: refs/heads/trunk\n", "its HEAD leads to no commit"),
+        ("garbage\n", "its HEAD leads to no commit"),
         ("ref: \udcff\0\n", "its HEAD "),
         (f"{'1' * 40}\n", ""),  # told among what is left out: a commit that is missing
     ],
@@ -230,13 +216,6 @@ def test_any_state_of_head_and_index_is_read(origin, tmp_path, index, commands, 
     assert index(folder).written == 0
 
 
-def test_an_index_of_garbage_is_as_head(origin, tmp_path, index):
-    folder = clone(origin, tmp_path / "clone")
-    (folder / ".git/index").write_bytes(b"garbage")
-    index(folder)
-    assert (index.dates, len(index.commits)) == (WHOLE, 3)
-
-
 def test_after_a_commit_only_what_changed_is_written_and_after_a_collection_of_garbage_nothing(
     origin, tmp_path, index
 ):
@@ -249,31 +228,7 @@ def test_after_a_commit_only_what_changed_is_written_and_after_a_collection_of_g
     assert index(folder).written == 0
 
 
-def test_a_file_that_git_calls_unchanged_keeps_its_date_whatever_a_filter_made_of_it(origin, tmp_path, index):
-    folder = clone(origin, tmp_path / "clone")
-    git(folder, "config", "filter.up.smudge", "tr a-z A-Z")
-    git(folder, "config", "filter.up.clean", "tr A-Z a-z")
-    write_files(folder, _dot_git__info__attributes="b.md filter=up\n")
-    (folder / "b.md").unlink()
-    git(folder, "checkout", "-q", "b.md")
-    index(folder)
-    assert index.dates["b.md"] == FEBRUARY
-
-
-def test_another_users_git_settings_change_nothing(origin, tmp_path, index, monkeypatch):
-    folder = clone(origin, tmp_path / "clone")
-    index(folder)
-    settings = tmp_path / "home" / ".gitconfig"
-    settings.parent.mkdir()
-    settings.write_text("[log]\n date = relative\n[diff]\n noprefix = true\n renames = copies\n")
-    monkeypatch.setenv("HOME", str(settings.parent))
-    monkeypatch.setenv("GIT_DIR", "/nowhere")
-    assert index(folder).written == 0
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"\x78\x9c", b"\x78\x9c\0", b"\x08\x1d", b"x\x01K\xca\xc9", b"\0" * 60]
-)
+@pytest.mark.parametrize("data", [b"", b"\x78\x9c", b"x\x01K\xca\xc9", b"\0" * 60])
 @pytest.mark.parametrize("what", ["HEAD~1", "HEAD~1^{tree}", "HEAD:a.md"])
 def test_an_object_that_a_crash_cut_off_costs_itself(origin, tmp_path, index, data, what):
     """Some of these libgit2 by itself reads for ever."""
@@ -393,45 +348,6 @@ def test_files_of_any_name_are_there_and_none_from_outside_of_the_tree(odd):
     assert not any("Secret" in text or "Inner" in text or "git-lfs" in text for text, _ in texts)
 
 
-@pytest.fixture(scope="module")
-def merged(tmp_path_factory):
-    """A side that moves and edits two hundred files, merged with one that edits another and with a move."""
-    folder = tmp_path_factory.mktemp("merged")
-    git(folder, "init", "-q", "-b", "main")
-    quays = {f"old__{i}_dot_md": "".join(f"Berth {i} of quay {j}.\n" for j in range(60)) for i in range(200)}
-    commit(folder, "First", **quays, kept_dot_md="# Kept\n\n1\n2\n3\n")
-    git(folder, "checkout", "-q", "-b", "side")
-    git(folder, "mv", "old", "new")
-    commit(folder, "Move", **{n.replace("old__", "new__"): text + "More.\n" for n, text in quays.items()})
-    git(folder, "checkout", "-q", "main")
-    commit(folder, "Main", main_dot_md="# Main\n")
-    git(folder, "merge", "-q", "--no-commit", "side")
-    git(folder, "mv", "kept.md", "moved.md")
-    git(folder, "commit", "-q", "-m", "Merge side")
-    found = History(open_git(folder)[0])
-    return found, {each.message.strip(): each for each in islice(found.commits(), 9)}
-
-
-def test_what_a_merge_moves_by_itself_is_gone_there_and_new_here_and_a_sides_is_its_own(merged):
-    history, commits = merged
-    assert history.changes(commits["Merge side"]) == [
-        Change(path="kept.md", lines=(0, 5)),
-        Change(path="moved.md", lines=(5, 0)),
-    ]
-    changes = history.changes(commits["Move"])
-    assert len(changes) == 200
-    assert all(change.old_path.startswith("old/") and change.lines == (1, 0) for change in changes)
-
-
-def test_a_merge_costs_less_than_what_it_merges(merged):
-    """hugoDocs: its merges of a whole subtree took up to eight seconds each."""
-    history, commits = merged
-    merge, side = (
-        least_seconds(lambda name=name: history.changes(commits[name]), 0) for name in ("Merge side", "Move")
-    )
-    assert merge < side / 2
-
-
 PROGRAMS = (
     "core.fsmonitor core.pager core.editor core.sshCommand core.askPass core.gitProxy core.alternateRefsCommand"
     " diff.external diff.trap.textconv diff.trap.command filter.trap.clean filter.trap.smudge filter.trap.process"
@@ -462,7 +378,7 @@ def test_nothing_of_a_repository_is_run(tmp_path, index, monkeypatch):
         shutil.copy(program, folder / ".git/hooks" / hook)
     # A missing object of a promisor would be fetched by the remote's own program.
     object_path(folder, git(folder, "rev-parse", "HEAD~1:a.md").strip()).unlink()
-    for name in (
+    for name in [
         "GIT_SSH",
         "GIT_ASKPASS",
         "GIT_EXTERNAL_DIFF",
@@ -470,7 +386,7 @@ def test_nothing_of_a_repository_is_run(tmp_path, index, monkeypatch):
         "GIT_EDITOR",
         "SSH_ASKPASS",
         "PAGER",
-    ):
+    ]:
         monkeypatch.setenv(name, str(program))
     started = []
     with monkeypatch.context() as watched:

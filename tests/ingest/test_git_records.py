@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from langchain_context_engine.ingest.git_history import Change, commit_records, parse_commit, without_trailers
 from langchain_context_engine.ingest.split import Splitter
 from langchain_context_engine.text.worth import is_appendix
-from tests.growth import assert_linear, repeated
 
 
 def commit(message=b"", *headers, author=b"author A. Writer <a@x> 1767607200 +0100"):
@@ -59,11 +58,6 @@ def test_an_author_is_read_from_a_line_that_is_not_as_git_writes_it(line, author
     """R2."""
     found = commit(author=line)
     assert (found.author, found.place) == (author, place)
-
-
-def test_where_an_author_has_no_date_the_committers_is_taken():
-    found = commit(b"", b"committer C <c@x> 1767607200 +0000", author=b"author A <a@x>")
-    assert (found.created_at, found.committed_at) == (1767607200, 1767607200)
 
 
 PIECES = st.sampled_from(
@@ -168,14 +162,3 @@ def test_what_a_robot_notes_of_versions_is_no_message():
         f"Bump tea\n\n{noted}\n\nSigned-off-by: dependabot[bot] <d@x>", "dependabot[bot]"
     )
     assert told == "Bump tea"
-
-
-@pytest.mark.parametrize(
-    "piece", ["a-by: x\n", "\n---", "---\nupdated-dependencies:\n- a\n", "a-", "Cc: \n", "1 +1 "]
-)
-def test_messages_made_to_choke_it_are_read_in_linear_time(piece):
-    def read(text):
-        without_trailers(f"s\n{text}", "Ana")
-        commit(author=f"author {text}".encode())
-
-    assert_linear(read, repeated(piece), 400_000)

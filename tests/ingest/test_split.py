@@ -1,8 +1,6 @@
-"""Rules of splitting: bounded pieces that cover the text, always progress, and sections that follow each other."""
+"""Rules of splitting: bounded pieces that cover the text, always progress, tables between rows below their header."""
 
 from __future__ import annotations
-
-import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +10,8 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.sections import document_records
+from langchain_context_engine.ingest.split import with_headers
+from tests.document_builders import records
 from tests.growth import assert_linear, repeated
 
 LINES = st.lists(
@@ -88,19 +88,6 @@ def test_a_piece_ends_at_a_blank_line_before_it_ends_at_a_word():
     assert [text[a:b] for a, b in Splitter(chunk_size=20)(text)] == ["one two three", "four five six seven"]
 
 
-def sections(text):
-    return read_markdown("a.md", text, 1000).sections
-
-
-@settings(deadline=None, max_examples=150)
-@given(text=LINES)
-def test_sections_follow_each_other_and_cover_the_document(text):
-    found = sections(text)
-    assert found[0].start == 0
-    assert found[-1].end == len(text)
-    assert all(a.end == b.start for a, b in itertools.pairwise(found))
-
-
 @settings(deadline=None, max_examples=100)
 @given(text=LINES, chunk_size=st.integers(5, 80))
 def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stable_ids(text, chunk_size):
@@ -118,10 +105,83 @@ def test_passages_of_a_document_are_exact_pieces_that_cover_it_under_unique_stab
     )
 
 
-def test_headings_of_a_hostile_document_are_found_in_linear_time():
-    def hostile(size: int) -> str:
-        return (
-            "# a" + " " * (3 * size) + "b\n" + "#" * size + "\n" + "=" * size + "x\n" + "# x\n" * (size // 5)
-        )
+ROWS = range(60)
 
-    assert_linear(sections, hostile, 100_000)
+PIPES = "| port | what for |\n|-----:|----------|\n" + "".join(
+    f"| {i} | purpose {i} of a port |\n" for i in ROWS
+)
+
+GRID = "+------+----+\n| port | it |\n+======+====+\n" + "".join(
+    f"| {i:<4} | purpose {i} of a port |\n+------+----+\n" for i in ROWS
+)
+
+SIMPLE = (
+    "==== ====\nport it\n==== ====\n" + "".join(f"{i:<4} purpose {i} of it\n" for i in ROWS) + "==== ====\n"
+)
+
+BARS = (
+    "[cols=2]\n|===\n|port |what for\n\n" + "".join(f"|{i} |purpose {i} of a port\n" for i in ROWS) + "|===\n"
+)
+
+HTML = "<table><tr><th>port</th><th>what for</th></tr>{}</table>".format(
+    "".join(f"<tr><td>{i}</td><td>purpose {i} of a port</td></tr>" for i in ROWS)
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "header"),
+    [
+        (
+            "a.md",
+            f"# Ports\n\nThese are open.\n\n{PIPES}\nThat is all.",
+            "| port | what for |\n|---",
+        ),
+        (
+            "a.md",
+            "- Item:\n\n" + PIPES.replace("|", "  |", 1).replace("\n|", "\n  |"),
+            "| port |",
+        ),
+        (
+            "a.rst",
+            f"Ports\n=====\n\n{GRID}\n\nThat is all.",
+            "+------+----+\n| port | it |\n+===",
+        ),
+        (
+            "a.rst",
+            f"Ports\n=====\n\n{SIMPLE}\n\nThat is all.",
+            "==== ====\nport it\n==== ====",
+        ),
+        ("a.adoc", f"= Ports\n\n{BARS}\nThat is all.", "|===\n|port |what for"),
+        ("a.html", f"<h1>Ports</h1>{HTML}<p>That is all.</p>", "| port | what for |\n| --- | --- |"),
+    ],
+    ids=["pipes", "in a list", "grid", "simple", "asciidoc", "html"],
+)
+def test_each_passage_with_rows_shows_their_header(path, text, header):
+    found = records(path, text, chunk_size=500)
+    with_rows = [record for record in found if "purpose" in record.text]
+    assert len(with_rows) > 2
+    for record in with_rows:
+        assert header in record.text
+        assert record.text.count(header) == 1
+        assert len(record.text) <= 500
+    told = "\n".join(record.text for record in found)
+    assert all(told.count(f"purpose {i} of") == 1 for i in ROWS)
+
+
+def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():
+    text = f"| {'long name ' * 30}| b |\n|---|---|\n" + "".join(f"| {i} | purpose {i} |\n" for i in ROWS)
+    assert all(head == "" for _, head in with_headers(text, Splitter(chunk_size=400)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 90), max_size=30), st.integers(60, 400), st.integers(0, 40))
+def test_nothing_of_a_text_is_lost_and_no_passage_is_too_long(widths, chunk_size, overlap):
+    rows = "".join(f"| r{i} | {'w ' * width}|\n" for i, width in enumerate(widths))
+    text = f"Before it.\n\n| a | b |\n|---|---|\n{rows}\nAfter it, this is told."
+    covered = set()
+    for (start, end), head in with_headers(text, Splitter(chunk_size=chunk_size, overlap=overlap)):
+        assert len(head) + bool(head) + end - start <= chunk_size
+        covered |= set(range(start, end))
+        if head:
+            assert text[start:end].lstrip().startswith("| r")
+    assert all(place in covered or text[place].isspace() for place in range(len(text)))

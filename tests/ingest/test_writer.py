@@ -18,16 +18,6 @@ from tests.builders import WordEmbeddings, a_collection
 from tests.ingest_builders import lines, stored
 
 
-@pytest.fixture
-def client():
-    return chromadb.EphemeralClient()
-
-
-@pytest.fixture
-def name():
-    return f"c{uuid.uuid4().hex}"
-
-
 @pytest.mark.unmeasured
 def test_six_thousand_records_are_written_within_the_batch_limit(client, name):
     """G63."""
@@ -139,22 +129,6 @@ def test_a_store_that_takes_fewer_at_once_is_given_fewer(client, name, most, mon
     delete_collection(client, name)
 
 
-def test_a_store_that_is_down_is_not_asked_again_for_fewer(client, name, monkeypatch):
-    """S1."""
-    calls = []
-    writer = CollectionWriter(client, name, WordEmbeddings(4))
-
-    def down(self, **asked):
-        calls.append(asked)
-        raise RuntimeError("connection refused")
-
-    monkeypatch.setattr(Collection, "get", down)
-    writer.put([Record(id="1", text="a")])
-    with pytest.raises(RuntimeError, match="refused"):
-        writer.flush()
-    assert len(calls) == 1
-
-
 def a_collection_of(client, **metadata):
     collection = client.create_collection(f"c{uuid.uuid4().hex}", embedding_function=None)
     collection.add(ids=["a", "b"], documents=["x", "y"], metadatas=[metadata] * 2, embeddings=[[1.0], [2.0]])
@@ -169,8 +143,3 @@ def test_a_deleted_collections_lists_are_given_to_no_record_that_comes_after(tmp
     ours = a_collection_of(client, tenant="ours")
     assert ours.get(include=["metadatas"])["metadatas"] == [{"tenant": "ours"}] * 2
     assert [collection.name for collection in client.list_collections()] == [ours.name]
-
-
-def test_a_collection_that_is_not_there_is_an_error():
-    with pytest.raises(chromadb.errors.NotFoundError):
-        delete_collection(chromadb.EphemeralClient(), "none-of-this-name")

@@ -1,0 +1,415 @@
+"""Rules of formats that are text: Markdown, changelogs, settings, and formats with headings of their own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.parsers.rst import Parser
+from docutils.utils import new_document
+
+from langchain_context_engine.ingest.readers.markup import titled_lines
+from tests.document_builders import places, read, records, text, trails
+
+
+def test_a_line_that_begins_with_inline_code_of_three_backticks_opens_no_fence():
+    """F3."""
+    text = "# A\n\n```npm ci``` installs everything.\n\n## B\n\nx\n\n## C\n\ny\n"
+    assert trails("a.md", text) == ["A", "A › B", "A › C"]
+
+
+def test_a_comment_holds_no_heading():
+    """F4."""
+    assert trails("a.md", "# A\n\n<!--\n# no\n-->\n\n## B\n\nx\n") == ["A", "A › B"]
+
+
+def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
+    assert trails("a.md", "# A\n\n## To come\n\n## 1.0\n\nx\n") == ["A › To come", "A › 1.0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Guide\n===\n\nx\n\nPart\n---\n\ny\n", ["Guide", "Guide › Part"]),
+        ("# A `b` [c](d) *e* #\n\nx\n", ["A b c e"]),
+        ("# A\n\n---\n| b | c |\n|---|---|\n| d | e |\n---\n\nx\n", ["A"]),
+        ("> # quoted\n\n- # listed\n\n    # code\n\ntext\n", [None]),
+        ("~~~\n# no\n```\n# no\n~~~\n# yes\n\nx\n", [None, "yes"]),
+        ('<h1 align="center">\n  <b>Tool</b>\n</h1>\n\nx\n\n## Use\n\ny\n', ["Tool", "Tool › Use"]),
+        ("## Install {#install}\n\nx\n", ["Install"]),
+        ("#no\n\n####### no\n\nx\n", [None]),
+    ],
+)
+def test_headings_are_those_of_commonmark(text, expected):
+    assert trails("a.md", text) == expected
+
+
+def test_front_matter_gives_title_and_date():
+    found = read("post.md", '---\ntitle: "On dates"\ndate: 2024-05-01\ntags: [a]\n---\n\nHello.\n').records[0]
+    assert (found.metadata["title"], found.metadata["created_at"]) == ("On dates", 1714521600)
+
+
+def test_a_heading_with_links_by_reference_is_told_by_its_words():
+    text = b"# UTF-8 ([Java][ExploreCharsets]/[Kotlin][]) `a[b][c]`\n\nx\n\n# The ([Java][A])\n\ny\n"
+    titles = [r.metadata["title"] for r in read("a.md", text).records]
+    assert titles[1] == "The (Java)"
+
+
+MDX = """import Tabs from '@theme/Tabs'
+
+export const meta = {
+  title: "# none",
+}
+
+{/* # A comment
+that goes on */}
+
+## Installing
+
+<Tabs>
+<Tab value="npm">
+```sh
+# no heading
+npm i
+```
+</Tab>
+  <Tab>
+    ### With pnpm
+
+    Words.
+  </Tab>
+</Tabs>
+
+## Error precedence
+
+<Callout
+  type="warn"
+>
+Careful.
+</Callout>
+
+### Last
+"""
+
+
+def test_in_mdx_components_comments_and_modules_hide_no_heading_and_make_none():
+    assert trails("a.mdx", MDX) == [
+        None,
+        "Installing",
+        "Installing › With pnpm",
+        "Error precedence",
+        "Error precedence › Last",
+    ]
+    assert "".join(record.text for record in read("a.mdx", MDX).records).count("npm i\n") == 1
+
+
+def test_sections_of_a_changelog_have_version_and_date_of_their_own_heading():
+    text = (
+        "# Changelog\n\nAll changes.\n\n## Unreleased\n\n- soon\n\n## 0.13.0 (2026-08-04)\n\n"
+        "### Removed\n\n- old\n\n## v1.2 - 4 August 2026\n\n- x\n\n## 1.1.0\n\n- y\n"
+    )
+    found = [
+        (r.metadata["place"], r.metadata.get("version"), r.metadata["created_at"])
+        for r in read("CHANGELOG.md", text).records
+    ]
+    assert found == [
+        ("CHANGELOG.md:1-3", None, 7),
+        ("CHANGELOG.md › Unreleased", None, 7),
+        ("CHANGELOG.md › 0.13.0 (2026-08-04) › Removed", "0.13.0", 1785801600),
+        ("CHANGELOG.md › v1.2 - 4 August 2026", "1.2", 1785801600),
+        ("CHANGELOG.md › 1.1.0", "1.1.0", 1785801600),
+    ]
+    assert "version" not in read("guide.md", "## 1.2 Install\n\nx\n").records[0].metadata
+
+
+def test_a_release_without_a_date_is_no_newer_than_the_one_above_it_and_one_to_come_is_told():
+    """Seen 2: an old release without a readable date took that of the file, and was the latest of all."""
+    text = (
+        "# Changes\n\n## Version 8.5.0\n\nUnreleased\n\n- soon\n\n## Version 8.4.0\n\nReleased 2026-06-24\n\n- now\n\n"
+        '## Version 6.0\n\nReleased 2015-11-24, codename "pow pow"\n\n- then\n\n## Version 5.1\n\n- undated\n\n'
+        "## Version 5.0\n\nReleased on August 16th 2015\n\n- x\n"
+    )
+    found = [
+        (r.metadata.get("version"), r.metadata["created_at"], r.metadata.get("unreleased"))
+        for r in read("CHANGES.md", text.encode(), metadata={"created_at": 1_790_000_000}).records
+        if r.metadata.get("version")
+    ]
+    assert found == [
+        ("8.5.0", 1_790_000_000, True),
+        ("8.4.0", 1_782_259_200, None),
+        ("6.0", 1_448_323_200, None),
+        ("5.1", 1_448_323_200, None),
+        ("5.0", 1_439_683_200, None),
+    ]
+
+
+def test_a_smaller_release_is_no_part_of_the_larger_one_above_it():
+    """Tools write `##` for a feature release and `###` for a fix: its fixes bore the other one's version."""
+    text = (
+        "# Changelog\n\n## [3.15.0](https://x.example) (2022-09-25)\n\n### Features\n\n* Add berths.\n\n"
+        "### [3.14.2](https://x.example) (2022-06-20)\n\n### Bug Fixes\n\n* Mend the crane.\n"
+    )
+    (fix,) = (record for record in records("CHANGELOG.md", text) if "crane" in record.text)
+    assert fix.metadata["version"] == "3.14.2"
+    assert fix.metadata["place"] == "CHANGELOG.md › 3.14.2 (2022-06-20) › Bug Fixes"
+    assert "3.14.2" not in "".join(r.text for r in records("CHANGELOG.md", text) if "berths" in r.text)
+
+
+@pytest.mark.parametrize("path", ["Changes", "CHANGES.txt", "History.txt"])
+def test_a_changelog_of_lines_has_a_record_for_each_release(path):
+    """As CPAN specifies them: several releases were one record without a version."""
+    text = (
+        "Revision history of Harbour\n\n9.49  UNRELEASED\n  - Paint it.\n\n9.48  2026-07-14\n  - Mend the crane.\n\n"
+        "v9.47 - July 5, 2026\n  - Add berths.\n"
+    )
+    told = {r.metadata.get("version"): r for r in records(path, text)}
+    assert list(told) == [None, "9.49", "9.48", "9.47"]
+    assert told["9.48"].text == "9.48  2026-07-14\n  - Mend the crane."
+    assert told["9.47"].metadata["created_at"] < told["9.48"].metadata["created_at"]
+    assert told["9.49"].metadata.get("unreleased") is True
+
+
+GNU = (
+    "2024-01-02  Ana Ruiz  <ana@x.example>\n\n\t* src/tide.c (tide_at): Take the moon into account.\n\n"
+    "2023-12-30  Bo Berg  <bo@x.example>\n\n\t* NEWS: Mention it.\n"
+)
+
+
+@pytest.mark.parametrize("path", ["ChangeLog", "lib/ChangeLog-2023", "ChangeLog.1", "changelog.txt"])
+def test_each_entry_of_a_gnu_changelog_is_a_record_with_its_author_and_date(path):
+    found = read(path, GNU).records
+    assert [(r.metadata["place"], r.metadata["author"], r.metadata["created_at"]) for r in found] == [
+        (f"{path} › 2024-01-02, Ana Ruiz", "Ana Ruiz", 1704153600),
+        (f"{path} › 2023-12-30, Bo Berg", "Bo Berg", 1703894400),
+    ]
+    assert found[1].text.endswith("* NEWS: Mention it.")
+
+
+def test_the_older_form_and_debians_are_read_too():
+    old = read("ChangeLog", "Tue Jan  2 10:11:12 1996  Ana Ruiz  (ana@x.example)\n\n\t* a.c: New.\n").records
+    assert (old[0].metadata["place"], old[0].metadata["created_at"]) == (
+        "ChangeLog › Jan 2 1996, Ana Ruiz",
+        820540800,
+    )
+    debian = (
+        "tides (1.2-1) unstable; urgency=medium\n\n  * New release of tides.\n\n"
+        " -- Ana Ruiz <ana@x.example>  Tue, 02 Jan 2024 10:00:00 +0100\n"
+    )
+    (found,) = read("debian/changelog", debian).records
+    assert (found.metadata["place"], found.metadata["version"], found.metadata["created_at"]) == (
+        "debian/changelog › tides (1.2-1) unstable",
+        "1.2",
+        1704153600,
+    )
+
+
+LONG = "a value that is long enough to be a section of its own"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.toml", f'[tool.ruff]\nx = """\n[not.one]\n{LONG}\n"""\nlist = [\n  [1, 2],\n]\n[[deps]]\ny = "{LONG}"\n'),
+        ("a.ini", f"[tool.ruff]\nx = {LONG}\n\n[deps]\ny = {LONG}\n"),
+        ("a.yaml", f"# top\ntool.ruff:\n  x: '{LONG}'\ndeps:\n  - &a {LONG}\n"),
+        ("a.json", f'{{\n  // why\n  "tool.ruff": {{"x": "{LONG} : [ {{"}},\n  "deps": ["{LONG}"]\n}}\n'),
+    ],
+)  # fmt: skip
+def test_settings_are_read_a_section_at_a_time_and_verbatim(path, text):
+    found = read(path, text, chunk_size=160).records
+    assert [r.metadata["place"] for r in found] == [f"{path} › tool.ruff", f"{path} › deps"]
+    for record in found:
+        assert text[record.metadata["start"] : record.metadata["end"]] == record.text
+        assert record.metadata["kind"] == "settings"
+
+
+def test_a_section_that_is_too_long_is_cut_by_what_it_holds():
+    jobs = "".join(f"  job{n}:\n    run: {LONG}\n    if: {LONG}\n" for n in range(3))
+    assert places("ci.yml", f"name: ci\njobs:\n{jobs}", chunk_size=200) == [
+        "ci.yml › name",
+        "ci.yml › jobs › job0",
+        "ci.yml › jobs › job1",
+        "ci.yml › jobs › job2",
+    ]
+
+
+def test_an_item_of_a_list_goes_by_its_name():
+    steps = "".join(f"  - name: Step {n}\n    run: {LONG}\n    if: {LONG}\n" for n in range(2))
+    assert places("ci.yml", f"steps:\n{steps}", chunk_size=160) == [
+        "ci.yml › steps › Step 0",
+        "ci.yml › steps › Step 1",
+    ]
+
+
+def test_small_settings_go_together():
+    text = json.dumps({"name": "a", "version": "1.0", "private": True, "scripts": {"test": LONG}}, indent=1)
+    assert places("package.json", text, chunk_size=200) == ["package.json:1-4", "package.json › scripts"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {{ .Values.x }}\n{{- if .y }}\nb: 1\n{{- end }}\n",
+        "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n",
+        "a: !!python/object/apply:os.system ['true']\n",
+        "a: 1\n---\nb: 2\n",
+        "a: " + "[\n" * 5000,
+        "\t- a: b: c",
+    ],
+)
+def test_yaml_that_is_a_template_or_a_trap_is_text_all_the_same(text):
+    found = read("a.yaml", text).records
+    assert "".join(found[0].text.split()).startswith("".join(text.split())[:200])
+
+
+# In each the second setting has a comment that names it, and the first ends with what is its own.
+WRITTEN = {
+    "a.yml": f"first:\n  text: |\n    {LONG}\n    # of the first\n# of the second\nsecond:\n  text: {LONG}\n",
+    "a.toml": f"[first]\na = '{LONG}'\n# of_the = 'first'\n# of the second\n[second]\na = '{LONG}'\n",
+    "a.ini": f"[first]\na = {LONG}\n;of.the = first\n### of the second ###\n[second]\na = {LONG}\n",
+    "a.json": f'{{\n"first": "{LONG}",\n// of the second\n"second": "{LONG}"\n}}\n',
+}
+
+
+@pytest.mark.parametrize("path", list(WRITTEN))
+def test_a_comment_belongs_to_the_setting_below_it(path):
+    records = read(path, WRITTEN[path].encode(), chunk_size=320).records
+    (second,) = (record.text for record in records if "of the second" in record.text)
+    assert "second" in second.replace("of the second", "")
+    assert "first" not in second
+
+
+def docutils_titles(text):
+    values = get_default_settings(Parser)
+    values.report_level, values.halt_level, values.warning_stream = 5, 6, False
+    document = new_document("x", values)
+    Parser().parse(text, document)
+    return [node[0].astext() for node in document.findall(nodes.section)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=====\nGuide\n=====\n\nx\n\nPart\n----\n\ny\n\nDeep\n~~~~\n\nz\n\nLast\n----\n\nq\n",
+        "Title\n=====\n.. note:: x\n\n   Inside\n   ------\n\nText::\n\n   Code\n   ====\n\nEnd\n===\n",
+        "A\n==\nB\n--\n\nx\n",
+        "=====  =====\ncol    col\n=====  =====\n1      2\n=====  =====\n\nTitle\n-----\n",
+        "Text\n----\n\n----\n\nmore\n",
+    ],
+)
+def test_titles_of_restructured_text_are_those_that_docutils_finds(text):
+    assert [h.title for h in titled_lines(text)] == docutils_titles(text)
+
+
+def test_nothing_that_restructured_text_names_is_read(tmp_path):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("SECRET")
+    text = f"A\n=\n\n.. include:: {secret}\n\n.. raw:: html\n   :file: {secret}\n"
+    assert "SECRET" not in "".join(r.text for r in read("a.rst", text).records)
+
+
+def test_asciidoc_titles_stand_outside_of_blocks():
+    text = "= Guide\n\nx\n\n----\n== no\n----\n\n== Part\n\ny\n\n====\nexample\n====\n\n=== Deep\n\nz\n"
+    assert trails("a.adoc", text) == ["Guide", "Guide › Part", "Guide › Part › Deep"]
+
+
+def test_the_headings_of_perls_documentation_are_its_trail():
+    text = "=encoding utf8\n\n=head1 GUIDE\n\nOf the harbour.\n\n=head2 The C<berth> method\n\nIt moors.\n\n=cut\n"
+    places = [record.metadata["place"] for record in records("lib/Guide.pod", text)]
+    assert places == ["lib/Guide.pod:3-5", "lib/Guide.pod › The berth method"]
+
+
+def test_the_chapters_and_sections_of_latex_are_its_trail():
+    text = (
+        "\\documentclass{book}\n\\chapter{Harbours \\label{h}}\nShips.\n% \\section{no}\n"
+        "\\begin{verbatim}\n\\section{nor this}\n\\end{verbatim}\n\\section[short]{The \\emph{old} quay}\nStones.\n"
+    )
+    assert [r.metadata["title"] for r in records("a.tex", text)][-2:] == ["Harbours", "The old quay"]
+
+
+def test_an_example_of_html_or_a_line_above_a_fence_is_no_title_of_plain_text():
+    text = "Inlines\n=======\n\nx y\n\n<p>foo</p>\n`````\n\nBold text\n\naaa\n```\nmore\n"
+    assert {r.metadata["title"] for r in records("spec.txt", text)} == {"Inlines"}
+
+
+@pytest.mark.parametrize(
+    ("path", "written"),
+    [
+        ("a.org", "* Guide\n\nx\n\n#+BEGIN_SRC sh\n* no\n#+END_SRC\n\n** TODO Part  :tag:\n\ny\n"),
+        ("a.mediawiki", "= Guide =\n\nx\n\n== Part ==\n\ny\n"),
+        ("a.textile", "h1. Guide\n\nx\n\nh2(#part). Part\n\ny\n"),
+        (
+            "a.texi",
+            "@chapter Guide\n\nx\n\n@example\n@section no\n@end example\n\n@section @code{Part}\n\ny\n",
+        ),
+        ("a.typ", "= Guide\n\nx\n\n== Part\n\ny\n"),
+    ],
+)
+def test_headings_of_other_formats_are_the_trail(path, written):
+    assert trails(path, written) == ["Guide", "Guide › Part"]
+
+
+MAN = r""".\" Written by hand.
+.TH BERTH 1 "2026" "1.0"
+.SH NAME
+berth \- lets berths
+.SH OPTIONS
+.TP
+\fB\-n\fR, \fB\-\-nights\fR=\fIN\fR
+For how many nights\. See
+.BR harbour (1)
+and "\(lqquays\(rq".
+.IP \(bu 2
+one
+.TS
+tab(|);
+l l.
+\fBquay\fR|T{
+north
+T}
+.TE
+.SS "More of it"
+Long \fIenough\fR to stand alone.
+"""
+
+MDOC = r""".Dd May 1, 2026
+.Dt BERTH 1
+.Os
+.Sh NAME
+.Nm berth
+.Nd lets berths
+.Sh DESCRIPTION
+.Nm
+lets them.
+.It Fl n Ar nights
+For how long.
+"""
+
+
+def by_trail(manual):
+    return {r.metadata["headings"]: r for r in records("berth.1", manual, chunk_size=200)}
+
+
+def test_a_manual_is_read_by_its_headings_without_its_commands():
+    found = by_trail(MAN)
+    assert set(found) == {"NAME", "OPTIONS", "OPTIONS › More of it"}
+    assert "berth - lets berths" in found["NAME"].text
+    options = found["OPTIONS"].text
+    for shown in ("-n, --nights=N", "nights. See", "harbour(1)", 'and "“quays”".', "•", "quay|\nnorth"):
+        assert shown in options
+    assert "\\" not in options
+    assert "tab(" not in options
+
+
+def test_a_manual_by_mdoc_says_its_name_where_it_is_not_written_again():
+    found = by_trail(MDOC)
+    assert "berth\nlets them." in found["DESCRIPTION"].text
+    assert "-n nights" in found["DESCRIPTION"].text
+
+
+def test_a_manual_may_begin_with_what_is_ignored_and_define_commands():
+    manual = ".ig\nThe licence of\n.SH NOTHING\n..\n.de Ex\n.SH NO\n..\n.TH fzf 1\n.SH NAME\nfzf - finds\n.SH OPTIONS\n.B --multi\n"
+    assert trails("man/fzf.1", manual) == ["NAME", "OPTIONS"]
+    assert "licence" not in text("man/fzf.1", manual)
