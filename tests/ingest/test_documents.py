@@ -161,7 +161,9 @@ def test_pictures_in_a_document_are_told():
     data = io.BytesIO(a_word_file(a_paragraph("Words.")))
     with zipfile.ZipFile(data, "a") as packed:
         packed.writestr("word/media/image1.png", b"x")
-    assert told("a.docx", data.getvalue()) == [("a.docx", "picture")]
+        packed.writestr("word/charts/chart1.xml", b"<c/>")
+    (entry,) = read("a.docx", data.getvalue()).skipped
+    assert (entry.where, entry.reason, entry.detail[:10]) == ("a.docx", "picture", "2 pictures")
 
 
 def test_a_sheet_is_read_by_rows_under_its_header_with_dates_and_numbers_as_they_are():

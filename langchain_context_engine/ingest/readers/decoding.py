@@ -160,13 +160,16 @@ def _guessed(data: bytes) -> str:
         if not _NOT_WESTERN.search(sample.decode("cp1252")):
             return "cp1252"
     matches = list(from_bytes(sample, cp_isolation=[*_SCRIPTS, *_GUESSED]))
-    best = next((found.encoding for found in matches if _is_likely(found)), None)
+    likely = [found.encoding for found in matches if _is_likely(found)]
+    # A table of names has no kana: what nothing else can be needs none.
+    usual = likely or [found.encoding for found in matches if _is_likely(found, is_sure=False)]
+    best = usual[0] if likely or len(usual) == 1 else None
     if best is None:
         raise SkippedError("encoding", f"{matches[0].encoding}?" if matches else "")
     return best
 
 
-def _is_likely(match: CharsetMatch) -> bool:
+def _is_likely(match: CharsetMatch, *, is_sure: bool = True) -> bool:
     """Say whether a guess reads as texts do: by their everyday letters, or else by the language it is in."""
     letters = [letter for letter in str(match) if not letter.isascii() and letter.isalpha()]
     if len(letters) < _FEW or match.encoding not in _SCRIPTS:
@@ -174,4 +177,4 @@ def _is_likely(match: CharsetMatch) -> bool:
     codec, everyday, telling, least = _SCRIPTS[match.encoding]
     rows = [row[0] for letter in letters if (row := letter.encode(codec, "ignore"))]
     is_usual = sum(row in everyday for row in rows) >= _MOST * len(letters)
-    return is_usual and sum(row in telling for row in rows) >= least * len(letters)
+    return is_usual and (not is_sure or sum(row in telling for row in rows) >= least * len(letters))

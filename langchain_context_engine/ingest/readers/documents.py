@@ -60,7 +60,8 @@ _WORDS = re.compile(r"<w:t\b[^>]*>([^<]*)</w:t>|</w:p>")
 _ENTITY = re.compile(rb"&(amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9a-fA-F]{1,6});")
 _STAND_INS = {"&": "\ue0a1", "<": "\ue0a2", ">": "\ue0a3", '"': "\ue0a4", "'": "\ue0a5"}
 _BACK = str.maketrans({stand_in: character for character, stand_in in _STAND_INS.items()})
-_PICTURE = re.compile(r"(?:^|/)(?:media|Pictures|images?)/[^/]+$")
+_PICTURE = re.compile(r"(?:^|/)(?:(?:media|Pictures|images?)/[^/]+|charts/chart\d*\.xml)$")
+_NO_TITLES = ("untitled", "(anonymous)", "unspecified")
 _LARGEST_PART = 200_000_000
 
 _MOST_PAGES, _MOST_FIELDS = 5000, 1000
@@ -139,7 +140,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
     title = properties.get("title") if isinstance(properties, dict) else ""
     document = markdown_document(text, " ".join(str(title or "").split())[:200])
     pictures = sum(1 for name in names if _PICTURE.search(name))
-    detail = f"{pictures} pictures, of which nothing is read"
+    detail = f"{pictures} pictures or charts, of which nothing is read"
     told = (Skipped(where=path, reason="picture", detail=detail),) if pictures else ()
     return replace(document, skipped=told)
 
@@ -204,6 +205,7 @@ def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
         raise SkippedError(reason, str(error)[:200]) from None
     parts = Parts()
     title = " ".join(str(file.get_metadata_dict().get("Title") or "").split())[:200]
+    title = "" if title.lower() in _NO_TITLES else title  # what programs write where nobody gave one
     for number in range(1, min(len(file), _MOST_PAGES) + 1):
         where = f"{path}:page {number}"
         try:
