@@ -97,7 +97,7 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
 
     Args:
         metadata: `place`; or `path`, `start_line` and `end_line` (from 1), `symbol`, `headings` (joined, or a
-            list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count).
+            list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count), or `Header 1` and so on.
         created_at: The date of a commit.
 
     Example:
@@ -120,7 +120,10 @@ def has_place(metadata: Mapping[str, Any]) -> bool:
 
 
 def _loaded(metadata: Mapping[str, Any]) -> str:
-    """Return where a LangChain loader says that a record is from: a file or an address, its page or row."""
+    """Return where LangChain's loaders and splitters say that a record is from: a file or an address, within it.
+
+    That is a page, a row, or the headings that a splitter of Markdown calls `Header 1` and so on.
+    """
     source = _line(metadata.get("source"))
     page, row = metadata.get("page"), metadata.get("row")
     within = ""
@@ -128,6 +131,8 @@ def _loaded(metadata: Mapping[str, Any]) -> str:
         within = f"{_STEP}page {label}"
     elif _is_count(row):
         within = f"{_STEP}row {row + 1}"
+    headers = (_line(metadata.get(f"Header {level}")) for level in range(1, 7))
+    within += "".join(f"{_STEP}{header}" for header in headers if header)
     return f"{source}{within}" if source and (within or _FILE.search(source)) else ""
 
 

@@ -102,6 +102,9 @@ def test_a_path_of_very_many_folders_is_cut_too():
         ({"source": "docs/report.pdf", "page": 0}, "docs/report.pdf › page 1"),
         ({"source": "docs/report.pdf", "page": 0, "page_label": "iv"}, "docs/report.pdf › page iv"),
         ({"source": "people.csv", "row": 6}, "people.csv › row 7"),
+        ({"source": "a.md", "Header 1": "Tea", "Header 2": "Green"}, "a.md › Tea › Green"),
+        ({"source": "a.pdf", "page": 1, "Header 2": "Green"}, "a.pdf › page 2 › Green"),
+        ({"Header 1": "Tea"}, ""),
         ({"source": "https://a.example/b"}, "https://a.example/b"),
         ({"source": "slack"}, ""),
         ({"source": "slack", "page": None}, ""),
@@ -109,7 +112,7 @@ def test_a_path_of_very_many_folders_is_cut_too():
     ],
 )
 def test_what_langchains_loaders_say_is_a_place(metadata, place):
-    """B14: `source` with `page` or `row`, which loaders count from 0."""
+    """B14: `source` with `page` or `row`, which loaders count from 0, or the headings of a splitter."""
     assert place_from(metadata) == place
     assert has_place(metadata) == bool(place)
 
