@@ -229,9 +229,10 @@ def is_wanted(path: str) -> bool:
 def _with_folders(paths: Iterable[str]) -> set[str]:
     found = {""}
     for path in paths:
-        while path not in found:
-            found.add(path)
-            path = path.rpartition("/")[0]  # noqa: PLW2901
+        way = path
+        while way not in found:
+            found.add(way)
+            way = way.rpartition("/")[0]
     return found
 
 

@@ -264,7 +264,7 @@ class History:
         if (own is None and not above) or not all(_is_other(own, tree) for tree in above):
             return []
         # Of a merge nearly all that differs is one side's own: to look there for renames takes seconds.
-        has_renames = has_lines and len(above) < 2  # noqa: PLR2004 - two make a merge
+        has_renames = has_lines and not above[1:]
         return [_diff(own, tree, has_renames=has_renames) for tree in above or [None]]
 
     def _counted(self, diff: pygit2.Diff, by_itself: set[bytes] | None) -> list[Change]:

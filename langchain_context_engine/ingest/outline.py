@@ -139,7 +139,7 @@ _MACRO_LINE = re.compile(
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
 _BRACKET_SPACE = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 _COMMA, _ANGLED = re.compile(r",\s*"), re.compile(r"<[^<>]*>")
-_LETTERS = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))  # noqa: PLR2004
+_LETTERS = bytes([*range(128), *(b"x" * 128)])
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
 _QUOTES = re.compile(r"[a-zA-Z]{0,3}(\"\"\"|'''|\"|'|~s)")
 

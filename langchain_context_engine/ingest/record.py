@@ -143,14 +143,12 @@ def trail_place(path: str, titles: Sequence[str]) -> str:
     name = PurePosixPath(path)
     said = {_folded(str(name)), _folded(name.name), _folded(name.stem)}
     shown = [shortened(title) for title in titles[bool(titles) and _folded(titles[0]) in said :]]
-    while len(shown) > 2 and sum(map(len, shown)) > _LONGEST_TRAIL:  # noqa: PLR2004
+    while shown[1:-1] not in ([], ["…"]) and sum(map(len, shown)) > _LONGEST_TRAIL:
         middle = len(shown) // 2
         if shown[middle] == "…":
             shown.pop(middle - 1 if middle > 1 else middle + 1)
         else:
             shown[middle] = "…"
-        if len(shown) == 3 and shown[1] == "…":  # noqa: PLR2004
-            break
     return SEPARATOR.join((path, *shown)) if shown else ""
 
 

@@ -97,7 +97,8 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
 
     Args:
         metadata: `place`; or `path`, `start_line` and `end_line` (from 1), `symbol`, `headings` (joined, or a
-            list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count), or `Header 1` and so on.
+            list); or `sha` and `author`; or `source` with `page` or `row` (from 0, as loaders count), or with
+            `Header 1` and so on.
         created_at: The date of a commit.
 
     Example:
@@ -120,9 +121,9 @@ def has_place(metadata: Mapping[str, Any]) -> bool:
 
 
 def _loaded(metadata: Mapping[str, Any]) -> str:
-    """Return where LangChain's loaders and splitters say that a record is from: a file or an address, within it.
+    """Return where LangChain's loaders and splitters say that a record is from: a file or an address.
 
-    That is a page, a row, or the headings that a splitter of Markdown calls `Header 1` and so on.
+    Within it a page, a row, or the headings that a splitter of Markdown calls `Header 1` and so on.
     """
     source = _line(metadata.get("source"))
     page, row = metadata.get("page"), metadata.get("row")

@@ -322,11 +322,6 @@ def test_a_notebook_is_its_cells_in_order_without_outputs():
     assert told("a.ipynb", written) == [("a.ipynb:cell 6", "invalid"), ("a.ipynb:cell 7", "invalid")]
 
 
-def test_a_cell_of_several_headings_is_cut_at_them():
-    cells = ({"cell_type": "markdown", "source": f"# {n}\n\nOf it.\n\n## Part\n\nMore."} for n in "AB")
-    assert trails("a.ipynb", notebook(*cells)) == ["A", "A › Part", "B", "B › Part"]
-
-
 @pytest.mark.parametrize(
     ("path", "data", "why"),
     [

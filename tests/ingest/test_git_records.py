@@ -18,11 +18,9 @@ def commit(message=b"", *headers, author=b"author A. Writer <a@x> 1767607200 +01
 @pytest.mark.parametrize(
     ("header", "encoding", "text"),
     [
-        (b"encoding utf-8", "utf-8", "修复"),
         (b"encoding latin1", "latin-1", "réparation"),
         (b"encoding ISO-8859-1", "cp1252", "“réparation”"),
         (b"encoding gb2312", "gbk", "修复"),
-        (b"encoding x-sjis", "cp932", "修正①"),
         (b"encoding ISO-2022-JP", "iso2022_jp", "修正しました"),
         *((f"encoding {lie}".encode(), "utf-8", "修复") for lie in ("hex", "idna", "utf-16", "klingon", "undefined")),
     ],
@@ -44,13 +42,10 @@ def test_of_a_message_in_an_unknown_encoding_stays_what_can_be_read():
     ("line", "author", "place"),
     [
         (b"author Ana <a@x> 1767607200 +0100", "Ana", "abababab, 2026-01-05, Ana"),
-        (b"author Ana 1767607200 +0100", "Ana", "abababab, 2026-01-05, Ana"),
         (b"author Ana <a@x> 1767607200 +0100 junk", "Ana", "abababab, 2026-01-05, Ana"),
-        (b"author Ana <<a@x> <b>> 1767607200 +0000", "Ana", "abababab, 2026-01-05, Ana"),
         (b"author Agent 007 <a@x> 1767607200 +0000", "Agent 007", "abababab, 2026-01-05, Agent 007"),
         (b"author Ana <a@x", "Ana", "abababab, Ana"),
         (b"author Ana <a@x> -86400 +0000", "Ana", "abababab, 1969-12-31, Ana"),
-        (b"author Ana <a@x> 999999999999999 +0000", "Ana", "abababab, Ana"),
         (b"author", "", "abababab"),
     ],
 )
@@ -144,10 +139,7 @@ def test_of_trailers_the_names_of_others_stay_each_once_and_those_who_wrote_firs
         "Mend it\n\nFixes: #12\nRefs: #14\nSee-also: the manual",
         "Mend it\n\n---------\n\nWhat follows the line is the message's own.",
         "Mend it\n\n    Signed-off-by: an example, indented",
-        "Say why\n\nTwo blank lines\n\n\nstay where nothing was taken.",
         "Signed-off-by: Ana <ana@a.org>",
-        "Stand by: the crane",
-        "(cherry picked from commit 1234567)",
     ],
 )
 def test_what_people_wrote_stays_to_the_character(message):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import uuid
 
 import chromadb
@@ -15,7 +14,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter, index_jsonl
 from langchain_context_engine.ingest.json_lines import JsonLines
 from langchain_context_engine.ingest.reading import read_records
-from langchain_context_engine.ingest.record import clean_metadata, content_id
+from langchain_context_engine.ingest.record import content_id
 from tests.builders import WordEmbeddings
 from tests.document_builders import read
 from tests.ingest_builders import CountingClient, lines, stored
@@ -276,17 +275,6 @@ def test_any_fields_are_stored_so_that_a_second_run_finds_them_unchanged(tmp_pat
     second = index_jsonl(path, name, client, WordEmbeddings(4))
     assert first.written == second.unchanged
     assert second.written == 0
-
-
-@given(value=st.dictionaries(st.text(max_size=5), JSON, max_size=4))
-def test_clean_metadata_is_what_chroma_takes_and_cleaning_again_changes_nothing(value):
-    cleaned = clean_metadata(value)
-    assert clean_metadata(cleaned) == cleaned
-    for kept in cleaned.values():
-        items = kept if isinstance(kept, list) else [kept]
-        assert len({type(item) for item in items}) == 1
-        assert all(isinstance(item, (str, bool, int, float)) for item in items)
-        assert not any(isinstance(item, float) and not math.isfinite(item) for item in items)
 
 
 @given(first=st.lists(st.text(max_size=4), max_size=3), second=st.lists(st.text(max_size=4), max_size=3))

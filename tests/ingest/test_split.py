@@ -16,39 +16,18 @@ from tests.growth import assert_linear, repeated
 
 LINES = st.lists(
     st.sampled_from(
-        [
-            "# Title",
-            "## Part",
-            "### Deep ###",
-            "text here. And more.",
-            "",
-            "```",
-            "~~~~",
-            "---",
-            "===",
-            "日本語 😀",
-            "- a",
-        ]
+        ["# Title", "## Part", "text here. And more.", "", "```", "~~~~", "---", "===", "日本語 😀", "- a"]
     )
     | st.text(max_size=30),
     max_size=25,
 ).map("\n".join)
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [
-        {"chunk_size": 0},
-        {"chunk_size": -1},
-        {"chunk_size": 10, "overlap": 10},
-        {"chunk_size": 10, "overlap": 11},
-        {"chunk_size": 10, "overlap": -1},
-        {"chunk_size": 1.5},
-        {"chunk_size": True},
-        {"chunk_size": None},
-        {"chunk_size": "100"},
-    ],
-)
+BAD = [{"chunk_size": bad} for bad in (0, -1, 1.5, True, None, "100")]
+BAD += [{"chunk_size": 10, "overlap": bad} for bad in (10, 11, -1)]
+
+
+@pytest.mark.parametrize("sizes", BAD)
 def test_sizes_without_progress_are_refused_at_construction(sizes):
     """B16."""
     with pytest.raises(ConfigError, match=r"chunk_size|overlap"):

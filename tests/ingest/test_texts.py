@@ -310,30 +310,6 @@ def test_nothing_that_restructured_text_names_is_read(tmp_path):
     assert "SECRET" not in "".join(r.text for r in read("a.rst", text).records)
 
 
-def test_asciidoc_titles_stand_outside_of_blocks():
-    text = "= Guide\n\nx\n\n----\n== no\n----\n\n== Part\n\ny\n\n====\nexample\n====\n\n=== Deep\n\nz\n"
-    assert trails("a.adoc", text) == ["Guide", "Guide › Part", "Guide › Part › Deep"]
-
-
-def test_the_headings_of_perls_documentation_are_its_trail():
-    text = "=encoding utf8\n\n=head1 GUIDE\n\nOf the harbour.\n\n=head2 The C<berth> method\n\nIt moors.\n\n=cut\n"
-    places = [record.metadata["place"] for record in records("lib/Guide.pod", text)]
-    assert places == ["lib/Guide.pod:3-5", "lib/Guide.pod › The berth method"]
-
-
-def test_the_chapters_and_sections_of_latex_are_its_trail():
-    text = (
-        "\\documentclass{book}\n\\chapter{Harbours \\label{h}}\nShips.\n% \\section{no}\n"
-        "\\begin{verbatim}\n\\section{nor this}\n\\end{verbatim}\n\\section[short]{The \\emph{old} quay}\nStones.\n"
-    )
-    assert [r.metadata["title"] for r in records("a.tex", text)][-2:] == ["Harbours", "The old quay"]
-
-
-def test_an_example_of_html_or_a_line_above_a_fence_is_no_title_of_plain_text():
-    text = "Inlines\n=======\n\nx y\n\n<p>foo</p>\n`````\n\nBold text\n\naaa\n```\nmore\n"
-    assert {r.metadata["title"] for r in records("spec.txt", text)} == {"Inlines"}
-
-
 @pytest.mark.parametrize(
     ("path", "written"),
     [
@@ -344,6 +320,9 @@ def test_an_example_of_html_or_a_line_above_a_fence_is_no_title_of_plain_text():
             "a.texi",
             "@chapter Guide\n\nx\n\n@example\n@section no\n@end example\n\n@section @code{Part}\n\ny\n",
         ),
+        ("a.adoc", "= Guide\n\nx\n\n----\n== no\n----\n\n== Part\n\ny\n\n====\nexample\n====\n"),
+        ("a.pod", "=head1 Guide\n\nx\n\n=head2 The C<Part>\n\ny\n".replace("The ", "")),
+        ("a.tex", "\\chapter{Guide \\label{h}}\nx\n% \\section{no}\n\\section[short]{\\emph{Part}}\ny\n"),
         ("a.typ", "= Guide\n\nx\n\n== Part\n\ny\n"),
     ],
 )

@@ -28,6 +28,7 @@ _DECLARATION = re.compile(
     rb"(?:coding[:=][ \t]*|charset=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[ \t]*[\"']|fenc=)"
     rb"([A-Za-z][-\w.]{1,40})"
 )
+_SHORTEST_WIDE = 8
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _INTO_KANJI = re.compile(rb"\x1b\$[@B]")
 # Who names the narrower one writes the wider one's characters too, as browsers know.
@@ -143,8 +144,12 @@ def _is_declared(codec: str, data: bytes) -> bool:
 def _wide_encoding(head: bytes) -> str:
     """Return which UTF-16 without a mark this is: its Latin letters have NUL as every second byte."""
     for name, nul, letters in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
-        is_wide = len(head) >= 8 and 2 * nul.count(0) >= len(nul) and 20 * letters.count(0) <= len(letters)  # noqa: PLR2004
-        if is_wide and not _CONTROLS.search(head[: len(head) // 2 * 2].decode(name, "ignore")):
+        is_wide = 2 * nul.count(0) >= len(nul) and 20 * letters.count(0) <= len(letters)
+        if (
+            is_wide
+            and len(head) >= _SHORTEST_WIDE
+            and not _CONTROLS.search(head[: len(head) // 2 * 2].decode(name, "ignore"))
+        ):
             return name
     raise SkippedError("binary")
 

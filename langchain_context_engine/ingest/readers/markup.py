@@ -14,6 +14,7 @@ from langchain_context_engine.ingest.report import SkippedError
 from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
 
 _MARKS = frozenset(string.punctuation)
+_OVERLINED = 3  # lines that a title takes with marks above it too
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
@@ -138,7 +139,7 @@ def titled_lines(text: str) -> list[Heading]:
     while number + 1 < len(lines):
         after = _end_of_title(lines, number)
         if after:
-            style = (lines[after - 1][0], after - number == 3)  # noqa: PLR2004
+            style = (lines[after - 1][0], after - number == _OVERLINED)
             styles += [] if style in styles else [style]
             level, title = 1 + styles.index(style), lines[after - 2].strip()
             found.append(
@@ -324,5 +325,5 @@ def _signed(line: str) -> str:
 def _sign(escape: re.Match[str]) -> str:
     """Return the sign that an escape writes; of a type, a size or a space too narrow to see, none."""
     written = escape[0]
-    is_itself = len(written) == 2 and not written[1].isalnum() and written[1] not in "&|^/,%:)"  # noqa: PLR2004
+    is_itself = not written[2:] and not written[1].isalnum() and written[1] not in "&|^/,%:)"
     return _SIGNS.get(written, written[1] if is_itself else "")

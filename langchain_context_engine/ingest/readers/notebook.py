@@ -90,5 +90,5 @@ def _source(cell: Mapping[str, Any]) -> str | None:
     if not isinstance(source, str):
         return None
     level = cell.get("level")
-    marks = "#" * (level if isinstance(level, int) and 1 <= level <= 6 else 1)  # noqa: PLR2004
+    marks = "#" * (level if isinstance(level, int) and level in range(1, 7) else 1)
     return f"{marks} {source.strip()}" if kind == "heading" else source.strip("\n")
