@@ -88,8 +88,7 @@ class JsonLines:
         survey = Survey()
         wanted = self.mapping.get("text") or " or ".join(_TEXT_FIELDS)
         example: Mapping[str, Any] | None = None
-        for number, row, problem in self._rows():
-            record = None if row is None else read_record(row, self.mapping, self.metadata)
+        for number, row, problem, record in self._rows():
             example = example or row
             where = f"{self.path.name}:{number}"
             if record is None:
@@ -113,17 +112,19 @@ class JsonLines:
 
     def records(self, last_lines: Mapping[str, int]) -> Iterator[Record]:
         """Yield the records in the file's order; of lines with one id only the last."""
-        for number, row, _ in self._rows():
-            record = None if row is None else read_record(row, self.mapping, self.metadata)
+        for number, _, _, record in self._rows():
             if record is not None and last_lines.get(record.id) == number:
                 yield record
 
-    def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None, str]]:
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None, str, Record | None]]:
+        """Yield each line's number, its object, why it is none, and its record."""
         encoding = encoding_of_lines(self.path)
         with self.path.open(encoding=encoding, errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip(_SPACE):
-                    yield number, *_read_row(line)
+                    row, problem = _read_row(line)
+                    record = None if row is None else read_record(row, self.mapping, self.metadata)
+                    yield number, row, problem, record
 
 
 def _read_row(line: str) -> tuple[dict[str, Any] | None, str]:

@@ -48,17 +48,9 @@ GRAMMARS: Mapping[str, tuple[str, str, str]] = {
 """Language → the module that bundles its grammar, the function that gives it, and its queries."""
 
 
-@dataclass(frozen=True, slots=True)
-class Grammar:
-    """What a parser of a language needs, and the query that marks what is defined in what it parsed."""
-
-    language: Language
-    query: Query
-
-
 @cache
-def load_grammar(language: str) -> Grammar | None:
-    """Return a language's grammar, or None where there is none, or the extra `code` is not installed."""
+def load_grammar(language: str) -> tuple[Language, Query] | None:
+    """Return a language's grammar and its query; None where there is none, or no extra `code`."""
     if language not in GRAMMARS:
         return None
     module, factory, names = GRAMMARS[language]
@@ -70,7 +62,7 @@ def load_grammar(language: str) -> Grammar | None:
         return None
     folder = files(__package__) / "queries"
     source = "\n".join((folder / f"{name}.scm").read_text(encoding="utf-8") for name in names.split())
-    return Grammar(grammar, Query(grammar, source))
+    return grammar, Query(grammar, source)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,9 +144,10 @@ def outline_of(text: str, language: str) -> Outline:
     Raises:
         TooComplexError: The parser takes too many steps for a source of this length.
     """
-    grammar = load_grammar(language)
-    if grammar is None:
+    known = load_grammar(language)
+    if known is None:
         return _line_outline(text, language)
+    grammar, query = known
     # Lone surrogates cannot stand here: files are decoded, never surrogate-escaped.
     source = text.encode("utf-8", "replace")
     if b"\n>>>>>>> " in source:
@@ -167,7 +160,11 @@ def outline_of(text: str, language: str) -> Outline:
         bare = _blank(_blank(source, _MACRO_LINE), _MACRO_OF_A_CLASS)
         if bare != source and _misread(other := _parsed(grammar, bare)) < _misread(root):
             root = other
-    return _Marks(source, source.split(b"\n")).outline(root, grammar)
+    marks = _Marks(source, source.split(b"\n"))
+    found, docstring = marks.found(root, query)
+    definitions = marks.nested(root, found)
+    lines = frozenset(row + 1 for row in marks.frame_rows)
+    return Outline(definitions=definitions, import_lines=lines, docstring=docstring)
 
 
 def _blank(source: bytes, pattern: re.Pattern[bytes]) -> bytes:
@@ -175,7 +172,7 @@ def _blank(source: bytes, pattern: re.Pattern[bytes]) -> bytes:
     return pattern.sub(lambda found: b" " * len(found[0]), source)
 
 
-def _parsed(grammar: Grammar, source: bytes) -> Node:
+def _parsed(grammar: Language, source: bytes) -> Node:
     from tree_sitter import Parser
 
     steps, most = 0, _FREE_STEPS + int(len(source) * _STEPS_PER_BYTE)
@@ -188,7 +185,7 @@ def _parsed(grammar: Grammar, source: bytes) -> Node:
     try:
         # A parser of its own: threads may read at once.
         return (
-            Parser(grammar.language)
+            Parser(grammar)
             .parse(lambda offset, _point: source[offset : offset + _PIECE], progress_callback=has_too_many)
             .root_node
         )
@@ -217,7 +214,7 @@ def _last_row(node: Node) -> int:
 
 @dataclass(slots=True)
 class _Mark:
-    """A node that the query names, what its patterns say of it, and where what it defines begins."""
+    """A node that the query names, what its patterns say of it, and what stands in it."""
 
     kind: str
     node: Node
@@ -225,15 +222,8 @@ class _Mark:
     pattern: int = 0
     said: dict[str, Node] = field(default_factory=dict)
     name: str = ""
-
-
-@dataclass(slots=True)
-class _Open:
-    """A mark that later ones may stand in, and what was found in it."""
-
-    mark: _Mark
-    symbol: str
-    found: list[Definition]
+    symbol: str = ""
+    holds: list[Definition] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -252,24 +242,17 @@ class _Marks:
     above: dict[int, tuple[int, str | None]] = field(default_factory=dict)
     frame_rows: set[int] = field(default_factory=set)
 
-    def outline(self, root: Node, grammar: Grammar) -> Outline:
-        """Return the outline of a parsed source."""
-        found, docstring = self._found(root, grammar)
-        definitions = self._nested(root, found)
-        lines = frozenset(row + 1 for row in self.frame_rows)
-        return Outline(definitions=definitions, import_lines=lines, docstring=docstring)
-
     def _text(self, node: Node | None) -> str:
         return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _found(self, root: Node, grammar: Grammar) -> tuple[list[_Mark], str]:
+    def found(self, root: Node, query: Query) -> tuple[list[_Mark], str]:
         """Return the marks of definitions, in order, and the module's docstring; note the others."""
         from tree_sitter import QueryCursor
 
         marks: dict[int, _Mark] = {}
         wraps: list[_Mark] = []
         docstring = ""
-        for pattern, captures in QueryCursor(grammar.query).matches(root):
+        for pattern, captures in QueryCursor(query).matches(root):
             said = {name: nodes[0] for name, nodes in captures.items()}
             label = next(name for name in said if name not in _FACTS and not name.startswith("_"))
             node = said[label]
@@ -296,7 +279,7 @@ class _Marks:
                 else:
                     mark.said = said | mark.said
                 mark.first = mark.said.get("start", node)
-                mark.name = grammar.query.pattern_settings(pattern).get("name") or mark.name
+                mark.name = query.pattern_settings(pattern).get("name") or mark.name
         found = [*wraps, *marks.values()]
         return sorted(found, key=lambda mark: (mark.node.start_byte, -mark.node.end_byte)), docstring
 
@@ -306,30 +289,31 @@ class _Marks:
         after = self.rows[end.row][end.column :] if end.column else b""
         return not self.rows[start.row][: start.column].strip() and not after.strip()
 
-    def _nested(self, root: Node, marks: Iterable[_Mark]) -> tuple[Definition, ...]:
-        opened = [_Open(_Mark("file", root, root), "", [])]
+    def nested(self, root: Node, marks: Iterable[_Mark]) -> tuple[Definition, ...]:
+        """Return the definitions, what a class holds within it."""
+        opened = [_Mark("file", root, root)]
         for mark in marks:
-            while len(opened) > 1 and opened[-1].mark.node.end_byte <= mark.node.start_byte:
+            while len(opened) > 1 and opened[-1].node.end_byte <= mark.node.start_byte:
                 self._close(opened)
-            top = opened[-1]
-            around = top.mark
+            around = opened[-1]
             if len(opened) > _DEEPEST or around.kind in _CLOSED:
                 continue
             if around.kind == "wrap" and _last_row(around.node) == _last_row(mark.node):
                 mark.first = around.first
             if mark.kind == "wrap":
-                opened.append(_Open(mark, top.symbol, top.found))
+                mark.symbol, mark.holds = around.symbol, around.holds
+                opened.append(mark)
             elif mark.kind == "anonymous":
                 is_the_file = (mark.node.end_byte - mark.node.start_byte) * 2 >= len(self.source)
                 if not is_the_file and around.kind != "group":
-                    opened.append(_Open(mark, "", []))
+                    opened.append(mark)
             elif name := self._name(mark):
-                owner = self._text(mark.said.get("owner")) or top.symbol
-                symbol = f"{owner}{_SIGN.get(mark.kind, '.')}{name}" if owner else name
-                opened.append(_Open(mark, symbol, []))
+                owner = self._text(mark.said.get("owner")) or around.symbol
+                mark.symbol = f"{owner}{_SIGN.get(mark.kind, '.')}{name}" if owner else name
+                opened.append(mark)
         while len(opened) > 1:
             self._close(opened)
-        return _parted(opened[0].found)
+        return _parted(opened[0].holds)
 
     def _name(self, mark: _Mark) -> str:
         if mark.kind in _LONG and _last_row(mark.node) - mark.node.start_point.row + 1 < _SHORT:
@@ -346,31 +330,31 @@ class _Marks:
         name = name if "/" in name else name.strip(".")
         return name if len(name) <= _LONGEST_NAME else ""
 
-    def _close(self, opened: list[_Open]) -> None:
+    def _close(self, opened: list[_Mark]) -> None:
         """Take the innermost open mark off, and put what it defines among what is found around it."""
-        last = opened.pop()
-        mark, around = last.mark, opened[-1]
+        mark = opened.pop()
+        around = opened[-1]
         if mark.kind in {"wrap", "anonymous"}:
             return
         first = mark.first.start_point.row
         above, comment = self._with_above(first)
         if mark.kind in {"scope", "group"}:
             self.frame_rows.update((first, _last_row(mark.node)), () if comment else range(above, first))
-            around.found.extend(last.found)
+            around.holds.extend(mark.holds)
             return
-        holds = mark.kind in {"class", "object"}
         header = mark.said.get("name", mark.node).end_point.row if mark.kind == "class" else first
-        children = tuple(c for c in _parted(last.found) if c.start_line > header + 1) if holds else ()
+        holds = _parted(mark.holds) if mark.kind in _HOLDERS else ()
+        children = tuple(child for child in holds if child.start_line > header + 1)
         if mark.kind == "object" and not children:
             return
-        holder = next(o.mark.kind for o in reversed(opened) if o.mark.kind != "wrap")
-        is_method = holder in {"class", "object"} or "owner" in mark.said
+        holder = next(other.kind for other in reversed(opened) if other.kind != "wrap")
         kind = "function" if mark.kind == "value" else mark.kind
+        is_method = kind == "function" and (holder in _HOLDERS or "owner" in mark.said)
         documented = mark.said.get("doc")
-        around.found.append(
+        around.holds.append(
             Definition(
-                symbol=last.symbol,
-                unit_type="method" if kind == "function" and is_method else kind,
+                symbol=mark.symbol,
+                unit_type="method" if is_method else kind,
                 start_line=above + 1,
                 end_line=_last_row(mark.node) + 1,
                 header=_header(mark),
@@ -447,6 +431,7 @@ def _head_end(mark: _Mark) -> tuple[int, int] | None:
 _FACTS = frozenset({"name", "owner", "doc", "body", "start"})
 _CLOSED = frozenset({"function", "value", "macro", "test", "anonymous"})
 """What keeps to itself what is defined in it."""
+_HOLDERS = frozenset({"class", "object"})
 _LONG = frozenset({"value", "macro"})
 _SIGN = {"test": " › ", "group": " › "}
 

@@ -216,18 +216,6 @@ def test_any_state_of_head_and_index_is_read(origin, tmp_path, index, commands, 
     assert index(folder).written == 0
 
 
-def test_after_a_commit_only_what_changed_is_written_and_after_a_collection_of_garbage_nothing(
-    origin, tmp_path, index
-):
-    folder = clone(origin, tmp_path / "clone")
-    assert index(folder)[f"{index.prefix}commits"].added == 3
-    commit(folder, "Change b", b_dot_md="# B\n\nchanged\n")
-    report = index(folder)
-    assert [report[f"{index.prefix}{kind}"].written for kind in ("commits", "docs", "code")] == [1, 1, 0]
-    git(folder, "gc", "-q", "--prune=now", "--aggressive")
-    assert index(folder).written == 0
-
-
 @pytest.mark.parametrize("data", [b"", b"\x78\x9c", b"x\x01K\xca\xc9", b"\0" * 60])
 @pytest.mark.parametrize("what", ["HEAD~1", "HEAD~1^{tree}", "HEAD:a.md"])
 def test_an_object_that_a_crash_cut_off_costs_itself(origin, tmp_path, index, data, what):

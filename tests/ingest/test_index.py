@@ -395,15 +395,6 @@ def test_a_folder_that_moved_or_was_copied_with_its_store_goes_on_where_it_was(f
     assert names(there / ".context-engine" / "chroma") == USUAL
 
 
-def test_what_is_gone_leaves_its_collections_to_none_but_who_asks_for_them_by_name(folder, tmp_path):
-    index(folder, tmp_path / "store")
-    moved = folder.rename(tmp_path / "moved")
-    report = index(a_repository(tmp_path / "two", "two"), tmp_path / "store")
-    assert set(report.collections) == {"two-code", "two-commits", "two-docs"}
-    assert report.deleted == 0
-    assert index(moved, tmp_path / "store", prefix="").written == 0
-
-
 def test_a_second_repository_in_a_store_goes_by_its_own_name_and_says_so_once(folder, tmp_path):
     """R8."""
     index(folder, tmp_path / "store")
@@ -416,18 +407,6 @@ def test_a_second_repository_in_a_store_goes_by_its_own_name_and_says_so_once(fo
     third = a_repository(tmp_path / "elsewhere" / "my own, données", "three")
     assert "my-own-donn-es-2-code" in index(third, tmp_path / "store").collections
     assert index(folder, tmp_path / "store").written == 0
-
-
-def test_a_folder_within_an_indexed_one_goes_by_its_own_name_wherever_both_move(folder):
-    """R8."""
-    store = folder / ".context-engine" / "chroma"
-    index(folder, store)
-    report = index(folder / "src", store)
-    assert set(report.collections) == {"src-code", "src-commits", "src-docs"}
-    moved = folder.rename(folder.parent / "moved")
-    store = moved / ".context-engine" / "chroma"
-    assert index(moved / "src", store).written == index(moved, store).written == 0
-    assert names(store) == USUAL | set(report.collections)
 
 
 def test_a_name_that_another_folder_has_is_refused_and_the_way_out_said(folder, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,7 +11,7 @@ from langchain_context_engine.ingest.languages import language_of
 from langchain_context_engine.ingest.readers.decoding import decode
 from langchain_context_engine.ingest.reading import FORMATS, kind_of, read_records
 from langchain_context_engine.ingest.report import SkippedError
-from tests.document_builders import read, reason, records, text
+from tests.document_builders import read, reason, text
 
 NAMES = {
     "fortran": "a.f90 A.F90 old.f stdlib_sorting.fypp",
@@ -261,39 +259,12 @@ def test_the_addresses_that_links_lead_to_are_no_passage_and_footnotes_are():
 
 
 @pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        ("man/word.Rd", "\\name{word}\n\\title{Extract words from a sentence}\n"),
-        ("docs/guide.pod", "=head1 NAME\n\nThe guide to the harbour.\n"),
-        ("refs.bib", "@article{a,\n  title = {On harbours and their berths}\n}\n"),
-        ("harbour.1", '.\\" The manual\n.TH HARBOUR 1 2026-07-15\n.SH NAME\nharbour \\- berths\n'),
-        ("tool.8", ".Dd July 1, 2026\n.Dt TOOL 8\n.Nd lets berths\n"),
-        ("api.xsd", "<xs:schema><xs:element name='berth' type='xs:string'/></xs:schema>\n"),
-    ],
-)
-def test_what_people_keep_beside_their_code_is_a_document(path, text):
-    assert kind_of(path, text.encode()) == "docs"
-    assert any(record.text.strip() for record in records(path, text))
-
-
-@pytest.mark.parametrize(
     ("path", "head"),
     [("data.1", b"0.1 0.2 0.3\n"), ("libfoo.so.2", b"some words of a text that is no manual page\n"),
      ("server.key", b"-----BEGIN PRIVATE KEY-----\n"), (".env", b"TOKEN=a secret of somebody who wrote it\n")],
 )  # fmt: skip
 def test_what_only_looks_like_one_is_none(path, head):
     assert kind_of(path, head) is None
-
-
-def test_what_is_left_of_a_coastline_is_no_record():
-    outline = [[round(n / 7, 6), round(n / 9, 6)] for n in range(25)]
-    data = {"type": "FeatureCollection", "features": [{"coordinates": outline}]}
-    text = json.dumps(data, separators=(",", ":"))
-    found = read("lie.geo.json", text.encode())
-    assert ([record.text for record in found.records], [each.reason for each in found.skipped]) == (
-        [],
-        ["data"],
-    )
 
 
 @pytest.mark.parametrize(
