@@ -14,8 +14,7 @@ DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 EXTRA_OF = {
     **dict.fromkeys(("packaging", "rich", "typer"), "cli"),
-    **dict.fromkeys(("charset_normalizer", "html_to_markdown", "markdown_it"), "ingest"),
-    **dict.fromkeys(("pygit2", "yaml"), "ingest"),
+    **dict.fromkeys(("charset_normalizer", "html_to_markdown", "markdown_it", "pygit2"), "ingest"),
     **dict.fromkeys(("pygments", "tree_sitter"), "code"),
     **dict.fromkeys(("kreuzberg", "pypdfium2", "python_calamine"), "documents"),
     **dict.fromkeys(("fastapi", "starlette", "uvicorn"), "server"),
