@@ -248,7 +248,7 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
 
     Rows without a text are kept as written, a few at a time.
     """
-    parts, survey = Parts(), Survey()
+    parts = Parts()
     data: list[tuple[int, str]] = []
 
     def close() -> None:
@@ -262,7 +262,7 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
         row, problem = _read_row(line) if line.strip(_SPACE) else (None, "")
         record = None if row is None else read_record(row)
         if problem:
-            survey.leave_out(f"{path}:{number}", "invalid", problem)
+            parts.leave_out(f"{path}:{number}", "invalid", problem)
         elif record is not None and record.text.strip():
             close()
             _add(parts, f"line {number}", record)
@@ -271,7 +271,6 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
                 close()
             data.append((number, line))
     close()
-    parts.skipped = survey.skipped
     return parts.document()
 
 

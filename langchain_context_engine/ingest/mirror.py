@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -178,7 +178,6 @@ def sync_commits(
     is_limited = max_commits is not None and next(walk, None) is not None
     missing = list(history.left_out)
     still_there, known = set(wanted), set()
-    parts: Counter[bytes] = Counter()
     later_parts: dict[bytes, list[str]] = defaultdict(list)
     gone: list[str] = []
     for record_id, stored in writer.stored_metadata():
@@ -188,13 +187,11 @@ def sync_commits(
         commit_id = bytes.fromhex(sha)
         if commit_id not in still_there:
             gone.append(record_id)
-        elif all(stored.get(k) == v for k, v in common.items()):
-            parts[commit_id] += 1
-            if record_id == sha and stored.get(READING) == COMMITS_VERSION:
-                known.add(commit_id)
-            elif record_id != sha:
-                later_parts[commit_id].append(record_id)
-    writer.count_unchanged(sum(parts[sha] for sha in known))
+        elif record_id != sha:
+            later_parts[commit_id].append(record_id)
+        elif stored.get(READING) == COMMITS_VERSION and all(stored.get(k) == v for k, v in common.items()):
+            known.add(commit_id)
+    writer.count_unchanged(len(known) + sum(len(later_parts[sha]) for sha in known & later_parts.keys()))
     new = [sha for sha in wanted if sha not in known]
     on_progress(len(known), len(wanted), "commits")
     for number, commit_id in enumerate(new, 1):
