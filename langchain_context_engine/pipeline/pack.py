@@ -177,6 +177,8 @@ class _Packer:
             filler.caps_by_share = False
             filler.fill(in_order, may_cut=True)
             self._refill(in_order)
+            filler.caps_items = False
+            self._refill(in_order)
         if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
             # Other kinds have had their turn: what they leave over is for those that were skipped.
             filler.is_diverse = False

@@ -338,6 +338,17 @@ def test_what_a_budget_can_hold_is_not_cut_to_quarters_of_small_shares(max_token
     assert found.markdown == whole.markdown
 
 
+@pytest.mark.parametrize("max_tokens", [300, 1000, 2000])
+def test_what_a_cap_leaves_and_nobody_else_can_use_goes_to_what_was_cut(max_tokens):
+    """L6: one long commit and one long memory took 509 tokens of 2,000, then 991."""
+    said = " ".join(f"Step {i} of the login takes token {i} out of box {i}." for i in range(300))
+    told = " ".join(f"Rule {i}: a login token of kind {i} ends after {i} hours." for i in range(300))
+    records = {"commits": [a_commit(text=said)], "memories": [a_memory(text=told)]}
+    found = assemble(records, query="login token", max_tokens=max_tokens)
+    assert found.sources_used == {"commit": 1, "memory": 1}
+    assert found.token_count > 0.97 * max_tokens
+
+
 def test_the_note_says_where_the_rest_is():
     """L7"""
     long_code = a_unit(docstring="\n".join(f"line {i} of the docstring" for i in range(200)))

@@ -562,7 +562,7 @@ def test_opinions_count_and_the_more_the_surer(tmp_path, useful):
         service.record_feedback("f01", useful, "ann")
         felt.append(distance())
     assert felt == sorted(felt)
-    assert felt[0] < felt[-1]
+    assert len(set(felt)) == 4
     service.close()
 
 
