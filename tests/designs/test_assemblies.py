@@ -27,6 +27,7 @@ from langchain_context_engine.designs import (
     TokenBudget,
 )
 from langchain_context_engine.designs.prime import ENGINE
+from langchain_context_engine.designs.workspace import _divided
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.truncate import pieces
 from tests.builders import ListSource, WordEmbeddings, a_collection, count_words
@@ -42,7 +43,7 @@ ASSEMBLER, SOFT = an_assembler(), an_assembler(soft_limit=True)
 ASSEMBLIES = {
     "memory": (a_memory([]).engine.config.changed(scope_keys=()), ("memories", "b", "c")),
     "workspace": (
-        a_builder([])._engine(TokenBudget(), ("history",)).config,
+        a_builder([]).engine.config.changed(**_divided(TokenBudget(), ("history",))),
         ("focus", "semantic", "history"),
     ),
     "learning": (ASSEMBLER.engine.config, ("memories", "code", "commits")),

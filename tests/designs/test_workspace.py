@@ -461,7 +461,7 @@ def test_the_default_budgets_are_the_documents_and_are_scaled_to_the_total():
     """W7"""
     budget = TokenBudget()
     assert (budget.total, sum(budget.shares().values())) == (4000, 4500)
-    own = a_builder([])._engine(budget, ()).config.budget
+    own = a_builder([]).engine.config.budget
     assert own.split(4000) == {
         "focus": 1333, "semantic": 1067, "relations": 711, "activity": 267, "history": 444, "system": 178,
     }  # fmt: skip
