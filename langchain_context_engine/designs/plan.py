@@ -15,14 +15,16 @@ import asyncio
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.designs.functions import FunctionSource, read_candidate
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
@@ -40,30 +42,129 @@ from langchain_context_engine.designs.plan_messages import (
     turns,
     write_draft,
 )
-from langchain_context_engine.designs.plan_packs import OpenPack
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
     BudgetError,
     ConfigError,
     ContextEngineError,
+    SourceError,
     UnknownNameError,
 )
-from langchain_context_engine.langchain.calls import check_options
+from langchain_context_engine.langchain.calls import check_options, narrowed
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.request import ContextRequest, Message
-from langchain_context_engine.models.types import Status
+from langchain_context_engine.models.types import Candidate, Key, Status, Verdict
 from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, compact, resolve_compactor
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.sources.retriever import RetrieverSource
 from langchain_context_engine.text.tokens import resolve_tokenizer
+from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context, Part
 from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, share_packs
 
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "budget": Budget(minimum_cut=1),
+        "weights": MappingProxyType({"relevance": 1.0}),
+        "template": Template(name="pack", passage="{{content}}", separator="\n\n", note=""),
+    }
+)
+"""What this design sets of the engine for packs that are no engine of their own."""
+
+_PAGE = 10
 _QUERY_KEYS = ("query", "message", "question")
 _ROLES = {"human": "user", "ai": "assistant"}
 _MOST = 1_000_000
 """Tokens that a pack is tried with where one asks what all of it would take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRetrieverRequest:
+    """What a retrieval function is asked.
+
+    Attributes:
+        query: The question.
+        offset: Records to skip.
+        limit: Records wanted.
+        max_tokens: Tokens that the pack may have at first; None is no bound.
+        metadata: `retriever`, the pack's name, and what the pack was given.
+    """
+
+    query: str
+    offset: int = 0
+    limit: int = _PAGE
+    max_tokens: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPackBlock:
+    """A piece of evidence: its id, its text, its metadata."""
+
+    evidence_item_id: str
+    text: str
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPack:
+    """What a retrieval function may answer: blocks, or one text."""
+
+    text: str = ""
+    evidence_count: int = 0
+    blocks: Sequence[ContextPackBlock] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A pack and how it is asked.
+
+    Attributes:
+        source: A `ContextEngine`, a source, a LangChain retriever, another plan, or a function of a
+            `ContextRetrieverRequest` that answers a `ContextPack`, a text, None, or a list of blocks,
+            Documents or texts; None needs a `retriever_override` in each call.
+        query: What to ask, `{input.…}` filled in; "" asks `input.query`, `.message`, `.question`, or
+            else the user's message.
+        limit: Records a page; None is 10, of an engine its own limit.
+        offset: Records to skip at first.
+        metadata: What a retrieval function is told.
+        fields: Fields of `ContextRequest` that hold for every call, `scope` for example.
+    """
+
+    source: Any = None
+    query: str = ""
+    limit: int | None = None
+    offset: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, given: Any) -> Pack:
+        """Return a pack of what may stand for one.
+
+        Args:
+            name: What the plan calls it.
+            given: A `Pack`, a mapping of its fields, or what may be its source; or an object whose
+                `config` is such a mapping, of which what is no field becomes metadata.
+
+        Raises:
+            ConfigError: A field is unknown.
+        """
+        known = cls.__dataclass_fields__
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - set(known))
+            if unknown:
+                raise ConfigError(f"pack {name!r} has no setting {unknown[0]!r}; known: {', '.join(known)}")
+            return cls(**given)
+        config = getattr(given, "config", None)
+        if isinstance(given, Pack) or not isinstance(config, Mapping):
+            return given if isinstance(given, Pack) else cls(source=given)
+        own = {key: value for key, value in config.items() if key in known}
+        told = {key: value for key, value in config.items() if key not in known}
+        return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +334,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     def invoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:
@@ -242,7 +343,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     async def ainvoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:
@@ -294,13 +395,13 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         return specs
 
     def _check(self) -> None:
-        if self.max_tokens is None:
-            if self.policy.pack_budget.default_ratio is not None:
-                raise ConfigError("pack_budget.default_ratio is a share of input_budget, which is not given")
-            for spec in self.specs.values():
-                if spec.budget is not None and spec.budget.ratio is not None:
-                    told = "budget.ratio is a share of input_budget, which is not given"
-                    raise ConfigError(f"pack {spec.name!r}: {told}")
+        ratios = {f"pack {s.name!r}: budget.ratio": s.budget.ratio for s in self.specs.values() if s.budget}
+        for told, ratio in {
+            "pack_budget.default_ratio": self.policy.pack_budget.default_ratio,
+            **ratios,
+        }.items():
+            if ratio is not None and self.max_tokens is None:
+                raise ConfigError(f"{told} is a share of input_budget, which is not given")
         for name, pack in self.packs.items():
             nested = () if pack.plan is None else pack.plan.directives
             if any(isinstance(directive, HistorySpec) for directive in nested):
@@ -313,8 +414,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         own = engines[0].config if engines else EngineConfig()
         signals = {name: signal for e in reversed(engines) for name, signal in e.config.signals.items()}
         settings = {name: getattr(own, name) for name in EngineConfig.model_fields}
-        settings |= {"tokenizer": self.count, "signals": signals}
-        return ContextEngine([], journal=journal, **settings)
+        return ContextEngine([], journal=journal, **{**settings, "tokenizer": self.count, "signals": signals})
 
 
 class ContextAssembler:
@@ -383,14 +483,10 @@ class ContextAssembler:
             raise ConfigError(f"declarations stand in each other in a circle: {' → '.join((*outer, name))}")
         if name not in self.plans:
             declared = self._declared[name]
-            used = [
-                pack
-                for directive in declared.messages or ()
-                for pack in ([directive.name] if isinstance(directive, PackSpec) else packs_named(directive))
-            ]
+            used = self._retrievers if declared.messages is None else _names_in(declared.messages)
             packs = {
                 pack: self._plan(pack, (*outer, name)) if pack in self._declared else self._retrievers[pack]
-                for pack in (self._retrievers if declared.messages is None else used)
+                for pack in used
                 if pack in self._declared or pack in self._retrievers
             }
             plan = ContextPlan(
@@ -398,6 +494,11 @@ class ContextAssembler:
             )
             self.plans.register(name, plan)
         return self.plans[name]
+
+
+def _names_in(directives: Sequence[Directive]) -> list[str]:
+    placed = ([d.name] if isinstance(d, PackSpec) else packs_named(d) for d in directives)
+    return [name for names in placed for name in names]
 
 
 def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) -> Compactor | None:
@@ -412,12 +513,10 @@ def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) ->
 
 
 def _input_budget(policy: ContextPolicySpec, context_window: int | None, model: Any) -> int | None:
-    if policy.input_budget.ratio is None:
-        return policy.input_budget.max_tokens
     profile = getattr(model, "profile", None)
     told = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     window = told if context_window is None else context_window
-    if window is None:
+    if policy.input_budget.ratio is not None and window is None:
         raise ConfigError(
             "input_budget.ratio is a share of the model's window, which is not known: pass context_window"
         )
@@ -432,33 +531,153 @@ def _user(said: Any) -> HumanMessage | None:
     return HumanMessage(said)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What must be asked of whom."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPack:
+    """A pack, bound to what fills it.
 
-    engine: ContextEngine
-    request: ContextRequest
+    Attributes:
+        name: What the plan calls it.
+        pack: How it is asked.
+        engine: Collects its candidates; None of a plan, or where a call must bring a retriever.
+        plan: The plan that fills it, or None.
+        config: The engine's settings, with the plan's own token counter.
+    """
+
+    name: str
+    pack: Pack
+    engine: ContextEngine | None = None
+    plan: ContextPlan | None = None
+    config: EngineConfig = field(default_factory=EngineConfig)
+
+    @classmethod
+    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> OpenPack:
+        """Return a pack bound to what fills it.
+
+        Args:
+            name: What the plan calls it.
+            given: See `Pack.of`.
+            own: Settings of the engines of packs that are none; the tokenizer is that of all.
+
+        Raises:
+            ConfigError: Nothing could fill it.
+        """
+        pack = Pack.of(name, given)
+        if pack.source is None or isinstance(pack.source, ContextPlan):
+            return cls(name=name, pack=pack, plan=pack.source)
+        engine = _engine_of(name, pack, own)
+        return cls(
+            name=name, pack=pack, engine=engine, config=engine.config.changed(tokenizer=own["tokenizer"])
+        )
+
+    @property
+    def limit(self) -> int:
+        """Records a page."""
+        own = self.pack.source.config.limit if isinstance(self.pack.source, ContextEngine) else None
+        return next(limit for limit in (self.pack.limit, own, _PAGE) if limit is not None)
+
+    def request(
+        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
+    ) -> ContextRequest:
+        """Return the request for a page; a call's own fields only narrow the pack's."""
+        bound = narrowed(ContextRequest(**self.pack.fields), fields)
+        offset = bound.offset + self.pack.offset + page * self.limit
+        return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
+
+    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
+        """Return the candidates of all pages, each once, as one context within so many tokens."""
+        if not pages or max_tokens == 0:
+            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
+        joined: dict[Key, Candidate] = {}
+        for candidate in (candidate for page in pages for candidate in page.candidates):
+            joined.setdefault(candidate.key, candidate)
+        request = replace(pages[0].request, budget=max_tokens)
+        context = assemble(tuple(joined.values()), request, self.config.parts())
+        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
+        return replace(context, warnings=tuple(warnings), settings=self.config.described())
+
+    def is_dry(self, pages: Sequence[Context]) -> bool:
+        """Return whether the last page was short, or told nothing new."""
+        offered = {c.key for c in pages[-1].candidates} | {
+            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
+        }
+        return len(offered) < self.limit or offered <= {c.key for page in pages[:-1] for c in page.candidates}
 
 
-def _answers(jobs: Sequence[_Job]) -> list[Context | ContextEngineError]:
-    if len(jobs) == 1:
-        return [_answer(jobs[0])]
+def _engine_of(name: str, pack: Pack, own: Mapping[str, Any]) -> ContextEngine:
+    source = pack.source
+    if isinstance(source, ContextEngine):
+        return source
+    if callable(getattr(source, "invoke", None)):
+        source = RetrieverSource(source, name)
+    elif not callable(getattr(source, "fetch", None)):
+        if not callable(source):
+            told = (
+                f"must be an engine, a source, a retriever, a function or a plan, got {type(source).__name__}"
+            )
+            raise ConfigError(f"pack {name!r} {told}")
+        source = _function_source(name, source, pack.metadata)
+    return ContextEngine([source], **{**SETTINGS, **own})
+
+
+def _function_source(name: str, function: Any, metadata: Mapping[str, Any]) -> FunctionSource:
+    def ask(request: ContextRequest) -> Any:
+        return function(
+            ContextRetrieverRequest(
+                query=request.query,
+                offset=request.offset,
+                limit=request.limit or 0,
+                max_tokens=request.budget,
+                metadata={"retriever": name, **metadata},
+            )
+        )
+
+    def read(answer: Any, request: ContextRequest) -> list[Candidate]:
+        return [
+            read_candidate(item, source=name, relevance=1 / (1 + request.offset + place))
+            for place, item in enumerate(_items(name, answer))
+        ]
+
+    return FunctionSource(name=name, ask=ask, read=read)
+
+
+def _items(name: str, answer: Any) -> Sequence[Any]:
+    """Return the pieces of an answer, whatever its shape."""
+    if answer is None or isinstance(answer, str):
+        return (answer,) if answer else ()
+    if isinstance(answer, Sequence):
+        return answer
+    told = (
+        answer if isinstance(answer, Mapping) else {n: getattr(answer, n, None) for n in ("blocks", "text")}
+    )
+    if not told.get("blocks") and not isinstance(told.get("text"), str):
+        kind = type(answer).__name__
+        raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")
+    return tuple(told.get("blocks") or ()) or _items(name, told["text"])
+
+
+_Job: TypeAlias = tuple[ContextEngine, ContextRequest]
+_Answer: TypeAlias = Context | ContextEngineError
+
+
+def _answers(jobs: Sequence[_Job]) -> list[_Answer]:
     with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
         return list(pool.map(_answer, jobs))
 
 
-def _answer(job: _Job) -> Context | ContextEngineError:
+def _answer(job: _Job) -> _Answer:
+    engine, request = job
     try:
-        return job.engine.build(job.request)
+        return engine.build(request)
     except ConfigError:
         raise
     except ContextEngineError as error:
         return error
 
 
-async def _aanswer(job: _Job) -> Context | ContextEngineError:
+async def _aanswer(job: _Job) -> _Answer:
+    engine, request = job
     try:
-        return await job.engine.abuild(job.request)
+        return await engine.abuild(request)
     except ConfigError:
         raise
     except ContextEngineError as error:
@@ -486,9 +705,9 @@ class _Call:
 class _Fitted:
     """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
 
-    text: str
-    tokens: int
-    given: Context | PlanResult
+    text: str = ""
+    tokens: int = 0
+    given: Context | PlanResult = field(default_factory=Context)
     promised: int = 0
 
     @property
@@ -497,8 +716,8 @@ class _Fitted:
         return self.given if isinstance(self.given, Context) else self.given.trace
 
 
-_Asking: TypeAlias = Generator[list[_Job], list[Context | ContextEngineError], Any]
-Steps: TypeAlias = Generator[list[_Job], list[Context | ContextEngineError], PlanResult]
+_Asking: TypeAlias = Generator[list[_Job], list[_Answer], Any]
+Steps: TypeAlias = Generator[list[_Job], list[_Answer], PlanResult]
 """An assembly, written once for sync and async: it yields what must be asked, and is sent the answers."""
 
 
@@ -514,8 +733,7 @@ class _Assembly:
     @property
     def limit(self) -> int | None:
         """The input budget."""
-        bounds = [n for n in (self.plan.max_tokens, self.bound) if n is not None]
-        return min(bounds) if bounds else None
+        return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
 
     def run(self) -> Steps:
         """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
@@ -551,8 +769,8 @@ class _Assembly:
             warnings=tuple(dict.fromkeys((*failures, *self.call.warnings, *own))),
         )
         milliseconds = (time.perf_counter() - start) * 1000
-        recording = _Recording(assembly=self, draft=draft, bare=bare, fitted=fitted)
-        return replace(result, trace=recording.trace(result, milliseconds))
+        parts = [*self._system(draft, bare, fitted), *self._spoken(draft)]
+        return replace(result, trace=self._trace(parts, result, milliseconds, is_partial=bool(failed)))
 
     def _fill(self, room: int) -> _Asking:
         """Return every pack by name, all of them within so many tokens.
@@ -565,26 +783,23 @@ class _Assembly:
         left, left_default = room, UNBOUNDED if default is None else default
         filled: dict[str, _Fitted] = {}
         for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
-            specs = [spec for spec in self.plan.specs.values() if spec.priority == priority]
-            claims = {spec.name: self._claim(spec) for spec in specs}
+            packs = {s.name: self._pack(s.name) for s in self.plan.specs.values() if s.priority == priority}
+            claims = {name: self._claim(self.plan.specs[name]) for name in packs}
             most = {
                 name: min(left, left_default if claim.most is None else claim.most)
                 for name, claim in claims.items()
             }
             promised = share_packs(claims, most, left, left_default)
-            packs = {spec.name: self._pack(spec.name) for spec in specs}
-            yield from self._first_pages(packs, promised)
+            yield from self._ask(packs, most, promised)
             for name, pack in packs.items():
-                filled[name] = yield from self._filled(pack, most[name], promised[name])
+                filled[name] = yield from self._fitted(pack, most[name], promised[name])
             needs = {name: filled[name].tokens for name in packs}
             granted = share_packs(claims, needs, left, left_default)
-            for name, pack in packs.items():
-                if filled[name].tokens > granted[name]:
-                    filled[name] = yield from self._filled(pack, granted[name], promised[name])
-                filled[name] = replace(filled[name], promised=promised[name])
+            for name in (name for name in packs if needs[name] > granted[name]):
+                filled[name] = yield from self._fitted(packs[name], granted[name], promised[name])
             left = max(0, left - sum(filled[name].tokens for name in packs))
-            shared = sum(filled[spec.name].tokens for spec in specs if spec.budget is None)
-            left_default = max(0, left_default - shared)
+            sharing = (name for name, claim in claims.items() if claim.most is None)
+            left_default = max(0, left_default - sum(filled[name].tokens for name in sharing))
         return filled
 
     def _claim(self, spec: PackSpec) -> Claim:
@@ -602,56 +817,46 @@ class _Assembly:
             return pack
         return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
 
-    def _first_pages(self, packs: Mapping[str, OpenPack], promised: Mapping[str, int]) -> _Asking:
-        """Ask for the first page of all packs at once."""
-        new = [
-            (pack, pack.engine)
-            for name, pack in packs.items()
-            if pack.engine is not None
-            and promised[name] > 0
-            and not self.call.pages.get(self._key(pack))
-            and self._key(pack) not in self.call.failures
-        ]
-        if new:
-            answers = yield [self._job(pack, engine, promised[pack.name]) for pack, engine in new]
-            for (pack, _), answer in zip(new, answers, strict=True):
-                self._keep(pack, answer)
+    def _ask(
+        self, packs: Mapping[str, OpenPack], most: Mapping[str, int], promised: Mapping[str, int]
+    ) -> _Asking:
+        """Ask all packs at once for a page, and for a further one while they are not full."""
+        while wanting := [pack for name, pack in packs.items() if self._wants_more(pack, most[name])]:
+            jobs: list[_Job] = []
+            for pack in wanting:
+                page = len(self._pages(pack))
+                bound = _bound(promised[pack.name] or most[pack.name])
+                engine: Any = pack.engine
+                jobs.append((engine, pack.request(self._query(pack), page, bound, self.call.fields)))
+            answers = yield jobs
+            for pack, answer in zip(wanting, answers, strict=True):
+                if isinstance(answer, Context):
+                    self._pages(pack).append(answer)
+                else:
+                    self.call.failures[id(self.plan), pack.name] = safe_message(answer)
 
-    def _filled(self, pack: OpenPack, max_tokens: int, promised: int) -> _Asking:
-        """Return a pack within so many tokens, asking for further pages while it is not full."""
-        if max_tokens <= 0:
-            return _Fitted("", 0, Context())
-        bound = None if max_tokens >= UNBOUNDED else max_tokens
-        if pack.plan is not None:
-            nested = _Assembly(plan=pack.plan, call=self.call, bound=bound, is_nested=True)
-            result = yield from nested.run()
-            return _Fitted(result.system_prompt, self.plan.count(result.system_prompt), result)
-        pages = self.call.pages.setdefault(self._key(pack), [])
-        context = pack.fit(pages, bound)
-        expansion = self.plan.policy.expansion
-        while (
-            pack.engine is not None
-            and self._key(pack) not in self.call.failures
-            and pack.wants_more(pages, context, bound, expansion)
-        ):
-            (answer,) = yield [self._job(pack, pack.engine, promised or max_tokens)]
-            self._keep(pack, answer)
-            context = pack.fit(pages, bound)
-        return _Fitted(context.text, self.plan.count(context.text), context)
+    def _pages(self, pack: OpenPack) -> list[Context]:
+        return self.call.pages.setdefault((id(self.plan), pack.name), [])
 
-    def _key(self, pack: OpenPack) -> tuple[int, str]:
-        return (id(self.plan), pack.name)
+    def _wants_more(self, pack: OpenPack, most: int) -> bool:
+        """Return whether another page is worth asking for: there may be one, and there is room for it."""
+        if pack.engine is None or most <= 0 or (id(self.plan), pack.name) in self.call.failures:
+            return False
+        pages, expansion = self._pages(pack), self.plan.policy.expansion
+        if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
+            return not pages
+        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
 
-    def _keep(self, pack: OpenPack, answer: Context | ContextEngineError) -> None:
-        if isinstance(answer, Context):
-            self.call.pages.setdefault(self._key(pack), []).append(answer)
-        else:
-            self.call.failures[self._key(pack)] = safe_message(answer)
-
-    def _job(self, pack: OpenPack, engine: ContextEngine, max_tokens: int) -> _Job:
-        page = len(self.call.pages.get(self._key(pack), ()))
-        bound = None if max_tokens >= UNBOUNDED else max_tokens
-        return _Job(engine, pack.request(self._query(pack), page, bound, self.call.fields))
+    def _fitted(self, pack: OpenPack, most: int, promised: int) -> _Asking:
+        """Return a pack within so many tokens."""
+        if most <= 0:
+            return _Fitted(promised=promised)
+        if pack.plan is None:
+            context = pack.fit(self._pages(pack), _bound(most))
+            return _Fitted(context.text, self.plan.count(context.text), context, promised)
+        nested = _Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
+        result = yield from nested.run()
+        return _Fitted(result.system_prompt, self.plan.count(result.system_prompt), result, promised)
 
     def _query(self, pack: OpenPack) -> str:
         """Return what to ask a pack: its own query, else the input's, else the user's message."""
@@ -713,57 +918,42 @@ class _Assembly:
 
     def _with_history(self, draft: Draft) -> Draft:
         """Return the draft with as many of the latest turns as fit, whole and without a gap."""
+        history = self.call.history
         if not draft.has_history:
-            if self.call.history and not self.is_nested:
+            if history and not self.is_nested:
                 self.call.warnings.append("the plan has no place for history; it was left out")
             return draft
-        kept = self._latest(draft)
-        missing = len(self.call.history) - len(kept)
+        if self._excess(replace(draft, history=history)) > 0:
+            history = self._latest(draft)
+        missing = len(self.call.history) - len(history)
         if missing and self.plan.policy.overflow == "error":
             raise BudgetError(f"plan {self.plan.name!r}: {missing} messages of the history do not fit")
         if missing:
             self.call.warnings.append(f"{missing} older messages of the history were left out for room")
-        return replace(draft, history=kept)
+        return replace(draft, history=history)
 
     def _latest(self, draft: Draft) -> tuple[BaseMessage, ...]:
-        """Return the latest turns that fit: as many as their own counts say, corrected by exact ones."""
-        groups = turns(self.call.history)
-        if self.limit is None:
-            return self.call.history
-        room, first = -self._excess(draft), len(groups)
-        while first and (room := room - self.plan.count_messages(groups[first - 1])) >= 0:
-            first -= 1
+        """Return the latest whole turns that fit: each begins with what the user says."""
+        kept = trim_messages(
+            list(self.call.history),
+            max_tokens=0,
+            token_counter=lambda messages: self._excess(replace(draft, history=tuple(messages))),
+            strategy="last",
+            start_on="human",
+        )
+        return tuple(kept)
 
-        def kept(start: int) -> tuple[BaseMessage, ...]:
-            return tuple(message for turn in groups[start:] for message in turn)
-
-        while first < len(groups) and self._excess(replace(draft, history=kept(first))) > 0:
-            first += 1
-        while first and self._excess(replace(draft, history=kept(first - 1))) <= 0:
-            first -= 1
-        return kept(first)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Recording:
-    """One assembly as its trace: every part with what it was promised, took and lost."""
-
-    assembly: _Assembly
-    draft: Draft
-    bare: Draft
-    fitted: Mapping[str, _Fitted]
-
-    def trace(self, result: PlanResult, milliseconds: float) -> Context:
-        """Return the trace."""
-        plan, call, limit = self.assembly.plan, self.assembly.call, self.assembly.limit
-        parts = [*self._system(), *self._spoken()]
+    def _trace(
+        self, parts: Sequence[Part], result: PlanResult, milliseconds: float, *, is_partial: bool
+    ) -> Context:
+        """Return the assembly as its trace: every part with what it was promised, took and lost."""
+        plan, call, limit = self.plan, self.call, self.limit
         contexts = [part.context for part in parts if part.context is not None]
         asked = next((context.request for context in contexts if context.request.now), ContextRequest())
         budget = UNBOUNDED if limit is None else limit
         # The settings of the packs' engines: those of the first, with the plan's own budget.
         own = next((context.settings for context in contexts if context.settings), None)
         own = EngineConfig(tokenizer=plan.count).described() if own is None else own
-        is_partial = any(key[0] == id(plan) for key in call.failures)
         base = Context(
             budget=budget,
             request=ContextRequest(
@@ -781,48 +971,47 @@ class _Recording:
         )
         return compose(parts, base, tokens=result.token_count)
 
-    def _system(self) -> Iterator[Part]:
-        pieces, count = self.draft.pieces, self.assembly.plan.count
-        is_cut = self.draft.system != self.bare.system and not self.fitted
-        told: set[str] = set()
-        for piece in pieces:
+    def _system(self, draft: Draft, bare: Draft, fitted: Mapping[str, _Fitted]) -> Iterator[Part]:
+        """Yield what is in the system prompt, and the packs that stand in messages."""
+        count, told = self.plan.count, set[str]()
+        is_cut = draft.system != bare.system and not fitted
+        for piece in draft.pieces:
             if piece.is_pack:
-                yield self._pack(piece.name, "")
+                yield self._pack_part(piece.name, "", fitted)
             elif piece.text.strip() and not is_cut:
                 yield Part(name=piece.name, kind="system", text=piece.text, tokens=count(piece.text))
             told.add(piece.name)
         if is_cut:
-            text = self.draft.system
+            text = draft.system
             tokens = count(text) if text else 0
-            lost, reason = max(0, count(self.bare.system) - tokens), "cut for room"
-            yield Part(name="system", kind="system", text=text, tokens=tokens, lost=lost, reason=reason)
-        for name in (name for name in self.assembly.plan.specs if name not in told):
-            yield self._pack(name, self._message_of(name, told))
+            lost = max(0, count(bare.system) - tokens)
+            yield Part(
+                name="system", kind="system", text=text, tokens=tokens, lost=lost, reason="cut for room"
+            )
+        for name in (name for name in self.plan.specs if name not in told):
+            yield self._pack_part(name, self._message_of(name, told), fitted)
 
     def _message_of(self, pack: str, told: set[str]) -> str:
         """Return the part in whose text a pack stands by its name."""
-        for number, directive in enumerate(self.assembly.plan.directives, 1):
+        for number, directive in enumerate(self.plan.directives, 1):
             if pack in packs_named(directive):
                 name = f"{directive.type} {number}"
                 return name if name in told else "user" if directive.type == "user" else "examples"
         return ""
 
-    def _pack(self, name: str, within: str) -> Part:
-        plan, call = self.assembly.plan, self.assembly.call
-        spec, default = plan.specs[name], plan.policy.pack_budget
-        budget = spec.budget
-        fitted = self.fitted.get(name)
-        context = Context() if fitted is None else fitted.context
-        lost = 0 if fitted is None else max(0, self._needed(name, context) - fitted.tokens)
+    def _pack_part(self, name: str, within: str, filled: Mapping[str, _Fitted]) -> Part:
+        spec, default = self.plan.specs[name], self.plan.policy.pack_budget
+        budget, fitted = spec.budget, filled.get(name, _Fitted(promised=UNBOUNDED))
+        lost = max(0, self._needed(name, fitted.context) - fitted.tokens)
         cut = "some of it was left out or cut for room" if lost else ""
         return Part(
             name=name,
-            kind="pack" if plan.packs[name].plan is None else "plan",
-            text="" if fitted is None else fitted.text,
-            tokens=0 if fitted is None else fitted.tokens,
-            promised=None if fitted is None or fitted.promised >= UNBOUNDED else fitted.promised,
+            kind="pack" if self.plan.packs[name].plan is None else "plan",
+            text=fitted.text,
+            tokens=fitted.tokens,
+            promised=None if fitted.promised >= UNBOUNDED else fitted.promised,
             lost=lost,
-            reason=call.failures.get((id(plan), name)) or cut,
+            reason=self.call.failures.get((id(self.plan), name)) or cut,
             within=within,
             rule={
                 "weight": spec.weight,
@@ -830,28 +1019,26 @@ class _Recording:
                 "has_budget": budget is not None,
                 "max_tokens": None if budget is None else budget.max_tokens,
                 "ratio": None if budget is None else budget.ratio,
-                "default_ratio": default.default_ratio,
-                "default_max_tokens": default.default_max_tokens,
+                **default.model_dump(),
             },
-            context=context,
+            context=fitted.context,
         )
 
     def _needed(self, name: str, context: Context) -> int:
         """Return the tokens that all of a pack would take."""
-        plan = self.assembly.plan
-        if not context.is_truncated or plan.packs[name].plan is not None:
+        if not context.is_truncated or self.plan.packs[name].plan is not None:
             return context.tokens + sum(part.lost for part in context.parts)
-        pages = self.assembly.call.pages.get((id(plan), name), ())
-        return max(context.tokens, self.assembly._pack(name).fit(pages, _MOST).tokens)  # noqa: SLF001
+        pack = self._pack(name)
+        return max(context.tokens, pack.fit(self._pages(pack), _MOST).tokens)
 
-    def _spoken(self) -> Iterator[Part]:
+    def _spoken(self, draft: Draft) -> Iterator[Part]:
         """Yield what is said: the plan's own examples, the history by turns, the user's message."""
-        draft, call = self.draft, self.assembly.call
+        history = self.call.history
+        missing = history[: len(history) - len(draft.history)]
         if draft.before:
             yield self._messages("examples", "example", draft.before)
-        missing = call.history[: len(call.history) - len(draft.history)]
         if missing and draft.has_history:
-            lost = self.assembly.plan.count_messages(missing)
+            lost = self.plan.count_messages(missing)
             yield Part(name="history", kind="history", role="user", lost=lost, reason="left out for room")
         for number, turn in enumerate(turns(draft.history), 1):
             yield self._messages(f"history {number}", "history", turn)
@@ -867,5 +1054,9 @@ class _Recording:
             kind=kind,
             role=_ROLES.get(messages[0].type, said[0].role),
             text="\n".join(message.text for message in said),
-            tokens=self.assembly.plan.count_messages(messages),
+            tokens=self.plan.count_messages(messages),
         )
+
+
+def _bound(tokens: int) -> int | None:
+    return None if tokens >= UNBOUNDED else tokens

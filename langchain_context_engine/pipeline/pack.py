@@ -178,7 +178,11 @@ class _Packer:
             filler.fill(in_order, may_cut=True)
             self._refill(in_order)
             filler.caps_items = False
-            self._refill(in_order)
+            if not len(filler.basket):
+                filler.fill(in_order, may_cut=True)
+            if filler.recount() and filler.grow():
+                filler.recount()
+            filler.caps_items = True
         if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
             # Other kinds have had their turn: what they leave over is for those that were skipped.
             filler.is_diverse = False
