@@ -133,19 +133,18 @@ def test_the_settings_that_are_typed_are_those_of_the_engine():
 
 def test_what_is_loaded_lazily_is_typed():
     """L11: all public names were Any to a type checker, and `MemoryEngine(1, 2, nonsense=3)` passed."""
-    tree = ast.parse(inspect.getsource(designs))
-    (typed,) = (node for node in tree.body if isinstance(node, ast.If))
-    assert (
-        {alias.name for line in typed.body for alias in line.names}
-        == set(designs.__all__)
-        <= set(dir(designs))
-    )
-    makers = (
-        MemoryEngine, LearningMemoryAssembler, designs.ContextPlan, designs.PrimeContextService,
-        designs.WorkspaceContextBuilder,
-    )  # fmt: skip
-    for maker in makers:
-        *_, last = inspect.signature(maker.__init__).parameters.values()
+    (typed,) = (node for node in ast.parse(inspect.getsource(designs)).body if isinstance(node, ast.If))
+    names = {alias.name for line in typed.body for alias in line.names}
+    assert names == {*designs.__all__} <= {*dir(designs)}
+    assert all(getattr(designs, name) for name in names)
+    for maker in (
+        "MemoryEngine",
+        "LearningMemoryAssembler",
+        "ContextPlan",
+        "PrimeContextService",
+        "WorkspaceContextBuilder",
+    ):
+        *_, last = inspect.signature(getattr(designs, maker)).parameters.values()
         assert last.annotation == "Unpack[EngineSettings]"
 
 
