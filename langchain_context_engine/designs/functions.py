@@ -86,7 +86,7 @@ def read_candidate(
     return to_candidate(id_, record, source=source, relevance=relevance if score is None else score)
 
 
-def _fields(item: Any) -> Mapping[str, Any]:
+def _fields(item: Any) -> Any:
     if isinstance(item, str):
         return {"text": item}
     if isinstance(item, Mapping):

@@ -13,16 +13,17 @@ Every call names its workspace; there is no default.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
@@ -30,6 +31,7 @@ from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
 from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.designs.functions import as_source
 from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.engine import ContextEngine
@@ -51,7 +53,6 @@ from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.search.query_vectors import check_vector
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context
@@ -74,6 +75,11 @@ _AT_ONCE = 8
 _LONGEST_LOGGED = 200
 _PLACE = "\0place"
 _LEAST = 1e-12
+_BY_PLACE: Mapping[str, Any] = MappingProxyType(
+    {"weights": {"ranker": 1.0}, "signals": {"ranker": Stated(key=_PLACE)}}
+)
+"""Settings that rank by the place that something else gave each memory."""
+
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
 _METADATA_SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
 
@@ -204,16 +210,7 @@ class ContextOptions(SearchOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A stored memory.
-
-    Attributes:
-        id: Its id.
-        content: Its text.
-        type: What it is: fact, decision, …; "" where it states none.
-        confidence: 0–1; 0.5 where it states none.
-        created_at: When, aware, or None.
-        metadata: Everything that is stored with it.
-    """
+    """A stored memory: its `type` is fact, decision, …, and its `confidence` 0.5 where it states none."""
 
     id: str
     content: str
@@ -392,6 +389,18 @@ class CustomRanker:
 Options = Mapping[str, Any] | SearchOptions | None
 Results = tuple[SearchResult, ...]
 Vector = Sequence[float]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _off_loop(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a call for a running event loop: it runs in a thread, with the caller's context variables."""
+
+    @functools.wraps(call)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return run
 
 
 class MemoryEngine:
@@ -467,12 +476,7 @@ class MemoryEngine:
         own = {**SETTINGS, "weights": self._ranking.weights(), **settings}
         own.update(budget=default_token_budget, template=self._template, scope_keys=(workspace_key,))
         stores = storage if isinstance(storage, Sequence) else [storage]
-        sources = [
-            store
-            if callable(getattr(store, "fetch", None))
-            else ChromaSource(store, embeddings=self.embedding_cache, hybrid=False, fields=fields)
-            for store in stores
-        ]
+        sources = [as_source(store, self.embedding_cache, fields) for store in stores]
         self.engine = ContextEngine(sources, journal=journal, **own)
         self.journal = self.engine.journal
         self._unrecorded = ContextEngine(self.engine.sources, **own)
@@ -496,9 +500,8 @@ class MemoryEngine:
         """
         return self._results(self._run("search", query, workspace_id, options, more))
 
-    async def asearch(self, query: str, workspace_id: str, options: Options = None, **more: Any) -> Results:
-        """Do the same as `search`, from a running event loop."""
-        return self._results(await self._arun("search", query, workspace_id, options, more))
+    asearch = _off_loop(search)
+    """Do the same as `search`, from a running event loop; so do all that begin with an a."""
 
     def search_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
@@ -506,11 +509,7 @@ class MemoryEngine:
         """Return what `search` returns for the question that has this embedding."""
         return self._results(self._run("search_by_vector", vector, workspace_id, options, more))
 
-    async def asearch_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
-    ) -> Results:
-        """Do the same as `search_by_vector`, from a running event loop."""
-        return self._results(await self._arun("search_by_vector", vector, workspace_id, options, more))
+    asearch_by_vector = _off_loop(search_by_vector)
 
     def search_batch(
         self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
@@ -519,12 +518,7 @@ class MemoryEngine:
         with ContextThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             return tuple(pool.map(lambda query: self.search(query, workspace_id, options, **more), queries))
 
-    async def asearch_batch(
-        self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
-    ) -> tuple[Results, ...]:
-        """Do the same as `search_batch`, from a running event loop."""
-        asked = (self.asearch(query, workspace_id, options, **more) for query in queries)
-        return tuple(await asyncio.gather(*asked))
+    asearch_batch = _off_loop(search_batch)
 
     def build_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -539,11 +533,7 @@ class MemoryEngine:
         """
         return self._result(self._run("build_context", query, workspace_id, options, more))
 
-    async def abuild_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_context`, from a running event loop."""
-        return self._result(await self._arun("build_context", query, workspace_id, options, more))
+    abuild_context = _off_loop(build_context)
 
     def build_context_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
@@ -551,11 +541,7 @@ class MemoryEngine:
         """Return what `build_context` returns for the question that has this embedding."""
         return self._result(self._run("build_context_by_vector", vector, workspace_id, options, more))
 
-    async def abuild_context_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_context_by_vector`, from a running event loop."""
-        return self._result(await self._arun("build_context_by_vector", vector, workspace_id, options, more))
+    abuild_context_by_vector = _off_loop(build_context_by_vector)
 
     def preview_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -563,11 +549,7 @@ class MemoryEngine:
         """Return what `build_context` returns, with more figures; nothing is recorded."""
         return self._preview(self._run("preview_context", query, workspace_id, options, more))
 
-    async def apreview_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextPreview:
-        """Do the same as `preview_context`, from a running event loop."""
-        return self._preview(await self._arun("preview_context", query, workspace_id, options, more))
+    apreview_context = _off_loop(preview_context)
 
     def build_or_empty(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -578,14 +560,7 @@ class MemoryEngine:
         except ContextEngineError as error:
             return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
 
-    async def abuild_or_empty(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_or_empty`, from a running event loop."""
-        try:
-            return await self.abuild_context(query, workspace_id, options, **more)
-        except ContextEngineError as error:
-            return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
+    abuild_or_empty = _off_loop(build_or_empty)
 
     def register_template(self, name: str, template: ContextTemplate | Template) -> None:
         """Add a template, or replace one that was added before.
@@ -643,18 +618,6 @@ class MemoryEngine:
                     vector = self.embedding_cache.embed_query(request.query)
                 request = replace(request, vector=tuple(vector))
             return self._ranked(self._engine(name, ranker).build(request), ranker, name)
-
-    async def _arun(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
-        """Do the same as `_run`, from a running event loop."""
-        with self._reporting(name, asked):
-            options, request = self._asked(name, asked, workspace_id, given, more)
-            ranker = self._ranker(options.ranker)
-            if _is_embedded(request):
-                with _embedding_errors():
-                    vector = await self.embedding_cache.aembed_query(request.query)
-                request = replace(request, vector=tuple(vector))
-            built = await self._engine(name, ranker).abuild(request)
-            return await asyncio.to_thread(self._ranked, built, ranker, name)
 
     def _asked(
         self, name: str, asked: Any, workspace_id: Any, given: Options, more: Mapping[str, Any]
@@ -719,13 +682,7 @@ class MemoryEngine:
                 replace(c, metadata={**c.metadata, _PLACE: place})
                 for c, place in zip(context.candidates, places, strict=True)
             )
-            context = replay(
-                replace(context, candidates=marked),
-                self.engine,
-                weights={"ranker": 1.0},
-                signals={"ranker": Stated(key=_PLACE)},
-                min_score=_LEAST,
-            )
+            context = replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
         return context if name == "preview_context" else kept_in(self.journal, context)
 
     @contextmanager
@@ -799,35 +756,20 @@ class ContextFormatter:
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
         config = EngineConfig(
-            tokenizer=self._count, budget=token_budget, template=shown, selection="score",
-            weights={"given_order": 1.0}, signals={"given_order": Stated(key=_PLACE)},
-            shown_score="relevance", dedupe_threshold=None, dedupe_rules=(),
-        )  # fmt: skip
-        if not token_budget:
-            return ContextResult(template=shown.name, truncated=bool(memories))
-        given = [
-            Candidate(
-                id=result.memory.id,
-                text=result.memory.content,
-                source="memories",
-                kind=result.memory.type,
-                relevance=result.score,
-                created_at=result.memory.created_at,
-                metadata={
-                    **result.memory.metadata,
-                    "confidence": result.memory.confidence,
-                    _PLACE: 1 - place / (1 + len(memories)),
-                },
-            )
-            for place, result in enumerate(memories)
-        ]
-        context = assemble(given, ContextRequest(budget=token_budget), config.parts())
+            **{**SETTINGS, "tokenizer": self._count, "budget": token_budget, "template": shown},
+            **_BY_PLACE,
+            dedupe_threshold=None,
+            dedupe_rules=(),
+        )
+        given = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
+        request = ContextRequest(budget=token_budget, template=shown)
+        context = assemble(given, request, config.parts()) if token_budget else Context(request=request)
         kept = {passage.key[1] for passage in context.passages}
         return ContextResult(
             context=context.text,
             token_count=context.tokens,
             memories=tuple(result for result in memories if result.memory.id in kept),
-            truncated=context.is_truncated,
+            truncated=context.is_truncated or (not token_budget and bool(memories)),
             template=shown.name,
             warnings=context.warnings,
             trace=context,
@@ -842,6 +784,19 @@ class ContextFormatter:
     ) -> tuple[SearchResult, ...]:
         """Return the memories that stand in the context that `format` would write."""
         return self.format(memories, template, token_budget).memories
+
+
+def _candidate(result: SearchResult, place: float) -> Candidate:
+    memory = result.memory
+    return Candidate(
+        id=memory.id,
+        text=memory.content,
+        source="memories",
+        kind=memory.type,
+        relevance=result.score,
+        created_at=memory.created_at,
+        metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: place},
+    )
 
 
 def _cached(embeddings: Any, cache: CacheConfig) -> CachedEmbeddings:
