@@ -34,11 +34,10 @@ if TYPE_CHECKING:
         SearchResult,
     )
     from langchain_context_engine.designs.parameters import EngineSettings
-    from langchain_context_engine.designs.plan import (
-        ContextAssembler,
+    from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan
+    from langchain_context_engine.designs.plan_assembly import (
         ContextPack,
         ContextPackBlock,
-        ContextPlan,
         ContextRetrieverRequest,
         Pack,
         PlanResult,
@@ -129,7 +128,7 @@ __all__ = [
     "WorkspaceRequest",
 ]
 
-_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_messages", "parameters")
+_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_assembly", "plan_messages", "parameters")
 
 
 def __getattr__(name: str) -> Any:
