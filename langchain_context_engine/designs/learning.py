@@ -208,11 +208,9 @@ class FormattedContext:
     Attributes:
         markdown: The text; "" where nothing was found, which is no error.
         items: The best first.
-        token_count: Tokens of the text.
         sources_used: Kind → items in the text.
         limit_exceeded: The soft limit was exceeded.
         is_partial: A source failed or was late.
-        warnings: What was noticed.
         context: The engine's own record: every candidate's fate, timings.
     """
 

@@ -252,13 +252,9 @@ class RelatedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """A memory that was found.
+    """A memory that was found: by which similarity, at which place (from 1), sorted by what.
 
     Attributes:
-        memory: The memory.
-        score: Its similarity to the question, 0–1.
-        rank: Its place among the results, from 1; None before ranking.
-        rank_score: What it was sorted by, 0–1.
         relationships: Memories that it leads to and that were not found themselves, nearest first; each
             stands with the one result that it is nearest to.
         skipped_links: Ids that it links to and that were not read: there is nothing in this workspace, a
@@ -278,12 +274,8 @@ class ContextResult:
     """A context; `str(result)` is its text.
 
     Attributes:
-        context: The text.
-        token_count: Its tokens, never above the budget.
         memories: What stands in it, best first.
         truncated: The budget made a difference: something was cut or left out for room.
-        template: The name of the template used.
-        warnings: What a person should know.
         error: Why it is empty, where `build_or_empty` had to give up; else None.
         trace: The whole record: why each memory is in or out.
     """

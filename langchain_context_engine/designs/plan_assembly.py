@@ -195,14 +195,9 @@ class PlanResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenPack:
-    """A pack, bound to what fills it.
+    """A pack, bound to the engine or the plan that fills it; to neither where a call must bring a retriever.
 
-    Attributes:
-        name: What the plan calls it.
-        pack: How it is asked.
-        engine: Collects its candidates; None of a plan, or where a call must bring a retriever.
-        plan: The plan that fills it, or None.
-        config: The engine's settings, with the plan's own token counter.
+    Its `config` is that of the engine, with the plan's own token counter.
     """
 
     name: str
@@ -213,12 +208,7 @@ class OpenPack:
 
     @classmethod
     def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> OpenPack:
-        """Return a pack bound to what fills it.
-
-        Args:
-            name: What the plan calls it.
-            given: See `Pack.of`.
-            own: Settings of the engines of packs that are none; the tokenizer is that of all.
+        """Return a pack bound to what fills it; `own` are settings for packs that are no engine.
 
         Raises:
             ConfigError: Nothing could fill it.

@@ -134,16 +134,9 @@ DEFAULTS = PrimeSettings()
 class ContextItem:
     """One passage of the context.
 
-    Attributes:
-        id: The record's id; `collection/id` where two collections offered that id.
-        type: `file`, `chunk`, `message`, `reference`, or what the record calls itself.
-        content: What stands in the context of it.
-        excerpt: The excerpt that was found, matches between `<<<` and `>>>`; "" where nothing matched.
-        source: Its path, else its title, else where it comes from.
-        relevance: What it was chosen by, 0–1.
-        tokens: What it costs in the text.
-        citation: Its marker.
-        metadata: `path`, `created_at`, `matched_keywords`, `search_rank`; those that are known.
+    Its `id` is `collection/id` where two collections offered that id; in its `excerpt` matches stand between
+    `<<<` and `>>>`; its `source` is its path, else its title, else where it comes from; of its `metadata`
+    `path`, `created_at`, `matched_keywords` and `search_rank` are told where they are known.
     """
 
     id: str
@@ -503,27 +496,18 @@ class PrimeContextService:
     def _find(self, item_id: str, scope: Mapping[str, Any]) -> Key:
         """Return the key of a record that the scope may see: whoever cannot see it must not move it."""
         request = ContextRequest(scope=scope)
-        readers = {
-            getattr(source, "collection_name", source.name): source
-            for source in reversed(self.engine.sources)
-            if hasattr(source, "get")
-        }
         collection, _, rest = item_id.partition("/")
-        tries = [(collection, rest)] if collection in readers and rest else []
-        tries += [(name, item_id) for name in reversed(readers)]
-        keys: list[Key] = []
-        for name, id_ in tries:
-            found = readers[name].get([id_], request)
-            if found and in_scope(found[0], request):
-                keys.append(found[0].key)
-                if name == collection:
-                    break
-        if len(set(keys)) > 1:
-            named = " or ".join(sorted("/".join(key) for key in set(keys)))
+        keys: set[Key] = set()
+        for source in (source for source in self.engine.sources if hasattr(source, "get")):
+            is_named = rest and collection == getattr(source, "collection_name", source.name)
+            found = source.get([rest if is_named else item_id], request)
+            keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
+        if len(keys) > 1:
+            named = " or ".join(sorted("/".join(key) for key in keys))
             raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
         if not keys:
             raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
-        return keys[0]
+        return keys.pop()
 
     def _journal(self) -> Any:
         if self.engine.journal is None:

@@ -331,17 +331,8 @@ DEFAULT_CONTEXT_CONFIG = ContextConfig()
 class ContextItem:
     """One block in the context.
 
-    Attributes:
-        block_id: Its id.
-        block_type: Its type.
-        content: What is shown of it.
-        relevance: Its collector's own claim, 0–1.
-        score: What it was sorted by, 0–1.
-        is_truncated: It was cut.
-        page_title: The title of the page it lies on, "" where that is not known.
-        path: The breadcrumb: names from the top of the tree to it, titles or first lines; or what its
-            metadata state under `path`.
-        last_modified: When it was last changed.
+    Its `relevance` is its collector's own claim, its `score` what it was sorted by, 0–1; its `path` the names
+    from the top of the tree to it, titles or first lines, or what its metadata state under `path`.
     """
 
     block_id: str

@@ -67,12 +67,7 @@ def target_of(request: ContextRequest) -> str | None:
 class Blocks:
     """Reads the blocks of a collection within a request's scope.
 
-    Args:
-        collection: A chromadb Collection of any synchronous client, or a `langchain_chroma.Chroma`.
-        fields: What is read → the metadata key that it is stored under.
-
-    Raises:
-        ConfigError: It is neither.
+    `fields` says what is read → the metadata key that it is stored under.
     """
 
     def __init__(self, collection: Any, fields: Mapping[str, str] | None = None) -> None:
@@ -223,14 +218,7 @@ class FocusSource:
     Relevance: the block 1; ancestors 0.9 − 0.1·i, nearest first; children 0.85 − 0.05·i in reading
     order, a level further down 0.1 less; siblings 0.8 − 0.05·i, nearest first, the one before it first; the
     page's summary 0.9. What is several of these has the best. Without a block the page is focused, without
-    a page the database.
-
-    Attributes:
-        blocks: The tree.
-        name: How people know the source.
-        ancestors: Levels up.
-        siblings: Siblings on each side.
-        children: Children of each block; a level down, `request.focus["depth"]` of them.
+    a page the database. Of `children`, `request.focus["depth"]` levels down are offered, else one.
     """
 
     blocks: Blocks
@@ -309,13 +297,8 @@ class RelationsSource:
     Related rows are those that the block's `relations` name, and the rows (`database_id`) of the focused
     database: relevance 0.75. Links are its `links`, 0.7: a list, a JSON list, or split at commas. Backlinks,
     0.65, are the blocks whose `links` have it, and those that its own `backlinks` name. A step further,
-    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are.
-
-    Attributes:
-        blocks: The tree.
-        name: How people know the source.
-        depth: Steps; `request.focus["depth"]` bounds it.
-        most: Blocks at most.
+    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are;
+    `request.focus["depth"]` bounds the steps.
     """
 
     blocks: Blocks
@@ -378,15 +361,7 @@ class ActivitySource:
     Edits are told by the metadata `updated_by` and `updated_at`: relevance 0.6 − 0.02·i. Views are told by
     the journal (`Journal.view`): 0.5 − 0.02·i, with a page's `summary` for its text. What is both has the
     better. By epoch numbers in `updated_at` the store finds the latest edits; of dates as texts the metadata
-    of all are read.
-
-    Attributes:
-        blocks: The tree.
-        journal: Where views are remembered; None: there are none.
-        name: How people know the source.
-        edits: Edits at most.
-        views: Views at most.
-        hours: Older ones are left out.
+    of all are read. What is older than so many hours is left out; without a journal there are no views.
     """
 
     blocks: Blocks
