@@ -535,36 +535,35 @@ class _Sources:
     def of(self, files: Sequence[Any], messages: Any, references: Any) -> list[Any]:
         """Return them in the order that breaks ties: explicit, search, history."""
         settings, thread = self.settings, self.settings.thread_key
-        kept = (
-            None if references is None else CollectionHandle(getattr(references, "_collection", references))
-        )
         by = self.fields.get("created_at", "created_at")
-        named = Referenced(kept=kept, thread_key=thread)
+        accessed = self.fields.get("accessed_at", "accessed_at")
         searches: Sequence[tuple[str, Finder, int]] = (
             ("full_text", full_text, settings.full_text),
             ("keywords", by_keywords, settings.keywords),
             ("fuzzy", Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
-            ("recent", self._recent(), settings.recent),
+            (
+                "recent",
+                RecentlyAccessed(by=accessed, journal=self.journal, user_key=settings.user_key),
+                settings.recent,
+            ),
         )
+        named = Referenced(kept=None if references is None else _handle(references), thread_key=thread)
         explicit, found = [], []
         for collection in files:
-            name = getattr(collection, "_collection", collection).name
-            suffix = f":{name}" if len(files) > 1 else ""
-            explicit.append(
-                self._by_path(collection, self._whole(collection, named, f"explicit{suffix}", "reference"))
-            )
-            for kind, finder, limit in searches:
-                without = () if kind == "full_text" else ("chunk",)
-                found.append(
-                    FileSource(
-                        collection,
-                        finder,
-                        name=f"{kind}{suffix}",
-                        limit=limit,
-                        without_kinds=without,
-                        fields=self.fields,
-                    )
+            suffix = f":{_handle(collection).name}" if len(files) > 1 else ""
+            source = self._whole(collection, named, f"explicit{suffix}", "reference")
+            explicit.append(self._by_path(_handle(collection), source))
+            found += [
+                FileSource(
+                    collection,
+                    finder,
+                    name=f"{kind}{suffix}",
+                    limit=limit,
+                    without_kinds=() if kind == "full_text" else ("chunk",),
+                    fields=self.fields,
                 )
+                for kind, finder, limit in searches
+            ]
         if references is not None:
             finder = OfThread(thread_key=thread, by=by, lacking="file_id")
             explicit.append(self._whole(references, finder, "references", "reference"))
@@ -574,24 +573,17 @@ class _Sources:
         history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
         return [*explicit, *found, history]
 
-    def _by_path(self, collection: Any, source: FileSource) -> Any:
+    def _by_path(self, handle: CollectionHandle, source: FileSource) -> Any:
         """Return the source of named files, which knows paths under the key `path` alone, for another key."""
         key = self.fields.get("path")
-        if key is None:
-            return source
-        handle = CollectionHandle(getattr(collection, "_collection", collection))
 
         def ask(request: ContextRequest) -> ContextRequest:
             focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
             names = [str(name) for name in focus.get("references", ())]
-            ids = handle.find({key: {"$in": names}}) if names else []
+            ids = handle.find({str(key): {"$in": names}}) if names else []
             return replace(request, focus={**focus, "references": [*names, *ids]})
 
-        return AdaptedSource(source, name=source.name, ask=ask)
-
-    def _recent(self) -> RecentlyAccessed:
-        by = self.fields.get("accessed_at", "accessed_at")
-        return RecentlyAccessed(by=by, journal=self.journal, user_key=self.settings.user_key)
+        return source if key is None else AdaptedSource(source, name=source.name, ask=ask)
 
     def _whole(
         self, collection: Any, finder: Finder, name: str, kind: str, limit: int = _MOST_REFERENCES
@@ -608,6 +600,10 @@ class _Sources:
             titled_by=_WRITERS if kind == "message" else (),
             fields=self.fields,
         )
+
+
+def _handle(collection: Any) -> CollectionHandle:
+    return CollectionHandle(getattr(collection, "_collection", collection))
 
 
 def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:

@@ -566,40 +566,32 @@ class WorkspaceContextBuilder:
 
     def _collectors(self, collection: Any, embeddings: Any) -> list[Any]:
         """Return the collectors that are enabled, in the order of the sections; history and system are."""
-        blocks, collectors = self._blocks, self.config.collectors
-        focus, relations, activity = collectors.focus, collectors.relations, collectors.activity
-        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
-        found = (
-            (
-                focus.enabled,
-                FocusSource(
-                    blocks=blocks,
-                    ancestors=focus.ancestor_depth,
-                    siblings=focus.sibling_count,
-                    children=focus.children_limit,
-                ),
-            ),
-            (collectors.semantic.enabled, self._semantic(search)),
-            (
-                relations.enabled,
-                self._timely(
-                    RelationsSource(blocks=blocks, depth=relations.max_depth, most=relations.max_items)
-                ),
-            ),
-            (
-                activity.enabled,
-                self._timely(
-                    ActivitySource(
-                        blocks=blocks,
-                        journal=self.journal,
-                        edits=activity.recent_edit_count,
-                        views=activity.recent_view_count,
-                        hours=activity.max_age_hours,
-                    )
-                ),
-            ),
+        blocks, own = self._blocks, self.config.collectors
+        focus = FocusSource(
+            blocks=blocks,
+            ancestors=own.focus.ancestor_depth,
+            siblings=own.focus.sibling_count,
+            children=own.focus.children_limit,
         )
-        return [*(source for is_enabled, source in found if is_enabled), *map(_messages, _IF_ASKED)]
+        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
+        relations = RelationsSource(
+            blocks=blocks, depth=own.relations.max_depth, most=own.relations.max_items
+        )
+        activity = ActivitySource(
+            blocks=blocks,
+            journal=self.journal,
+            edits=own.activity.recent_edit_count,
+            views=own.activity.recent_view_count,
+            hours=own.activity.max_age_hours,
+        )
+        found = (
+            (own.focus, focus),
+            (own.semantic, self._semantic(search)),
+            (own.relations, self._timely(relations)),
+            (own.activity, self._timely(activity)),
+        )
+        enabled = (source for settings, source in found if settings.enabled)
+        return [*enabled, *map(_messages, _IF_ASKED)]
 
     def _within_time(self, request: ContextRequest) -> ContextRequest:
         """Return the request with the time range of its hints as a filter on when a block was changed."""

@@ -92,7 +92,7 @@ def built(case):
 
 @pytest.mark.unmeasured
 @given(case=cases())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_the_promises_hold_for_every_assembly(case):
     """Promises 1, 2, 4, 5, 7, 9 and 10."""
     context, engine = built(case), case[0]
@@ -117,7 +117,7 @@ def test_the_promises_hold_for_every_assembly(case):
 
 @pytest.mark.unmeasured
 @given(case=cases(("soft",)))
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 def test_a_soft_limit_is_exceeded_only_with_a_warning(case):
     """Promise 2, L9."""
     context = built(case)
