@@ -602,14 +602,20 @@ class MemoryEngine:
 
     def _run(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
         """Answer a call: the one way that all of them go."""
-        with self._reporting(name, asked):
+        try:
             options, request = self._asked(name, asked, workspace_id, given, more)
             ranker = self._ranker(options.ranker)
             if _is_embedded(request):
                 with _embedding_errors():
                     vector = self.embedding_cache.embed_query(request.query)
                 request = replace(request, vector=tuple(vector))
-            return self._ranked(self._engine(name, ranker).build(request), ranker, name)
+            is_recorded = ranker is None and name != "preview_context"
+            engine = self.engine if is_recorded else self._unrecorded
+            return self._ranked(engine.build(request), ranker, name)
+        except ContextEngineError as error:
+            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
+            self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
+            raise
 
     def _asked(
         self, name: str, asked: Any, workspace_id: Any, given: Options, more: Mapping[str, Any]
@@ -622,9 +628,8 @@ class MemoryEngine:
             shape["template"] = self._template_of(chosen, options.include_metadata)
             shape["budget"] = options.token_budget
         elif self.engine.config.budget.tokens == 0:
-            shape["budget"] = (
-                1  # a search is not packed, so an engine whose contexts are empty still searches
-            )
+            # A search is not packed, so an engine whose contexts are empty still searches.
+            shape["budget"] = 1
         if name.endswith("by_vector"):
             if asked is None or isinstance(asked, (str, bytes)):
                 raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
@@ -656,9 +661,6 @@ class MemoryEngine:
             given = self.rankers[given]
         return _checked_ranker(given)
 
-    def _engine(self, name: str, ranker: Ranker | None) -> ContextEngine:
-        return self.engine if ranker is None and name != "preview_context" else self._unrecorded
-
     def _ranked(self, context: Context, ranker: Ranker | None, name: str) -> Context:
         """Return what was found under another ranker. What a function says is written on the candidates.
 
@@ -676,16 +678,6 @@ class MemoryEngine:
             )
             context = replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
         return context if name == "preview_context" else kept_in(self.journal, context)
-
-    @contextmanager
-    def _reporting(self, name: str, asked: Any) -> Iterator[None]:
-        """Tell the logger of a call that fails: what was asked, and the kind of error."""
-        try:
-            yield
-        except ContextEngineError as error:
-            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
-            self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
-            raise
 
     def _results(self, context: Context) -> Results:
         """Return the memories that were found themselves, best first."""
