@@ -17,6 +17,14 @@ from tests.conftest import ROOT
 EXAMPLES = ROOT / "examples"
 # It renews files of the checkout, so only a person runs it.
 FOR_MAINTAINERS = {"record_samples"}
+PRINTED = {
+    "memory_engine": "[decision] The beta stays open until May 4, before the launch.",
+    "context_plan": "It left on Monday: DE-77120.",
+    "prime_context": "ContextStats(explicit_count=1, search_count=2, history_count=2, excluded_count=0)",
+    "workspace_builder": "### Related Content\n[todo]\nMove the shop to monthly billing",
+    "learning_memory": "# Premortem: debugging with systematic-elimination\n\n## Common Failures\n",
+    "prime_server": "{'success': True}",
+}
 
 
 def _run(name: str, tmp_path, *arguments: str, **environment: str) -> str:
@@ -113,6 +121,12 @@ def test_the_retriever_gives_one_of_two_notes_that_say_the_same(tmp_path):
     assert printed.startswith("[1] ")
     assert printed.count("bill monthly") == 1
     assert "[2] " in printed
+
+
+@pytest.mark.parametrize("example", PRINTED)
+def test_a_program_of_thirty_lines_runs_over_a_collection_that_langchain_filled(example, tmp_path):
+    """M1, P1, C2, C12, W13, L1, L2"""
+    assert PRINTED[example] in _run(example, tmp_path)
 
 
 def test_every_example_is_run_by_a_test():

@@ -49,9 +49,9 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
         key_id="m-payout-incident",
     ),
     DemoQuestion(
-        question="What is our latest decision about the payment provider?",
+        question="What did we decide most recently: Paddle or Stripe?",
         shows="The older decision for Paddle resembles the question as much as the newer one for Stripe; "
-        "since the question asks for the latest, the newer ones come first.",
+        "since the question asks for the most recent, the newer one leads.",
         budget=400,
         key_id="m-provider-stripe",
     ),

@@ -34,17 +34,18 @@ if TYPE_CHECKING:
         SearchResult,
     )
     from langchain_context_engine.designs.parameters import EngineSettings
-    from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan, PlanResult
-    from langchain_context_engine.designs.plan_messages import (
-        ContextDeclaration,
-        ContextPolicySpec,
-        MessageCounter,
-    )
-    from langchain_context_engine.designs.plan_packs import (
+    from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan
+    from langchain_context_engine.designs.plan_assembly import (
         ContextPack,
         ContextPackBlock,
         ContextRetrieverRequest,
         Pack,
+        PlanResult,
+    )
+    from langchain_context_engine.designs.plan_messages import (
+        ContextDeclaration,
+        ContextPolicySpec,
+        MessageCounter,
     )
     from langchain_context_engine.designs.prime import (
         ContextItem,
@@ -127,7 +128,7 @@ __all__ = [
     "WorkspaceRequest",
 ]
 
-_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_messages", "plan_packs", "parameters")
+_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_assembly", "plan_messages", "parameters")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Functions as sources: whatever they answer, at once or as a coroutine, read as candidates."""
+"""Stores and functions as sources: whatever a function answers, at once or as a coroutine, as candidates."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from langchain_context_engine.errors import SourceError
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.sources.chroma import ChromaSource
 
 _IDS = ("evidence_item_id", "id", "sha")
 _TEXTS = ("content", "text", "message")
 _SCORES = ("score", "relevance", "similarity")
 _READ = {"evidence_item_id", "id", "content", "text", "metadata", *_SCORES}
+
+
+def as_source(store: Any, embeddings: Any, fields: Mapping[str, str] | None) -> Any:
+    """Return a source as it is, and a collection or vector store as one searched by similarity alone."""
+    if any(callable(getattr(store, name, None)) for name in ("fetch", "afetch")):
+        return store
+    return ChromaSource(store, embeddings=embeddings, hybrid=False, fields=fields)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,23 +55,19 @@ async def _awaited(answer: Any) -> Any:
 def read_candidate(
     item: Any, *, source: str, relevance: float, metadata: Mapping[str, Any] | None = None
 ) -> Candidate:
-    """Return one record of an answer as a candidate.
+    """Return one record of an answer: a text, a Document, a candidate, a mapping or an object of fields.
 
     Read are `id` (`evidence_item_id`, `sha`), `content` (`text`, `message`), `score` (`relevance`,
     `similarity`) and `metadata`; other fields are metadata too.
 
     Args:
-        item: A text, a Document, a candidate, a mapping or an object of fields.
+        item: The record.
         source: Where it is from.
         relevance: What it has that tells no score of its own.
         metadata: What is known of it beside what it says.
 
     Raises:
         SourceError: It is none of these.
-
-    Example:
-        >>> read_candidate({"id": "a", "content": "Tea.", "score": 0.5}, source="notes", relevance=1.0).text
-        'Tea.'
     """
     if isinstance(item, Candidate):
         return item

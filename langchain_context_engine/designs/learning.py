@@ -5,7 +5,6 @@ rank      similarity · .7, tier · .1, importance · .1, recency of commits and
 dedupe    one experience, one file in code and commits, texts alike by 90 %: the better ranked stays
 pack      shares 3 : 2 : 2 : 1 : 1, no item above a quarter of its share, the rest handed on
 render    a section for each source that has something, and a footer that counts
-(soft)    by choice what stands around the items is free: exceeded with a warning and a flag
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.designs.functions import FunctionSource, read_candidate
+from langchain_context_engine.designs.functions import FunctionSource, as_source, read_candidate
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
@@ -40,7 +39,6 @@ from langchain_context_engine.ranking.identity import AcrossKinds, Versions
 from langchain_context_engine.ranking.signals import ForKinds, Lookup, Recency, Stated
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
@@ -62,15 +60,18 @@ SHARES: Mapping[str, float] = MappingProxyType(
 )
 """Context type → weight of its share."""
 
-AXES: Mapping[str, str] = MappingProxyType(
+QUESTIONS: Mapping[str, str] = MappingProxyType(
     {
         "full": "failures and issues in {domain}",
         "strategy": "outcomes using {strategy} strategy",
         "surprise": "unexpected outcomes in {domain}",
         "root_cause": "why hypotheses fail in {domain}",
+        "values": "principles for {domain}",
     }
 )
-"""Axis of experiences → what it is asked in a premortem."""
+"""Section of a premortem → what its source is asked; all but the values are axes of experiences."""
+
+AXES = tuple(section for section in QUESTIONS if section != "values")
 
 PREMORTEM_TITLES: Mapping[str, str] = MappingProxyType(
     {
@@ -103,9 +104,13 @@ _SHOWN_ON = {
 }
 _MOST_FILES = 5
 _MOST_VALUES = 5
-_NOTE = "...\n\n*(truncated)*"
-_FORM = {"passage": "{{content}}", "section": "## {{title}}\n", "separator": "\n\n", "note": _NOTE}
 _SAID, _SECTION, _THING = "said", "section", "ghap_id"
+_FORM = {
+    "passage": "{{content}}",
+    "section": "## {{title}}\n",
+    "separator": "\n\n",
+    "note": "...\n\n*(truncated)*",
+}
 
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
@@ -203,11 +208,9 @@ class FormattedContext:
     Attributes:
         markdown: The text; "" where nothing was found, which is no error.
         items: The best first.
-        token_count: Tokens of the text.
         sources_used: Kind → items in the text.
         limit_exceeded: The soft limit was exceeded.
         is_partial: A source failed or was late.
-        warnings: What was noticed.
         context: The engine's own record: every candidate's fate, timings.
     """
 
@@ -245,22 +248,21 @@ class Searcher:
     """Where the five kinds of context are: Chroma collections, or sources of one's own.
 
     Collections are searched by similarity alone, as the document has it; give a
-    `ChromaSource(…, hybrid=True)` where words should count too.
+    `ChromaSource(…, hybrid=True)` where words should count too. What is read of their metadata is in
+    `README.md`.
 
     Attributes:
-        memories: Facts, preferences, decisions; metadata: category, importance, created_at.
-        code: Functions, classes, methods; metadata: unit_type, name, file_path, start_line, signature,
-            docstring.
+        memories: Facts, preferences, decisions.
+        code: Functions, classes, methods.
         experiences: Past experiences: axis (full, strategy, surprise, root_cause) → collection, or one
             collection whose records name their `axis` (without one they are on the full axis).
-        values: Emergent values; metadata: axis, cluster_size, ghap_id.
-        commits: Git history; metadata: sha, author, timestamp, files_changed.
+        values: Emergent values.
+        commits: Git history.
         embeddings: LangChain Embeddings, the ones the collections were filled with; None takes those of
             a `langchain_chroma.Chroma`.
 
     Raises:
-        ConfigError: There is nothing to search, or something is no collection.
-        UnknownNameError: An axis is unknown.
+        ConfigError: There is nothing to search, or something is no collection, or an axis is unknown.
     """
 
     memories: Store | None = None
@@ -306,64 +308,41 @@ class Searcher:
 
     def types(self) -> tuple[str, ...]:
         """Return the context types that can be asked for, in the order of the sections."""
-        stores = {name: getattr(self, name) for name in KIND_OF}
-        stores["experiences"] = self._on_axis("full")
-        return tuple(name for name, store in stores.items() if store is not None)
+        return tuple(name for name in KIND_OF if self._store(_section_of(name)) is not None)
 
     def sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
         """Return a source for each context type, named after it."""
-        return [
-            self._axis("experiences", "full", None, fields)
-            if name == "experiences"
-            else self._source(name, getattr(self, name), name, None, fields)
-            for name in self.types()
-        ]
+        return [self._source(name, _section_of(name), fields) for name in self.types()]
 
     def premortem_sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
-        """Return a source for each section of a premortem, named after its axis, with its own question."""
-        on = [axis for axis in AXES if self._on_axis(axis) is not None]
-        found = [self._axis(axis, axis, AXES[axis], fields) for axis in on]
-        if self.values is not None:
-            found.append(self._source("values", self.values, "values", "principles for {domain}", fields))
-        return found
+        """Return a source for each section of a premortem, named after it, with its own question."""
+        sections = [section for section in QUESTIONS if self._store(section) is not None]
+        return [self._source(name, name, fields, is_warning=True) for name in sections]
 
-    def _on_axis(self, axis: str) -> Any:
-        return self.experiences.get(axis) if isinstance(self.experiences, Mapping) else self.experiences
+    def _store(self, section: str) -> Any:
+        if section not in AXES:
+            return getattr(self, section)
+        return self.experiences.get(section) if isinstance(self.experiences, Mapping) else self.experiences
 
-    def _axis(self, name: str, axis: str, question: str | None, fields: Mapping[str, str]) -> AdaptedSource:
-        on: dict[str, Any] = {}
-        if not isinstance(self.experiences, Mapping):
-            on = {fields.get("axis", "axis"): [axis, None] if axis == "full" else axis}
-        return self._source(name, self._on_axis(axis), axis, question, fields, on)
-
-    def _source(  # noqa: PLR0917 - private
-        self,
-        name: str,
-        store: Any,
-        section: str,
-        question: str | None,
-        fields: Mapping[str, str],
-        on: Mapping[str, Any] | None = None,
+    def _source(
+        self, name: str, section: str, fields: Mapping[str, str], *, is_warning: bool = False
     ) -> AdaptedSource:
-        """Return a store as a source: asked its own question, its records shown as the section shows them."""
+        """Return a section's store as a source, its records shown as the section shows them."""
         kind = KIND_OF.get(section, "experience")
-        is_source = callable(getattr(store, "fetch", None)) or callable(getattr(store, "afetch", None))
-        if not is_source:
-            store = ChromaSource(store, embeddings=self.embeddings, hybrid=False, fields=fields)
+        on: dict[str, Any] = {}
+        if section in AXES and not isinstance(self.experiences, Mapping):
+            on = {fields.get("axis", "axis"): [section, None] if section == "full" else section}
 
         def ask(request: ContextRequest) -> ContextRequest | None:
-            if question is not None:
-                asked = _premortem_question(request, section, question, fields)
-                if asked is None:
-                    return None
-                request = asked
-            return replace(request, where={"$and": [request.where, on]}) if on else request
+            asked = _premortem_question(request, section, fields) if is_warning else request
+            return replace(asked, where={"$and": [asked.where, on]}) if asked and on else asked
 
         def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
             del request
             # What a record calls its type (a memory's, a unit's) is not the kind of item that it is here.
-            return [_shown(replace(c, kind=kind), section, is_warning=question is not None) for c in found]
+            return [_shown(replace(c, kind=kind), section, is_warning=is_warning) for c in found]
 
+        store = as_source(self._store(section), self.embeddings, fields)
         return AdaptedSource(store, name=name, ask=ask, shape=shape)
 
 
@@ -398,23 +377,13 @@ class LearningMemoryAssembler:
         self.searcher = Searcher.of(searcher)
         names = checked_fields(fields)
         # A quarter of a small share is little: what is left of an item may be a line.
-        budget = Budget(item_cap=0.25, minimum_cut=8, is_soft=soft_limit)
-
-        def engine(sources: Sequence[AdaptedSource], **own: Any) -> ContextEngine:
-            return ContextEngine(sources, **{**SETTINGS, **own, **settings})
-
-        shares = {**dict.fromkeys(AXES, 3.0), "values": 1.0}
-        self.engine = engine(
-            self.searcher.sources(names),
-            journal=journal,
-            budget=replace(budget, shares=SHARES),
-            **_ASSEMBLING,
-        )
-        self.premortem_engine = engine(
-            self.searcher.premortem_sources(names),
-            journal=self.engine.journal,
-            budget=replace(budget, shares=shares),
-            **_WARNING,
+        budget = Budget(shares=SHARES, item_cap=0.25, minimum_cut=8, is_soft=soft_limit)
+        own: dict[str, Any] = {**SETTINGS, "budget": budget, **_ASSEMBLING, **settings}
+        self.engine = ContextEngine(self.searcher.sources(names), journal=journal, **own)
+        budget = replace(budget, shares={**dict.fromkeys(AXES, 3.0), "values": 1.0})
+        own = {**SETTINGS, "budget": budget, **_WARNING, **settings}
+        self.premortem_engine = ContextEngine(
+            self.searcher.premortem_sources(names), journal=self.engine.journal, **own
         )
 
     async def assemble_context(
@@ -437,7 +406,7 @@ class LearningMemoryAssembler:
         Raises:
             InvalidContextTypeError: There is no such type, or no collection of it.
         """
-        request = self._request(query, context_types, limit, max_tokens, fields)
+        request = self._request(query, context_types, limit=limit, budget=max_tokens, **fields)
         return await _aanswer(self.engine, request, "context.assembled")
 
     def assemble_context_sync(
@@ -449,7 +418,7 @@ class LearningMemoryAssembler:
         **fields: Any,
     ) -> FormattedContext:
         """Return the same as `assemble_context`, without an event loop."""
-        request = self._request(query, context_types, limit, max_tokens, fields)
+        request = self._request(query, context_types, limit=limit, budget=max_tokens, **fields)
         return _answer(self.engine, request, "context.assembled")
 
     async def get_premortem_context(
@@ -473,7 +442,7 @@ class LearningMemoryAssembler:
             InvalidContextTypeError: There are neither experiences nor values.
             ConfigError: The domain or the strategy is no name on one line.
         """
-        request = self._premortem(domain, strategy, limit, max_tokens, fields)
+        request = self._premortem(domain, strategy, limit=limit, budget=max_tokens, **fields)
         return await _aanswer(self.premortem_engine, request, "premortem.assembled")
 
     def get_premortem_context_sync(
@@ -485,23 +454,18 @@ class LearningMemoryAssembler:
         **fields: Any,
     ) -> FormattedContext:
         """Return the same as `get_premortem_context`, without an event loop."""
-        request = self._premortem(domain, strategy, limit, max_tokens, fields)
+        request = self._premortem(domain, strategy, limit=limit, budget=max_tokens, **fields)
         return _answer(self.premortem_engine, request, "premortem.assembled")
 
-    def _request(
-        self, query: str, types: Sequence[str], limit: int, max_tokens: int, fields: Mapping[str, Any]
-    ) -> ContextRequest:
+    def _request(self, query: str, types: Sequence[str], **fields: Any) -> ContextRequest:
         asked = (types,) if isinstance(types, str) else tuple(types)
         known = self.searcher.types()
         for name in asked:
             if name not in known:
                 raise InvalidContextTypeError("context type", name, known)
-        sources = tuple(name for name in known if name in asked)
-        return ContextRequest(query=query, sources=sources, limit=limit, budget=max_tokens, **fields)
+        return ContextRequest(query=query, sources=tuple(name for name in known if name in asked), **fields)
 
-    def _premortem(
-        self, domain: str, strategy: str | None, limit: int, max_tokens: int, fields: Mapping[str, Any]
-    ) -> ContextRequest:
+    def _premortem(self, domain: str, strategy: str | None, **fields: Any) -> ContextRequest:
         for name, value in (("domain", domain), ("strategy", strategy or "none")):
             if not isinstance(value, str) or not value.strip() or not value.isprintable() or "{{" in value:
                 raise ConfigError(f"{name} must be a name on one line, got {value!r}")
@@ -509,21 +473,22 @@ class LearningMemoryAssembler:
         sources = tuple(name for name in names if strategy or name != "strategy")
         if not sources:
             raise InvalidContextTypeError("context type", "experiences", self.searcher.types())
-        template = Template(
-            name="premortem",
-            header=f"# Premortem: {domain}{f' with {strategy}' if strategy else ''}\n\n",
-            footer="\n\n---\n*Based on {{count}} past experiences*",
-            **_FORM,
-        )
         return ContextRequest(
             query=f"{domain} {strategy or ''}".strip(),
             focus={"domain": domain, **({"strategy": strategy} if strategy else {})},
             sources=sources,
-            limit=limit,
-            budget=max_tokens,
-            template=template,
+            template=Template(
+                name="premortem",
+                header=f"# Premortem: {domain}{f' with {strategy}' if strategy else ''}\n\n",
+                footer="\n\n---\n*Based on {{count}} past experiences*",
+                **_FORM,
+            ),
             **fields,
         )
+
+
+def _section_of(context_type: str) -> str:
+    return "full" if context_type == "experiences" else context_type
 
 
 def _answer(engine: ContextEngine, request: ContextRequest, event: str) -> FormattedContext:
@@ -586,21 +551,19 @@ def _logger() -> Any:
 
 
 def _premortem_question(
-    request: ContextRequest, section: str, question: str, fields: Mapping[str, str]
+    request: ContextRequest, section: str, fields: Mapping[str, str]
 ) -> ContextRequest | None:
     """Return what a section of a premortem is asked; None where that needs a strategy and there is none."""
     focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
     domain, strategy = str(focus.get("domain", "")), focus.get("strategy")
-    query = question.format(domain=domain, strategy=strategy)
+    query = QUESTIONS[section].format(domain=domain, strategy=strategy)
     if section == "values":
         limit = _MOST_VALUES if request.limit is None else min(_MOST_VALUES, request.limit)
         return replace(request, query=query + (f" using {strategy}" if strategy else ""), limit=limit)
-    if section == "strategy":
-        if not strategy:
-            return None
-        where = {"strategy": strategy}
-    else:
-        where = {"domain": domain, **({"outcome_status": "falsified"} if section == "full" else {})}
+    if section == "strategy" and not strategy:
+        return None
+    where = {"strategy": strategy} if section == "strategy" else {"domain": domain}
+    where |= {"outcome_status": "falsified"} if section == "full" else {}
     stored = {fields.get(name, name): value for name, value in where.items()}
     return replace(request, query=query, where={"$and": [request.where, stored]})
 
@@ -643,9 +606,8 @@ def _demanded(where: Mapping[str, Any]) -> dict[str, str]:
 
 def _shown(candidate: Candidate, section: str, *, is_warning: bool) -> Candidate:
     """Return a candidate with the text and the title that it is shown with, and what it is compared by."""
-    metadata = candidate.metadata
+    metadata, created = candidate.metadata, candidate.created_at
     told: dict[str, Any] = {_SAID: candidate.text, "title": _line(candidate, "title")}
-    created = candidate.created_at
     if candidate.kind == "experience":
         told[_THING] = told["title"] = str(metadata.get(_THING) or candidate.id)
         told[_SECTION] = section
@@ -691,7 +653,7 @@ def _experience(candidate: Candidate, axis: str) -> str:
     heading = f"**Experience**: {_line(candidate, 'domain')} | {_line(candidate, 'strategy')}"
     lines = [
         f"- **{name.replace('_', ' ').capitalize()}**: {values[name]}"
-        for name in _SHOWN_ON.get(axis, _FULL)
+        for name in _SHOWN_ON[axis]
         if values[name]
     ]
     return "\n".join([heading, *(lines or [candidate.text])])

@@ -13,16 +13,17 @@ Every call names its workspace; there is no default.
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
@@ -30,6 +31,7 @@ from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
 from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.designs.functions import as_source
 from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.engine import ContextEngine
@@ -51,7 +53,6 @@ from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
 from langchain_context_engine.search.query_vectors import check_vector
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context
@@ -74,6 +75,11 @@ _AT_ONCE = 8
 _LONGEST_LOGGED = 200
 _PLACE = "\0place"
 _LEAST = 1e-12
+_BY_PLACE: Mapping[str, Any] = MappingProxyType(
+    {"weights": {"ranker": 1.0}, "signals": {"ranker": Stated(key=_PLACE)}}
+)
+"""Settings that rank by the place that something else gave each memory."""
+
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
 _METADATA_SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
 
@@ -204,16 +210,7 @@ class ContextOptions(SearchOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A stored memory.
-
-    Attributes:
-        id: Its id.
-        content: Its text.
-        type: What it is: fact, decision, …; "" where it states none.
-        confidence: 0–1; 0.5 where it states none.
-        created_at: When, aware, or None.
-        metadata: Everything that is stored with it.
-    """
+    """A stored memory: its `type` is fact, decision, …, and its `confidence` 0.5 where it states none."""
 
     id: str
     content: str
@@ -255,13 +252,9 @@ class RelatedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """A memory that was found.
+    """A memory that was found: by which similarity, at which place (from 1), sorted by what.
 
     Attributes:
-        memory: The memory.
-        score: Its similarity to the question, 0–1.
-        rank: Its place among the results, from 1; None before ranking.
-        rank_score: What it was sorted by, 0–1.
         relationships: Memories that it leads to and that were not found themselves, nearest first; each
             stands with the one result that it is nearest to.
         skipped_links: Ids that it links to and that were not read: there is nothing in this workspace, a
@@ -281,12 +274,8 @@ class ContextResult:
     """A context; `str(result)` is its text.
 
     Attributes:
-        context: The text.
-        token_count: Its tokens, never above the budget.
         memories: What stands in it, best first.
         truncated: The budget made a difference: something was cut or left out for room.
-        template: The name of the template used.
-        warnings: What a person should know.
         error: Why it is empty, where `build_or_empty` had to give up; else None.
         trace: The whole record: why each memory is in or out.
     """
@@ -392,6 +381,18 @@ class CustomRanker:
 Options = Mapping[str, Any] | SearchOptions | None
 Results = tuple[SearchResult, ...]
 Vector = Sequence[float]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _off_loop(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a call for a running event loop: it runs in a thread, with the caller's context variables."""
+
+    @functools.wraps(call)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return run
 
 
 class MemoryEngine:
@@ -467,12 +468,7 @@ class MemoryEngine:
         own = {**SETTINGS, "weights": self._ranking.weights(), **settings}
         own.update(budget=default_token_budget, template=self._template, scope_keys=(workspace_key,))
         stores = storage if isinstance(storage, Sequence) else [storage]
-        sources = [
-            store
-            if callable(getattr(store, "fetch", None))
-            else ChromaSource(store, embeddings=self.embedding_cache, hybrid=False, fields=fields)
-            for store in stores
-        ]
+        sources = [as_source(store, self.embedding_cache, fields) for store in stores]
         self.engine = ContextEngine(sources, journal=journal, **own)
         self.journal = self.engine.journal
         self._unrecorded = ContextEngine(self.engine.sources, **own)
@@ -496,9 +492,8 @@ class MemoryEngine:
         """
         return self._results(self._run("search", query, workspace_id, options, more))
 
-    async def asearch(self, query: str, workspace_id: str, options: Options = None, **more: Any) -> Results:
-        """Do the same as `search`, from a running event loop."""
-        return self._results(await self._arun("search", query, workspace_id, options, more))
+    asearch = _off_loop(search)
+    """Do the same as `search`, from a running event loop; so do all that begin with an a."""
 
     def search_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
@@ -506,11 +501,7 @@ class MemoryEngine:
         """Return what `search` returns for the question that has this embedding."""
         return self._results(self._run("search_by_vector", vector, workspace_id, options, more))
 
-    async def asearch_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
-    ) -> Results:
-        """Do the same as `search_by_vector`, from a running event loop."""
-        return self._results(await self._arun("search_by_vector", vector, workspace_id, options, more))
+    asearch_by_vector = _off_loop(search_by_vector)
 
     def search_batch(
         self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
@@ -519,12 +510,7 @@ class MemoryEngine:
         with ContextThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             return tuple(pool.map(lambda query: self.search(query, workspace_id, options, **more), queries))
 
-    async def asearch_batch(
-        self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
-    ) -> tuple[Results, ...]:
-        """Do the same as `search_batch`, from a running event loop."""
-        asked = (self.asearch(query, workspace_id, options, **more) for query in queries)
-        return tuple(await asyncio.gather(*asked))
+    asearch_batch = _off_loop(search_batch)
 
     def build_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -539,11 +525,7 @@ class MemoryEngine:
         """
         return self._result(self._run("build_context", query, workspace_id, options, more))
 
-    async def abuild_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_context`, from a running event loop."""
-        return self._result(await self._arun("build_context", query, workspace_id, options, more))
+    abuild_context = _off_loop(build_context)
 
     def build_context_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
@@ -551,11 +533,7 @@ class MemoryEngine:
         """Return what `build_context` returns for the question that has this embedding."""
         return self._result(self._run("build_context_by_vector", vector, workspace_id, options, more))
 
-    async def abuild_context_by_vector(
-        self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_context_by_vector`, from a running event loop."""
-        return self._result(await self._arun("build_context_by_vector", vector, workspace_id, options, more))
+    abuild_context_by_vector = _off_loop(build_context_by_vector)
 
     def preview_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -563,11 +541,7 @@ class MemoryEngine:
         """Return what `build_context` returns, with more figures; nothing is recorded."""
         return self._preview(self._run("preview_context", query, workspace_id, options, more))
 
-    async def apreview_context(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextPreview:
-        """Do the same as `preview_context`, from a running event loop."""
-        return self._preview(await self._arun("preview_context", query, workspace_id, options, more))
+    apreview_context = _off_loop(preview_context)
 
     def build_or_empty(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -578,14 +552,7 @@ class MemoryEngine:
         except ContextEngineError as error:
             return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
 
-    async def abuild_or_empty(
-        self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextResult:
-        """Do the same as `build_or_empty`, from a running event loop."""
-        try:
-            return await self.abuild_context(query, workspace_id, options, **more)
-        except ContextEngineError as error:
-            return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
+    abuild_or_empty = _off_loop(build_or_empty)
 
     def register_template(self, name: str, template: ContextTemplate | Template) -> None:
         """Add a template, or replace one that was added before.
@@ -635,26 +602,20 @@ class MemoryEngine:
 
     def _run(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
         """Answer a call: the one way that all of them go."""
-        with self._reporting(name, asked):
+        try:
             options, request = self._asked(name, asked, workspace_id, given, more)
             ranker = self._ranker(options.ranker)
             if _is_embedded(request):
                 with _embedding_errors():
                     vector = self.embedding_cache.embed_query(request.query)
                 request = replace(request, vector=tuple(vector))
-            return self._ranked(self._engine(name, ranker).build(request), ranker, name)
-
-    async def _arun(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
-        """Do the same as `_run`, from a running event loop."""
-        with self._reporting(name, asked):
-            options, request = self._asked(name, asked, workspace_id, given, more)
-            ranker = self._ranker(options.ranker)
-            if _is_embedded(request):
-                with _embedding_errors():
-                    vector = await self.embedding_cache.aembed_query(request.query)
-                request = replace(request, vector=tuple(vector))
-            built = await self._engine(name, ranker).abuild(request)
-            return await asyncio.to_thread(self._ranked, built, ranker, name)
+            is_recorded = ranker is None and name != "preview_context"
+            engine = self.engine if is_recorded else self._unrecorded
+            return self._ranked(engine.build(request), ranker, name)
+        except ContextEngineError as error:
+            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
+            self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
+            raise
 
     def _asked(
         self, name: str, asked: Any, workspace_id: Any, given: Options, more: Mapping[str, Any]
@@ -667,9 +628,8 @@ class MemoryEngine:
             shape["template"] = self._template_of(chosen, options.include_metadata)
             shape["budget"] = options.token_budget
         elif self.engine.config.budget.tokens == 0:
-            shape["budget"] = (
-                1  # a search is not packed, so an engine whose contexts are empty still searches
-            )
+            # A search is not packed, so an engine whose contexts are empty still searches.
+            shape["budget"] = 1
         if name.endswith("by_vector"):
             if asked is None or isinstance(asked, (str, bytes)):
                 raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
@@ -701,9 +661,6 @@ class MemoryEngine:
             given = self.rankers[given]
         return _checked_ranker(given)
 
-    def _engine(self, name: str, ranker: Ranker | None) -> ContextEngine:
-        return self.engine if ranker is None and name != "preview_context" else self._unrecorded
-
     def _ranked(self, context: Context, ranker: Ranker | None, name: str) -> Context:
         """Return what was found under another ranker. What a function says is written on the candidates.
 
@@ -719,24 +676,8 @@ class MemoryEngine:
                 replace(c, metadata={**c.metadata, _PLACE: place})
                 for c, place in zip(context.candidates, places, strict=True)
             )
-            context = replay(
-                replace(context, candidates=marked),
-                self.engine,
-                weights={"ranker": 1.0},
-                signals={"ranker": Stated(key=_PLACE)},
-                min_score=_LEAST,
-            )
+            context = replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
         return context if name == "preview_context" else kept_in(self.journal, context)
-
-    @contextmanager
-    def _reporting(self, name: str, asked: Any) -> Iterator[None]:
-        """Tell the logger of a call that fails: what was asked, and the kind of error."""
-        try:
-            yield
-        except ContextEngineError as error:
-            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
-            self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
-            raise
 
     def _results(self, context: Context) -> Results:
         """Return the memories that were found themselves, best first."""
@@ -799,35 +740,20 @@ class ContextFormatter:
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
         config = EngineConfig(
-            tokenizer=self._count, budget=token_budget, template=shown, selection="score",
-            weights={"given_order": 1.0}, signals={"given_order": Stated(key=_PLACE)},
-            shown_score="relevance", dedupe_threshold=None, dedupe_rules=(),
-        )  # fmt: skip
-        if not token_budget:
-            return ContextResult(template=shown.name, truncated=bool(memories))
-        given = [
-            Candidate(
-                id=result.memory.id,
-                text=result.memory.content,
-                source="memories",
-                kind=result.memory.type,
-                relevance=result.score,
-                created_at=result.memory.created_at,
-                metadata={
-                    **result.memory.metadata,
-                    "confidence": result.memory.confidence,
-                    _PLACE: 1 - place / (1 + len(memories)),
-                },
-            )
-            for place, result in enumerate(memories)
-        ]
-        context = assemble(given, ContextRequest(budget=token_budget), config.parts())
+            **{**SETTINGS, "tokenizer": self._count, "budget": token_budget, "template": shown},
+            **_BY_PLACE,
+            dedupe_threshold=None,
+            dedupe_rules=(),
+        )
+        given = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
+        request = ContextRequest(budget=token_budget, template=shown)
+        context = assemble(given, request, config.parts()) if token_budget else Context(request=request)
         kept = {passage.key[1] for passage in context.passages}
         return ContextResult(
             context=context.text,
             token_count=context.tokens,
             memories=tuple(result for result in memories if result.memory.id in kept),
-            truncated=context.is_truncated,
+            truncated=context.is_truncated or (not token_budget and bool(memories)),
             template=shown.name,
             warnings=context.warnings,
             trace=context,
@@ -842,6 +768,19 @@ class ContextFormatter:
     ) -> tuple[SearchResult, ...]:
         """Return the memories that stand in the context that `format` would write."""
         return self.format(memories, template, token_budget).memories
+
+
+def _candidate(result: SearchResult, place: float) -> Candidate:
+    memory = result.memory
+    return Candidate(
+        id=memory.id,
+        text=memory.content,
+        source="memories",
+        kind=memory.type,
+        relevance=result.score,
+        created_at=memory.created_at,
+        metadata={**memory.metadata, "confidence": memory.confidence, _PLACE: place},
+    )
 
 
 def _cached(embeddings: Any, cache: CacheConfig) -> CachedEmbeddings:

@@ -12,104 +12,42 @@ The user's new message is never cut. What is counted is what the model is given:
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.designs.parameters import EngineSettings
+from langchain_context_engine.designs.plan_assembly import (
+    Assembly,
+    Call,
+    OpenPack,
+    PlanResult,
+    Steps,
+    aanswer,
+    answers,
+)
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
     CountMessages,
     Directive,
-    Draft,
     HistorySpec,
     MessageCounter,
     PackSpec,
     count_tools,
-    fill_paths,
     packs_named,
     read_messages,
-    turns,
-    write_draft,
 )
-from langchain_context_engine.designs.plan_packs import OpenPack
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.errors import (
-    AllSourcesFailedError,
-    BudgetError,
-    ConfigError,
-    ContextEngineError,
-    UnknownNameError,
-)
+from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.langchain.calls import check_options
-from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.registry import Registry
-from langchain_context_engine.models.request import ContextRequest, Message
-from langchain_context_engine.models.types import Status
-from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, compact, resolve_compactor
+from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.context import Context, Part
-from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, share_packs
-
-_QUERY_KEYS = ("query", "message", "question")
-_ROLES = {"human": "user", "ai": "assistant"}
-_MOST = 1_000_000
-"""Tokens that a pack is tried with where one asks what all of it would take."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanResult:
-    """An assembled prompt.
-
-    Attributes:
-        system_prompt: The system messages and packs, in the plan's order.
-        history: The conversation so far and the plan's own user and assistant messages.
-        user_message: The new message: a text, or content blocks; "" where there is none.
-        token_count: Tokens of all messages and tool schemas.
-        max_tokens: The input budget, or None.
-        packs: Name → the context that fills it; of a nested plan, its own result.
-        warnings: What a person should know: what was left out, which pack failed.
-        trace: The whole as one `Context` that replays, tells what it would take, and opens in the
-            inspector; its `parts` say what each was promised, took and lost.
-
-    Example:
-        >>> PlanResult(system_prompt="Be brief.", user_message="Hello").messages[1].content
-        'Hello'
-    """
-
-    system_prompt: str = ""
-    history: tuple[BaseMessage, ...] = ()
-    user_message: str | list[Any] = ""
-    token_count: int = 0
-    max_tokens: int | None = None
-    packs: Mapping[str, Context | PlanResult] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    trace: Context = field(default_factory=Context, repr=False)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The parts of the prompt, in order: what each was promised, took and lost."""
-        return self.trace.parts
-
-    @property
-    def messages(self) -> tuple[BaseMessage, ...]:
-        """The prompt as messages: system, history, user."""
-        system = [SystemMessage(self.system_prompt)] if self.system_prompt else []
-        user = [HumanMessage(self.user_message)] if self.user_message else []
-        return (*system, *self.history, *user)
-
-    def to_prompt(self) -> ChatPromptValue:
-        """Return the prompt as a chat model takes it."""
-        return ChatPromptValue(messages=list(self.messages))
 
 
 class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
@@ -217,7 +155,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         try:
             jobs = next(steps)
             while True:
-                jobs = steps.send(_answers(jobs))
+                jobs = steps.send(answers(jobs))
         except StopIteration as done:
             return self._recorded(done.value)
 
@@ -227,13 +165,13 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         try:
             jobs = next(steps)
             while True:
-                jobs = steps.send(list(await asyncio.gather(*map(_aanswer, jobs))))
+                jobs = steps.send(list(await asyncio.gather(*map(aanswer, jobs))))
         except StopIteration as done:
             return self._recorded(done.value)
 
     def invoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:
@@ -242,7 +180,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     async def ainvoke(
         self,
-        input: Mapping[str, Any],  # noqa: A002
+        input: Mapping[str, Any],  # noqa: A002 - LangChain's name
         config: RunnableConfig | None = None,
         **kwargs: Any,
     ) -> ChatPromptValue:
@@ -268,7 +206,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         history = options.pop("history", None) or given.get("history")
         said = options.pop("user_message", None) or given.get("user_message")
         own = given.get("input")
-        call = _Call(
+        call = Call(
             values={**given, "input": own if isinstance(own, Mapping) else given},
             history=read_messages(history),
             user=_user(said),
@@ -277,7 +215,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             tool_tokens=count_tools(options.pop("tools", None) or (), self.count),
             fields=check_options(options),
         )
-        return _Assembly(plan=self, call=call, bound=max_tokens).run()
+        return Assembly(plan=self, call=call, bound=max_tokens).run()
 
     def _specs(self) -> dict[str, PackSpec]:
         """Return the packs that are used, by name: by a directive, or by `{context.name}` in a message."""
@@ -294,13 +232,13 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         return specs
 
     def _check(self) -> None:
-        if self.max_tokens is None:
-            if self.policy.pack_budget.default_ratio is not None:
-                raise ConfigError("pack_budget.default_ratio is a share of input_budget, which is not given")
-            for spec in self.specs.values():
-                if spec.budget is not None and spec.budget.ratio is not None:
-                    told = "budget.ratio is a share of input_budget, which is not given"
-                    raise ConfigError(f"pack {spec.name!r}: {told}")
+        ratios = {f"pack {s.name!r}: budget.ratio": s.budget.ratio for s in self.specs.values() if s.budget}
+        for told, ratio in {
+            "pack_budget.default_ratio": self.policy.pack_budget.default_ratio,
+            **ratios,
+        }.items():
+            if ratio is not None and self.max_tokens is None:
+                raise ConfigError(f"{told} is a share of input_budget, which is not given")
         for name, pack in self.packs.items():
             nested = () if pack.plan is None else pack.plan.directives
             if any(isinstance(directive, HistorySpec) for directive in nested):
@@ -313,8 +251,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         own = engines[0].config if engines else EngineConfig()
         signals = {name: signal for e in reversed(engines) for name, signal in e.config.signals.items()}
         settings = {name: getattr(own, name) for name in EngineConfig.model_fields}
-        settings |= {"tokenizer": self.count, "signals": signals}
-        return ContextEngine([], journal=journal, **settings)
+        return ContextEngine([], journal=journal, **{**settings, "tokenizer": self.count, "signals": signals})
 
 
 class ContextAssembler:
@@ -383,14 +320,10 @@ class ContextAssembler:
             raise ConfigError(f"declarations stand in each other in a circle: {' → '.join((*outer, name))}")
         if name not in self.plans:
             declared = self._declared[name]
-            used = [
-                pack
-                for directive in declared.messages or ()
-                for pack in ([directive.name] if isinstance(directive, PackSpec) else packs_named(directive))
-            ]
+            used = self._retrievers if declared.messages is None else _names_in(declared.messages)
             packs = {
                 pack: self._plan(pack, (*outer, name)) if pack in self._declared else self._retrievers[pack]
-                for pack in (self._retrievers if declared.messages is None else used)
+                for pack in used
                 if pack in self._declared or pack in self._retrievers
             }
             plan = ContextPlan(
@@ -398,6 +331,11 @@ class ContextAssembler:
             )
             self.plans.register(name, plan)
         return self.plans[name]
+
+
+def _names_in(directives: Sequence[Directive]) -> list[str]:
+    placed = ([d.name] if isinstance(d, PackSpec) else packs_named(d) for d in directives)
+    return [name for names in placed for name in names]
 
 
 def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) -> Compactor | None:
@@ -412,12 +350,10 @@ def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) ->
 
 
 def _input_budget(policy: ContextPolicySpec, context_window: int | None, model: Any) -> int | None:
-    if policy.input_budget.ratio is None:
-        return policy.input_budget.max_tokens
     profile = getattr(model, "profile", None)
     told = profile.get("max_input_tokens") if isinstance(profile, Mapping) else None
     window = told if context_window is None else context_window
-    if window is None:
+    if policy.input_budget.ratio is not None and window is None:
         raise ConfigError(
             "input_budget.ratio is a share of the model's window, which is not known: pass context_window"
         )
@@ -430,442 +366,3 @@ def _user(said: Any) -> HumanMessage | None:
     if said is None or (isinstance(said, str) and not said.strip()):
         return None
     return HumanMessage(said)
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What must be asked of whom."""
-
-    engine: ContextEngine
-    request: ContextRequest
-
-
-def _answers(jobs: Sequence[_Job]) -> list[Context | ContextEngineError]:
-    if len(jobs) == 1:
-        return [_answer(jobs[0])]
-    with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
-        return list(pool.map(_answer, jobs))
-
-
-def _answer(job: _Job) -> Context | ContextEngineError:
-    try:
-        return job.engine.build(job.request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
-
-
-async def _aanswer(job: _Job) -> Context | ContextEngineError:
-    try:
-        return await job.engine.abuild(job.request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
-
-
-@dataclass(kw_only=True)
-class _Call:
-    """One call of a plan, and what was asked for it so far."""
-
-    values: Mapping[str, Any]
-    history: tuple[BaseMessage, ...] = ()
-    user: HumanMessage | None = None
-    base_system_prompt: str = ""
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    override: Any = None
-    tool_tokens: int = 0
-    pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
-    question: str = ""
-    failures: dict[tuple[int, str], str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
-
-    text: str
-    tokens: int
-    given: Context | PlanResult
-    promised: int = 0
-
-    @property
-    def context(self) -> Context:
-        """The context of a pack; of a nested plan its trace."""
-        return self.given if isinstance(self.given, Context) else self.given.trace
-
-
-_Asking: TypeAlias = Generator[list[_Job], list[Context | ContextEngineError], Any]
-Steps: TypeAlias = Generator[list[_Job], list[Context | ContextEngineError], PlanResult]
-"""An assembly, written once for sync and async: it yields what must be asked, and is sent the answers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Assembly:
-    """One assembly of a plan."""
-
-    plan: ContextPlan
-    call: _Call
-    bound: int | None = None
-    is_nested: bool = False
-
-    @property
-    def limit(self) -> int | None:
-        """The input budget."""
-        bounds = [n for n in (self.plan.max_tokens, self.bound) if n is not None]
-        return min(bounds) if bounds else None
-
-    def run(self) -> Steps:
-        """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
-        start = time.perf_counter()
-        bare = self._draft({})
-        self._check_fixed(bare)
-        if bare.user is not None:
-            self.call.question = Message.of(bare.user).text
-        room = UNBOUNDED if self.limit is None else max(0, -self._excess(bare))
-        fitted: dict[str, _Fitted] = yield from self._fill(room)
-        for _ in range(self.plan.policy.max_iterations):
-            excess = self._excess(self._draft(fitted))
-            if excess <= 0 or not any(pack.text for pack in fitted.values()):
-                break
-            # Texts side by side may cost more than each alone: fit again, smaller by that.
-            fitted = yield from self._fill(max(0, sum(pack.tokens for pack in fitted.values()) - excess))
-        draft = self._draft(fitted)
-        if self._excess(draft) > 0:
-            fitted, draft = {}, self._compacted(bare)
-        failed = [why for (plan, _), why in self.call.failures.items() if plan == id(self.plan)]
-        if failed and len(failed) == len(self.plan.specs) and not self.is_nested:
-            raise AllSourcesFailedError(failed)
-        draft = self._with_history(draft)
-        failures = (f"pack {name!r} is empty: {why}" for (_, name), why in self.call.failures.items())
-        own = (warning for pack in fitted.values() for warning in pack.given.warnings)
-        result = PlanResult(
-            system_prompt=draft.system,
-            history=(*draft.before, *draft.history, *draft.after),
-            user_message="" if draft.user is None else draft.user.content,
-            token_count=self._cost(draft),
-            max_tokens=self.limit,
-            packs={name: pack.given for name, pack in fitted.items()},
-            warnings=tuple(dict.fromkeys((*failures, *self.call.warnings, *own))),
-        )
-        milliseconds = (time.perf_counter() - start) * 1000
-        recording = _Recording(assembly=self, draft=draft, bare=bare, fitted=fitted)
-        return replace(result, trace=recording.trace(result, milliseconds))
-
-    def _fill(self, room: int) -> _Asking:
-        """Return every pack by name, all of them within so many tokens.
-
-        Packs of the highest priority come first. Within a priority each has a share by weight; what one
-        does not need goes to the others, and what all of them leave to the next priority. A pack never has
-        more than its own budget, and those without one never more than `pack_budget` together.
-        """
-        default = self.plan.policy.pack_budget.of(self.limit)
-        left, left_default = room, UNBOUNDED if default is None else default
-        filled: dict[str, _Fitted] = {}
-        for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
-            specs = [spec for spec in self.plan.specs.values() if spec.priority == priority]
-            claims = {spec.name: self._claim(spec) for spec in specs}
-            most = {
-                name: min(left, left_default if claim.most is None else claim.most)
-                for name, claim in claims.items()
-            }
-            promised = share_packs(claims, most, left, left_default)
-            packs = {spec.name: self._pack(spec.name) for spec in specs}
-            yield from self._first_pages(packs, promised)
-            for name, pack in packs.items():
-                filled[name] = yield from self._filled(pack, most[name], promised[name])
-            needs = {name: filled[name].tokens for name in packs}
-            granted = share_packs(claims, needs, left, left_default)
-            for name, pack in packs.items():
-                if filled[name].tokens > granted[name]:
-                    filled[name] = yield from self._filled(pack, granted[name], promised[name])
-                filled[name] = replace(filled[name], promised=promised[name])
-            left = max(0, left - sum(filled[name].tokens for name in packs))
-            shared = sum(filled[spec.name].tokens for spec in specs if spec.budget is None)
-            left_default = max(0, left_default - shared)
-        return filled
-
-    def _claim(self, spec: PackSpec) -> Claim:
-        own = None if spec.budget is None else spec.budget.of(self.limit)
-        most = UNBOUNDED if spec.budget is not None and own is None else own
-        return Claim(weight=spec.weight, priority=spec.priority, most=most)
-
-    def _pack(self, name: str) -> OpenPack:
-        """Return a pack, with what the call retrieves by in place of its own source."""
-        pack, override = self.plan.packs[name], self.call.override
-        chosen = override.get(name) if isinstance(override, Mapping) else override
-        if chosen is None or pack.plan is not None:
-            if pack.engine is None and pack.plan is None:
-                raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
-            return pack
-        return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
-
-    def _first_pages(self, packs: Mapping[str, OpenPack], promised: Mapping[str, int]) -> _Asking:
-        """Ask for the first page of all packs at once."""
-        new = [
-            (pack, pack.engine)
-            for name, pack in packs.items()
-            if pack.engine is not None
-            and promised[name] > 0
-            and not self.call.pages.get(self._key(pack))
-            and self._key(pack) not in self.call.failures
-        ]
-        if new:
-            answers = yield [self._job(pack, engine, promised[pack.name]) for pack, engine in new]
-            for (pack, _), answer in zip(new, answers, strict=True):
-                self._keep(pack, answer)
-
-    def _filled(self, pack: OpenPack, max_tokens: int, promised: int) -> _Asking:
-        """Return a pack within so many tokens, asking for further pages while it is not full."""
-        if max_tokens <= 0:
-            return _Fitted("", 0, Context())
-        bound = None if max_tokens >= UNBOUNDED else max_tokens
-        if pack.plan is not None:
-            nested = _Assembly(plan=pack.plan, call=self.call, bound=bound, is_nested=True)
-            result = yield from nested.run()
-            return _Fitted(result.system_prompt, self.plan.count(result.system_prompt), result)
-        pages = self.call.pages.setdefault(self._key(pack), [])
-        context = pack.fit(pages, bound)
-        expansion = self.plan.policy.expansion
-        while (
-            pack.engine is not None
-            and self._key(pack) not in self.call.failures
-            and pack.wants_more(pages, context, bound, expansion)
-        ):
-            (answer,) = yield [self._job(pack, pack.engine, promised or max_tokens)]
-            self._keep(pack, answer)
-            context = pack.fit(pages, bound)
-        return _Fitted(context.text, self.plan.count(context.text), context)
-
-    def _key(self, pack: OpenPack) -> tuple[int, str]:
-        return (id(self.plan), pack.name)
-
-    def _keep(self, pack: OpenPack, answer: Context | ContextEngineError) -> None:
-        if isinstance(answer, Context):
-            self.call.pages.setdefault(self._key(pack), []).append(answer)
-        else:
-            self.call.failures[self._key(pack)] = safe_message(answer)
-
-    def _job(self, pack: OpenPack, engine: ContextEngine, max_tokens: int) -> _Job:
-        page = len(self.call.pages.get(self._key(pack), ()))
-        bound = None if max_tokens >= UNBOUNDED else max_tokens
-        return _Job(engine, pack.request(self._query(pack), page, bound, self.call.fields))
-
-    def _query(self, pack: OpenPack) -> str:
-        """Return what to ask a pack: its own query, else the input's, else the user's message."""
-        if pack.pack.query:
-            return fill_paths(pack.pack.query, self.call.values)
-        given = self.call.values.get("input")
-        asked = [given.get(key) for key in _QUERY_KEYS] if isinstance(given, Mapping) else []
-        texts = (text for text in asked if isinstance(text, str) and text.strip())
-        return next(texts, self.call.question)
-
-    def _draft(self, fitted: Mapping[str, _Fitted]) -> Draft:
-        texts = {name: fitted[name].text if name in fitted else "" for name in self.plan.specs}
-        call, directives = self.call, self.plan.directives
-        if self.is_nested:
-            return write_draft(directives, call.values, texts, as_text=True)
-        draft = write_draft(directives, call.values, texts, base=call.base_system_prompt)
-        if call.user is None:
-            return draft
-        # The plan's own last message is then one of its examples.
-        own = () if draft.user is None else (draft.user,)
-        return replace(draft, after=(*draft.after, *own), user=call.user)
-
-    def _cost(self, draft: Draft) -> int:
-        if self.is_nested:
-            return self.plan.count(draft.system)
-        return self.plan.count_messages(draft.messages()) + self.plan.tool_tokens + self.call.tool_tokens
-
-    def _excess(self, draft: Draft) -> int:
-        return 0 if self.limit is None else self._cost(draft) - self.limit
-
-    def _check_fixed(self, bare: Draft) -> None:
-        """Raise where what may not be cut does not fit."""
-        least = self._excess(Draft(user=bare.user))
-        if least > 0 and not self.is_nested:
-            raise BudgetError(
-                f"plan {self.plan.name!r}: the user's message and the tools need "
-                f"{least + (self.limit or 0)} tokens, and the input budget is {self.limit}; "
-                "shorten the message or raise input_budget"
-            )
-        if self.plan.policy.overflow == "error" and (excess := self._excess(bare)) > 0:
-            raise BudgetError(f"plan {self.plan.name!r}: its own messages are {excess} tokens over budget")
-
-    def _compacted(self, draft: Draft) -> Draft:
-        """Return a draft without packs that fits: its examples go, oldest first, then the system is cut."""
-        examples = turns(draft.before), turns(draft.after)
-        while self._excess(draft) > 0 and any(examples):
-            oldest = (examples[0] or examples[1]).pop(0)
-            before, after = (tuple(m for turn in part for m in turn) for part in examples)
-            draft = replace(draft, before=before, after=after)
-            self.call.warnings.append(f"{len(oldest)} of the plan's own messages were left out for room")
-        for _ in range(self.plan.policy.max_iterations):
-            if (excess := self._excess(draft)) <= 0:
-                return draft
-            allowance = self.plan.count(draft.system) - excess
-            short = compact(draft.system, allowance, self.plan.count, self.plan.compactor)
-            self.call.warnings.append(short.warning or "the system prompt was cut for room")
-            draft = replace(draft, system=short.text)
-        return draft if self._excess(draft) <= 0 else replace(draft, system="")
-
-    def _with_history(self, draft: Draft) -> Draft:
-        """Return the draft with as many of the latest turns as fit, whole and without a gap."""
-        if not draft.has_history:
-            if self.call.history and not self.is_nested:
-                self.call.warnings.append("the plan has no place for history; it was left out")
-            return draft
-        kept = self._latest(draft)
-        missing = len(self.call.history) - len(kept)
-        if missing and self.plan.policy.overflow == "error":
-            raise BudgetError(f"plan {self.plan.name!r}: {missing} messages of the history do not fit")
-        if missing:
-            self.call.warnings.append(f"{missing} older messages of the history were left out for room")
-        return replace(draft, history=kept)
-
-    def _latest(self, draft: Draft) -> tuple[BaseMessage, ...]:
-        """Return the latest turns that fit: as many as their own counts say, corrected by exact ones."""
-        groups = turns(self.call.history)
-        if self.limit is None:
-            return self.call.history
-        room, first = -self._excess(draft), len(groups)
-        while first and (room := room - self.plan.count_messages(groups[first - 1])) >= 0:
-            first -= 1
-
-        def kept(start: int) -> tuple[BaseMessage, ...]:
-            return tuple(message for turn in groups[start:] for message in turn)
-
-        while first < len(groups) and self._excess(replace(draft, history=kept(first))) > 0:
-            first += 1
-        while first and self._excess(replace(draft, history=kept(first - 1))) <= 0:
-            first -= 1
-        return kept(first)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Recording:
-    """One assembly as its trace: every part with what it was promised, took and lost."""
-
-    assembly: _Assembly
-    draft: Draft
-    bare: Draft
-    fitted: Mapping[str, _Fitted]
-
-    def trace(self, result: PlanResult, milliseconds: float) -> Context:
-        """Return the trace."""
-        plan, call, limit = self.assembly.plan, self.assembly.call, self.assembly.limit
-        parts = [*self._system(), *self._spoken()]
-        contexts = [part.context for part in parts if part.context is not None]
-        asked = next((context.request for context in contexts if context.request.now), ContextRequest())
-        budget = UNBOUNDED if limit is None else limit
-        # The settings of the packs' engines: those of the first, with the plan's own budget.
-        own = next((context.settings for context in contexts if context.settings), None)
-        own = EngineConfig(tokenizer=plan.count).described() if own is None else own
-        is_partial = any(key[0] == id(plan) for key in call.failures)
-        base = Context(
-            budget=budget,
-            request=ContextRequest(
-                query=call.question or asked.query,
-                scope=asked.scope,
-                history=tuple(map(Message.of, call.history)),
-                focus={"plan": plan.name},
-                budget=limit,
-                now=asked.now,
-            ),
-            settings={**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]},
-            warnings=result.warnings,
-            timings={"total": milliseconds},
-            status=Status.PARTIAL if is_partial else Status.OK,
-        )
-        return compose(parts, base, tokens=result.token_count)
-
-    def _system(self) -> Iterator[Part]:
-        pieces, count = self.draft.pieces, self.assembly.plan.count
-        is_cut = self.draft.system != self.bare.system and not self.fitted
-        told: set[str] = set()
-        for piece in pieces:
-            if piece.is_pack:
-                yield self._pack(piece.name, "")
-            elif piece.text.strip() and not is_cut:
-                yield Part(name=piece.name, kind="system", text=piece.text, tokens=count(piece.text))
-            told.add(piece.name)
-        if is_cut:
-            text = self.draft.system
-            tokens = count(text) if text else 0
-            lost, reason = max(0, count(self.bare.system) - tokens), "cut for room"
-            yield Part(name="system", kind="system", text=text, tokens=tokens, lost=lost, reason=reason)
-        for name in (name for name in self.assembly.plan.specs if name not in told):
-            yield self._pack(name, self._message_of(name, told))
-
-    def _message_of(self, pack: str, told: set[str]) -> str:
-        """Return the part in whose text a pack stands by its name."""
-        for number, directive in enumerate(self.assembly.plan.directives, 1):
-            if pack in packs_named(directive):
-                name = f"{directive.type} {number}"
-                return name if name in told else "user" if directive.type == "user" else "examples"
-        return ""
-
-    def _pack(self, name: str, within: str) -> Part:
-        plan, call = self.assembly.plan, self.assembly.call
-        spec, default = plan.specs[name], plan.policy.pack_budget
-        budget = spec.budget
-        fitted = self.fitted.get(name)
-        context = Context() if fitted is None else fitted.context
-        lost = 0 if fitted is None else max(0, self._needed(name, context) - fitted.tokens)
-        cut = "some of it was left out or cut for room" if lost else ""
-        return Part(
-            name=name,
-            kind="pack" if plan.packs[name].plan is None else "plan",
-            text="" if fitted is None else fitted.text,
-            tokens=0 if fitted is None else fitted.tokens,
-            promised=None if fitted is None or fitted.promised >= UNBOUNDED else fitted.promised,
-            lost=lost,
-            reason=call.failures.get((id(plan), name)) or cut,
-            within=within,
-            rule={
-                "weight": spec.weight,
-                "priority": spec.priority,
-                "has_budget": budget is not None,
-                "max_tokens": None if budget is None else budget.max_tokens,
-                "ratio": None if budget is None else budget.ratio,
-                "default_ratio": default.default_ratio,
-                "default_max_tokens": default.default_max_tokens,
-            },
-            context=context,
-        )
-
-    def _needed(self, name: str, context: Context) -> int:
-        """Return the tokens that all of a pack would take."""
-        plan = self.assembly.plan
-        if not context.is_truncated or plan.packs[name].plan is not None:
-            return context.tokens + sum(part.lost for part in context.parts)
-        pages = self.assembly.call.pages.get((id(plan), name), ())
-        return max(context.tokens, self.assembly._pack(name).fit(pages, _MOST).tokens)  # noqa: SLF001
-
-    def _spoken(self) -> Iterator[Part]:
-        """Yield what is said: the plan's own examples, the history by turns, the user's message."""
-        draft, call = self.draft, self.assembly.call
-        if draft.before:
-            yield self._messages("examples", "example", draft.before)
-        missing = call.history[: len(call.history) - len(draft.history)]
-        if missing and draft.has_history:
-            lost = self.assembly.plan.count_messages(missing)
-            yield Part(name="history", kind="history", role="user", lost=lost, reason="left out for room")
-        for number, turn in enumerate(turns(draft.history), 1):
-            yield self._messages(f"history {number}", "history", turn)
-        if draft.after:
-            yield self._messages("examples after", "example", draft.after)
-        if draft.user is not None:
-            yield self._messages("user", "user", (draft.user,))
-
-    def _messages(self, name: str, kind: str, messages: Sequence[BaseMessage]) -> Part:
-        said = [Message.of(message) for message in messages]
-        return Part(
-            name=name,
-            kind=kind,
-            role=_ROLES.get(messages[0].type, said[0].role),
-            text="\n".join(message.text for message in said),
-            tokens=self.assembly.plan.count_messages(messages),
-        )

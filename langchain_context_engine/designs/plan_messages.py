@@ -50,7 +50,8 @@ class BudgetSpec(Checked):
 
     def of(self, whole: int | None) -> int | None:
         """Return the tokens that this leaves of a whole; None is no bound."""
-        return _smaller(self.max_tokens, self.ratio, whole)
+        share = None if self.ratio is None or whole is None else int(self.ratio * whole)
+        return min((bound for bound in (self.max_tokens, share) if bound is not None), default=None)
 
 
 class PackBudgetSpec(Checked):
@@ -61,7 +62,7 @@ class PackBudgetSpec(Checked):
 
     def of(self, whole: int | None) -> int | None:
         """Return the tokens that this leaves of a whole; None is no bound."""
-        return _smaller(self.default_max_tokens, self.default_ratio, whole)
+        return BudgetSpec(max_tokens=self.default_max_tokens, ratio=self.default_ratio).of(whole)
 
 
 class ExpansionSpec(Checked):
@@ -155,12 +156,6 @@ class ContextDeclaration(Checked):
     @classmethod
     def _read_policy(cls, value: Any) -> Any:
         return {} if value is None else value
-
-
-def _smaller(tokens: int | None, ratio: float | None, whole: int | None) -> int | None:
-    share = None if ratio is None or whole is None else int(ratio * whole)
-    bounds = [bound for bound in (tokens, share) if bound is not None]
-    return min(bounds) if bounds else None
 
 
 def packs_named(directive: Directive) -> list[str]:

@@ -134,16 +134,9 @@ DEFAULTS = PrimeSettings()
 class ContextItem:
     """One passage of the context.
 
-    Attributes:
-        id: The record's id; `collection/id` where two collections offered that id.
-        type: `file`, `chunk`, `message`, `reference`, or what the record calls itself.
-        content: What stands in the context of it.
-        excerpt: The excerpt that was found, matches between `<<<` and `>>>`; "" where nothing matched.
-        source: Its path, else its title, else where it comes from.
-        relevance: What it was chosen by, 0–1.
-        tokens: What it costs in the text.
-        citation: Its marker.
-        metadata: `path`, `created_at`, `matched_keywords`, `search_rank`; those that are known.
+    Its `id` is `collection/id` where two collections offered that id; in its `excerpt` matches stand between
+    `<<<` and `>>>`; its `source` is its path, else its title, else where it comes from; of its `metadata`
+    `path`, `created_at`, `matched_keywords` and `search_rank` are told where they are known.
     """
 
     id: str
@@ -503,27 +496,18 @@ class PrimeContextService:
     def _find(self, item_id: str, scope: Mapping[str, Any]) -> Key:
         """Return the key of a record that the scope may see: whoever cannot see it must not move it."""
         request = ContextRequest(scope=scope)
-        readers = {
-            getattr(source, "collection_name", source.name): source
-            for source in reversed(self.engine.sources)
-            if hasattr(source, "get")
-        }
         collection, _, rest = item_id.partition("/")
-        tries = [(collection, rest)] if collection in readers and rest else []
-        tries += [(name, item_id) for name in reversed(readers)]
-        keys: list[Key] = []
-        for name, id_ in tries:
-            found = readers[name].get([id_], request)
-            if found and in_scope(found[0], request):
-                keys.append(found[0].key)
-                if name == collection:
-                    break
-        if len(set(keys)) > 1:
-            named = " or ".join(sorted("/".join(key) for key in set(keys)))
+        keys: set[Key] = set()
+        for source in (source for source in self.engine.sources if hasattr(source, "get")):
+            is_named = rest and collection == getattr(source, "collection_name", source.name)
+            found = source.get([rest if is_named else item_id], request)
+            keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
+        if len(keys) > 1:
+            named = " or ".join(sorted("/".join(key) for key in keys))
             raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
         if not keys:
             raise ConfigError(f"there is no item {item_id!r}; give the id of an item of a context")
-        return keys[0]
+        return keys.pop()
 
     def _journal(self) -> Any:
         if self.engine.journal is None:
@@ -551,36 +535,35 @@ class _Sources:
     def of(self, files: Sequence[Any], messages: Any, references: Any) -> list[Any]:
         """Return them in the order that breaks ties: explicit, search, history."""
         settings, thread = self.settings, self.settings.thread_key
-        kept = (
-            None if references is None else CollectionHandle(getattr(references, "_collection", references))
-        )
         by = self.fields.get("created_at", "created_at")
-        named = Referenced(kept=kept, thread_key=thread)
+        accessed = self.fields.get("accessed_at", "accessed_at")
         searches: Sequence[tuple[str, Finder, int]] = (
             ("full_text", full_text, settings.full_text),
             ("keywords", by_keywords, settings.keywords),
             ("fuzzy", Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
-            ("recent", self._recent(), settings.recent),
+            (
+                "recent",
+                RecentlyAccessed(by=accessed, journal=self.journal, user_key=settings.user_key),
+                settings.recent,
+            ),
         )
+        named = Referenced(kept=None if references is None else _handle(references), thread_key=thread)
         explicit, found = [], []
         for collection in files:
-            name = getattr(collection, "_collection", collection).name
-            suffix = f":{name}" if len(files) > 1 else ""
-            explicit.append(
-                self._by_path(collection, self._whole(collection, named, f"explicit{suffix}", "reference"))
-            )
-            for kind, finder, limit in searches:
-                without = () if kind == "full_text" else ("chunk",)
-                found.append(
-                    FileSource(
-                        collection,
-                        finder,
-                        name=f"{kind}{suffix}",
-                        limit=limit,
-                        without_kinds=without,
-                        fields=self.fields,
-                    )
+            suffix = f":{_handle(collection).name}" if len(files) > 1 else ""
+            source = self._whole(collection, named, f"explicit{suffix}", "reference")
+            explicit.append(self._by_path(_handle(collection), source))
+            found += [
+                FileSource(
+                    collection,
+                    finder,
+                    name=f"{kind}{suffix}",
+                    limit=limit,
+                    without_kinds=() if kind == "full_text" else ("chunk",),
+                    fields=self.fields,
                 )
+                for kind, finder, limit in searches
+            ]
         if references is not None:
             finder = OfThread(thread_key=thread, by=by, lacking="file_id")
             explicit.append(self._whole(references, finder, "references", "reference"))
@@ -590,24 +573,17 @@ class _Sources:
         history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
         return [*explicit, *found, history]
 
-    def _by_path(self, collection: Any, source: FileSource) -> Any:
+    def _by_path(self, handle: CollectionHandle, source: FileSource) -> Any:
         """Return the source of named files, which knows paths under the key `path` alone, for another key."""
         key = self.fields.get("path")
-        if key is None:
-            return source
-        handle = CollectionHandle(getattr(collection, "_collection", collection))
 
         def ask(request: ContextRequest) -> ContextRequest:
             focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
             names = [str(name) for name in focus.get("references", ())]
-            ids = handle.find({key: {"$in": names}}) if names else []
+            ids = handle.find({str(key): {"$in": names}}) if names else []
             return replace(request, focus={**focus, "references": [*names, *ids]})
 
-        return AdaptedSource(source, name=source.name, ask=ask)
-
-    def _recent(self) -> RecentlyAccessed:
-        by = self.fields.get("accessed_at", "accessed_at")
-        return RecentlyAccessed(by=by, journal=self.journal, user_key=self.settings.user_key)
+        return source if key is None else AdaptedSource(source, name=source.name, ask=ask)
 
     def _whole(
         self, collection: Any, finder: Finder, name: str, kind: str, limit: int = _MOST_REFERENCES
@@ -624,6 +600,10 @@ class _Sources:
             titled_by=_WRITERS if kind == "message" else (),
             fields=self.fields,
         )
+
+
+def _handle(collection: Any) -> CollectionHandle:
+    return CollectionHandle(getattr(collection, "_collection", collection))
 
 
 def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:

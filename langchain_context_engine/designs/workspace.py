@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
@@ -26,9 +25,10 @@ from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.designs.workspace_blocks import (
     ActivitySource,
     Blocks,
-    Focus,
     FocusSource,
     RelationsSource,
+    focus_of,
+    target_of,
 )
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
@@ -66,6 +66,8 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
 )
 """Section → title. The last two are there where the request brings something for them."""
 
+_IF_ASKED = ("history", "system")
+
 COLLECTORS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "assist": tuple(SECTIONS),
@@ -79,6 +81,7 @@ COLLECTORS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"semantic": 0.35, "structural": 0.25, "recency": 0.15, "type_match": 0.15, "user_affinity": 0.10}
 )
+_SIGNAL_OF = {"semantic": "relevance", "recency": "recency_linear"}
 
 SETTINGS: Mapping[str, Any] = MappingProxyType(
     {
@@ -101,8 +104,6 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
 )
 """What this design sets of the engine; everything else is the engine's default."""
 
-_IF_ASKED = ("history", "system")
-_SIGNAL_OF = {"semantic": "relevance", "recency": "recency_linear"}
 _STRATEGIES = ("keep_start", "keep_end", "extractive", "summarize")
 _LEAST_LIMIT = 50
 _FOCUS_ASKED = 600
@@ -111,10 +112,8 @@ _FOCUS_ASKED = 600
 _MINIMUM_CUT = 101
 """What does not fit is cut where more than 100 tokens are left."""
 
-_ENGINES = 64
-"""Engines that are kept, one for each budget and set of sections."""
-
 Number = Annotated[int, Field(ge=0, strict=True)]
+Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(tuple)]
 
 
@@ -125,9 +124,6 @@ class User(Checked):
         id: Whose edits and views count.
         attributes: Whatever the builder's `permissions` reads: groups, workspaces, …
         preferences: What the user likes, name → value: shown in the section of system prompts.
-
-    Raises:
-        ConfigError: The id is empty.
     """
 
     id: str = Field(min_length=1)
@@ -140,9 +136,6 @@ class TokenBudget(Checked):
 
     The sections' numbers are scaled to the total, so that they need not add up to it. What a section
     leaves over goes to the best of the others; a section of 0 is left out and its collector not asked.
-
-    Raises:
-        ConfigError: A number is not whole, or negative.
 
     Example:
         >>> TokenBudget(total=3000, activity=0).shares()["semantic"]
@@ -179,9 +172,6 @@ class ContextHints(Checked):
         include_blocks: Ids of blocks that must come in.
         exclude_blocks: Ids of blocks that must not.
         max_depth: How far from the focus anything may be taken: levels up and down, links.
-
-    Raises:
-        ConfigError: A date cannot be read, or the depth is not a whole number of 0 or more.
     """
 
     prioritize_types: Names = ()
@@ -218,30 +208,17 @@ class WorkspaceRequest(Checked):
         hints: See `ContextHints`.
         system: A system prompt that the context should show.
         now: The instant that counts as now.
-
-    Raises:
-        ConfigError: A field is of the wrong type.
     """
 
     query: str
     user: User
     type: Literal["assist", "chat", "search", "automate"] = "assist"
-    focus: FocusPoint = FocusPoint()
+    focus: FocusPoint | None = None
     conversation_history: tuple[Any, ...] = ()
     token_budget: TokenBudget | Number | None = None
     hints: ContextHints = ContextHints()
     system: str = ""
-    now: Any = None
-
-    @field_validator("focus", mode="before")
-    @classmethod
-    def _read_focus(cls, value: Any) -> Any:
-        return FocusPoint() if value is None else value
-
-    @field_validator("now")
-    @classmethod
-    def _read_now(cls, value: Any) -> Any:
-        return _instant(value)
+    now: Annotated[Any, BeforeValidator(_instant)] = None
 
 
 class FocusSettings(Checked):
@@ -258,18 +235,12 @@ class SemanticSettings(Checked):
 
     As a similarity, .6 is one embedder's; of another the best hits are at .3, and nothing would pass. Where
     the document's .6 is meant, of an embedder whose hits are above it, say `min_similarity=0.6`.
-
-    Attributes:
-        enabled: Whether it is asked.
-        top_k: Hits at most.
-        min_threshold: The share of the best.
-        min_similarity: And at least this similarity, 0–1; 0 is none.
     """
 
     enabled: bool = True
     top_k: Number = 15
-    min_threshold: float = Field(default=0.6, ge=0, le=1, strict=True)
-    min_similarity: float = Field(default=0.0, ge=0, le=1, strict=True)
+    min_threshold: Share = 0.6
+    min_similarity: Share = 0.0
 
 
 class RelationSettings(Checked):
@@ -305,9 +276,6 @@ class TruncationSettings(Checked):
         default_strategy: keep_start, keep_end, extractive or summarize.
         min_content_length: Characters below which what is left of a text is left out.
         model: The chat model that summarizes.
-
-    Raises:
-        ConfigError: There is no such strategy, or summarize without a model.
     """
 
     default_strategy: str = "extractive"
@@ -363,17 +331,8 @@ DEFAULT_CONTEXT_CONFIG = ContextConfig()
 class ContextItem:
     """One block in the context.
 
-    Attributes:
-        block_id: Its id.
-        block_type: Its type.
-        content: What is shown of it.
-        relevance: Its collector's own claim, 0–1.
-        score: What it was sorted by, 0–1.
-        is_truncated: It was cut.
-        page_title: The title of the page it lies on, "" where that is not known.
-        path: The breadcrumb: names from the top of the tree to it, titles or first lines; or what its
-            metadata state under `path`.
-        last_modified: When it was last changed.
+    Its `relevance` is its collector's own claim, its `score` what it was sorted by, 0–1; its `path` the names
+    from the top of the tree to it, titles or first lines, or what its metadata state under `path`.
     """
 
     block_id: str
@@ -454,10 +413,7 @@ Permissions = Callable[[User], Mapping[str, Any]]
 
 
 class WorkspaceContextBuilder:
-    """Builds contexts out of a collection of blocks.
-
-    Of a block's metadata are read: `type`, `parent_id`, `position`, `page_id`, `title` or `page_title`,
-    `links`, `relations`, `database_id`, `updated_at`, `updated_by`, `summary` (of a page).
+    """Builds contexts out of a collection of blocks; what is read of their metadata is in `README.md`.
 
     Args:
         collection: The blocks: a chromadb Collection, or a `langchain_chroma.Chroma`.
@@ -497,12 +453,26 @@ class WorkspaceContextBuilder:
         self._permissions = permissions
         self._blocks = Blocks(collection, fields)
         self.store = self._blocks.name
-        self._sources = self._collectors(collection, embeddings)
         self._count = resolve_tokenizer(settings.get("tokenizer", "auto"))
-        self._settings = settings
-        # One engine for each budget, so that what an engine remembers of questions outlives one answer.
-        self._engine = lru_cache(maxsize=_ENGINES)(self._new_engine)
-        self.engine = self._engine(config.token_budget, ())
+        near, activity = config.collectors.semantic, config.collectors.activity
+        own: dict[str, Any] = {
+            **SETTINGS,
+            "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in config.weights.items()},
+            "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
+            # Each collector has a bound of its own; none is cut short by the engine's.
+            "limit": max(
+                _LEAST_LIMIT,
+                near.top_k,
+                config.collectors.relations.max_items,
+                activity.recent_edit_count + activity.recent_view_count,
+            ),
+            **config.truncation.settings(),
+            **settings,
+            **_divided(config.token_budget, ()),
+        }
+        own["signals"] = {**SETTINGS["signals"], **own["signals"]}
+        sources = self._collectors(collection, embeddings)
+        self.engine = ContextEngine(sources, journal=self.journal, **own)
 
     def build(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
         """Return the context for a request.
@@ -558,32 +528,32 @@ class WorkspaceContextBuilder:
 
     def _asked(self, request: WorkspaceRequest) -> tuple[ContextEngine, ContextRequest]:
         """Return the engine for a request's budget, and what it is asked."""
-        given, hints = request.token_budget, request.hints
-        own = self.config.token_budget
-        budget = (
-            given if isinstance(given, TokenBudget) else TokenBudget(**{**dict(own), "total": given or 0})
-        )
-        budget = own if given is None else budget
+        budget, own = request.token_budget, self.config.token_budget
+        if not isinstance(budget, TokenBudget):
+            budget = own if budget is None else TokenBudget(**{**dict(own), "total": budget})
         history = _history(request)
         brought = {"system" if message.role == "system" else "history" for message in history}
-        enabled = {source.name for source in self._sources}
+        enabled = {source.name for source in self.engine.sources} & set(budget.shares())
         sources = tuple(
             name
             for name in COLLECTORS_OF[request.type]
-            if name in budget.shares() and name in enabled and (name not in _IF_ASKED or name in brought)
+            if name in enabled and (name not in _IF_ASKED or name in brought)
         )
         asked = ContextRequest(
             query=request.query,
             scope=self._scope(request.user),
             sources=sources,
             history=history,
-            pinned=tuple((self.store, id_) for id_ in hints.include_blocks),
-            excluded=hints.exclude_blocks,
+            pinned=tuple((self.store, id_) for id_ in request.hints.include_blocks),
+            excluded=request.hints.exclude_blocks,
             focus=_focus(request),
             budget=budget.total,
             now=request.now,
         )
-        return self._engine(budget, tuple(name for name in _IF_ASKED if name in sources)), asked
+        more = tuple(name for name in _IF_ASKED if name in sources)
+        if not more and budget == own:
+            return self.engine, asked
+        return self.engine.with_settings(**_divided(budget, more)), asked
 
     def _scope(self, user: User) -> dict[str, Any]:
         scope = self._permissions(user)
@@ -594,68 +564,38 @@ class WorkspaceContextBuilder:
             )
         return dict(scope)
 
-    def _new_engine(self, budget: TokenBudget, more: Sequence[str]) -> ContextEngine:
-        collectors = self.config.collectors
-        near, activity = collectors.semantic, collectors.activity
-        own: dict[str, Any] = {
-            **SETTINGS,
-            "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in self.config.weights.items()},
-            "thresholds": {"semantic": Threshold(of_best=near.min_threshold, least=near.min_similarity)},
-            "titles": {
-                name: title for name, title in SECTIONS.items() if name not in _IF_ASKED or name in more
-            },
-            # Each collector has a bound of its own; none is cut short by the engine's.
-            "limit": max(
-                _LEAST_LIMIT,
-                near.top_k,
-                collectors.relations.max_items,
-                activity.recent_edit_count + activity.recent_view_count,
-            ),
-            **self.config.truncation.settings(),
-            **self._settings,
-        }
-        return ContextEngine(
-            sources=self._sources,
-            journal=self.journal,
-            **{
-                **own,
-                "budget": Budget(tokens=budget.total, shares=budget.shares(), minimum_cut=_MINIMUM_CUT),
-                "signals": {**SETTINGS["signals"], **own["signals"]},
-            },
-        )
-
-    def _collectors(self, collection: Any, embeddings: Any) -> tuple[Any, ...]:
+    def _collectors(self, collection: Any, embeddings: Any) -> list[Any]:
         """Return the collectors that are enabled, in the order of the sections; history and system are."""
-        blocks, collectors = self._blocks, self.config.collectors
-        focus, relations, activity = collectors.focus, collectors.relations, collectors.activity
-        found = (
-            FocusSource(
-                blocks=blocks,
-                ancestors=focus.ancestor_depth,
-                siblings=focus.sibling_count,
-                children=focus.children_limit,
-            ),
-            self._semantic(
-                ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
-            ),
-            self._timely(RelationsSource(blocks=blocks, depth=relations.max_depth, most=relations.max_items)),
-            self._timely(
-                ActivitySource(
-                    blocks=blocks,
-                    journal=self.journal,
-                    edits=activity.recent_edit_count,
-                    views=activity.recent_view_count,
-                    hours=activity.max_age_hours,
-                )
-            ),
+        blocks, own = self._blocks, self.config.collectors
+        focus = FocusSource(
+            blocks=blocks,
+            ancestors=own.focus.ancestor_depth,
+            siblings=own.focus.sibling_count,
+            children=own.focus.children_limit,
         )
-        enabled = (focus.enabled, collectors.semantic.enabled, relations.enabled, activity.enabled)
-        chosen = [source for source, is_enabled in zip(found, enabled, strict=True) if is_enabled]
-        return (*chosen, _messages("history"), _messages("system"))
+        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
+        relations = RelationsSource(
+            blocks=blocks, depth=own.relations.max_depth, most=own.relations.max_items
+        )
+        activity = ActivitySource(
+            blocks=blocks,
+            journal=self.journal,
+            edits=own.activity.recent_edit_count,
+            views=own.activity.recent_view_count,
+            hours=own.activity.max_age_hours,
+        )
+        found = (
+            (own.focus, focus),
+            (own.semantic, self._semantic(search)),
+            (own.relations, self._timely(relations)),
+            (own.activity, self._timely(activity)),
+        )
+        enabled = (source for settings, source in found if settings.enabled)
+        return [*enabled, *map(_messages, _IF_ASKED)]
 
     def _within_time(self, request: ContextRequest) -> ContextRequest:
         """Return the request with the time range of its hints as a filter on when a block was changed."""
-        focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+        focus = focus_of(request)
         bounds = {"$gte": focus.get("since"), "$lte": focus.get("until")}
         told = {operator: bound for operator, bound in bounds.items() if bound is not None}
         if not told:
@@ -672,14 +612,15 @@ class WorkspaceContextBuilder:
 
         Where a block is focused, its own words are asked too: "break this task into subtasks" names none.
         """
-        top_k = self.config.collectors.semantic.top_k
 
         def ask(request: ContextRequest) -> ContextRequest:
-            target = Focus.of(request).target
+            target = target_of(request)
             own = self._blocks.read([target], request) if target and request.vector is None else {}
             words = " ".join(str(record.get("documents") or "")[:_FOCUS_ASKED] for record in own.values())
             query = f"{request.query}\n{words}".strip() if request.query.strip() else request.query
-            return replace(self._within_time(request), query=query, limit=top_k)
+            return replace(
+                self._within_time(request), query=query, limit=self.config.collectors.semantic.top_k
+            )
 
         def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
             # The similarity stays known where another collector finds the block too, with a claim of its own.
@@ -702,11 +643,11 @@ class WorkspaceContextBuilder:
             )
             for section in context.sections
         )
-        now = context.request.now
+        focus, now = request.focus or FocusPoint(), context.request.now
         metadata = PayloadMetadata(
             total_tokens=context.tokens,
-            focus_block_id=request.focus.block_id,
-            focus_page_id=request.focus.page_id,
+            focus_block_id=focus.block_id,
+            focus_page_id=focus.page_id,
             timestamp="" if now is None else now.isoformat(),
             collectors_used=context.request.sources or (),
             blocks_included=sum(key[0] == self.store for key in passages),
@@ -714,6 +655,13 @@ class WorkspaceContextBuilder:
             remaining_budget=max(0, context.budget - context.tokens),
         )
         return ContextPayload(sections=sections, metadata=metadata, serialized=context.text, context=context)
+
+
+def _divided(budget: TokenBudget, more: Sequence[str]) -> dict[str, Any]:
+    """Return a budget, and the sections that are there, as settings of the engine."""
+    titles = {name: title for name, title in SECTIONS.items() if name not in _IF_ASKED or name in more}
+    shares = budget.shares()
+    return {"budget": Budget(tokens=budget.total, shares=shares, minimum_cut=_MINIMUM_CUT), "titles": titles}
 
 
 def _request(query: str | WorkspaceRequest, fields: Mapping[str, Any]) -> WorkspaceRequest:
@@ -733,7 +681,7 @@ def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
 
 def _focus(request: WorkspaceRequest) -> dict[str, Any]:
     """Return where and who the asker is, as plain data that a trace can keep."""
-    focus, hints = request.focus, request.hints
+    focus, hints = request.focus or FocusPoint(), request.hints
     since, until = hints.time_range or (None, None)
     told = {
         "block": focus.block_id,

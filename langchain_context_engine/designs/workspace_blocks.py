@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import (
     EVERYTHING,
     HIDDEN,
@@ -54,52 +53,21 @@ _VIEWS_LOOKED_AT = 200
 _NAME, _LONGEST_NAME = "\0name", 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Focus:
-    """Where and who the asker is, as `request.focus` says it.
+def focus_of(request: ContextRequest) -> Mapping[str, Any]:
+    """Return where and who the asker is: of `block`, `page`, `database`, `user`, `depth` what is known."""
+    return request.focus if isinstance(request.focus, Mapping) else {"block": request.focus}
 
-    Attributes:
-        block: The focused block's id.
-        page: The page's id.
-        database: The database's id.
-        user: Whose activity counts.
-        depth: How far from the focus anything may be taken; None is as far as each source goes.
-    """
 
-    block: str | None = None
-    page: str | None = None
-    database: str | None = None
-    user: str | None = None
-    depth: int | None = None
-
-    @classmethod
-    def of(cls, request: ContextRequest) -> Focus:
-        """Read `request.focus`: a mapping of these names (others are ignored), a block's id, or None.
-
-        Raises:
-            ConfigError: It is something else.
-        """
-        given = {"block": request.focus} if isinstance(request.focus, str) else request.focus or {}
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"focus is a mapping such as {{'block': id}}, got {type(given).__name__}")
-        fields: dict[str, Any] = {name: given.get(name) for name in cls.__slots__}
-        return cls(**fields)
-
-    @property
-    def target(self) -> str | None:
-        """The id of what is focused most closely."""
-        return self.block or self.page or self.database
+def target_of(request: ContextRequest) -> str | None:
+    """Return the id of what is focused most closely: a block, its page, a database."""
+    focus = focus_of(request)
+    return focus.get("block") or focus.get("page") or focus.get("database")
 
 
 class Blocks:
     """Reads the blocks of a collection within a request's scope.
 
-    Args:
-        collection: A chromadb Collection of any synchronous client, or a `langchain_chroma.Chroma`.
-        fields: What is read → the metadata key that it is stored under.
-
-    Raises:
-        ConfigError: It is neither.
+    `fields` says what is read → the metadata key that it is stored under.
     """
 
     def __init__(self, collection: Any, fields: Mapping[str, str] | None = None) -> None:
@@ -113,7 +81,7 @@ class Blocks:
 
     def read(self, ids: Iterable[str], request: ContextRequest) -> dict[str, Record]:
         """Return id → record of those that exist and may be known, in the order of the ids; one call."""
-        allowed = _allowed(request)
+        allowed = all_of(Not(HIDDEN), _pushed(request))
         wanted = list(dict.fromkeys(ids))
         if not wanted or allowed == NOTHING:
             return {}
@@ -126,7 +94,7 @@ class Blocks:
 
     def find(self, condition: Filter, request: ContextRequest) -> dict[str, Mapping[str, Any]]:
         """Return id → metadata of all that fulfil a condition and may be known; a second call for many."""
-        is_wanted = matcher(all_of(condition, _allowed(request)))
+        is_wanted = matcher(all_of(condition, Not(HIDDEN), _pushed(request)))
         found = self._asked(condition, request, ("metadatas",))
         known = {id_: row["metadatas"] or {} for id_, row in found.items()}
         return {id_: renamed(m, self.fields) for id_, m in known.items() if is_wanted(m)}
@@ -164,13 +132,12 @@ class Blocks:
         listed = self.ids(EVERYTHING, request, where={"$or": tests}) if tests else []
         # A store finds an id in a list; within a text it cannot look.
         texts = self.handle.few(to_chroma(_pushed(request)), ("metadatas",), _MOST_READ_FOR_LINKS) or {}
-        named = {
-            id_: read_list(links)
-            for id_, row in texts.items()
-            if isinstance(links := (row["metadatas"] or {}).get(key), str)
-        }
-        wanted = set(ids)
-        told = sorted(id_ for id_, links in named.items() if not wanted.isdisjoint(map(str, links)))
+        links = {id_: (row["metadatas"] or {}).get(key) for id_, row in texts.items()}
+        told = sorted(
+            id_
+            for id_, given in links.items()
+            if isinstance(given, str) and not {*ids}.isdisjoint(map(str, read_list(given)))
+        )
         return list(dict.fromkeys((*listed, *told)))
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
@@ -220,7 +187,7 @@ class Blocks:
         is the number of steps between it and the focus. What has no common ancestor meets at the
         workspace itself, one step above both tops.
         """
-        target = Focus.of(request).target
+        target = target_of(request)
         known = self._with_ancestors(candidates, target, request)
         near = _line_of(target, known) if target in known else []
         return [_told(candidate, known, near) for candidate in candidates]
@@ -231,20 +198,16 @@ class Blocks:
         """Return the metadata of candidates, the target, their ancestors and pages, read level by level."""
         known = {c.id: _with_name(c.metadata, c.text) for c in candidates}
         asked = set(known)
-        pages = {str(page) for c in candidates if (page := c.metadata.get("page_id"))}
-        level = {*pages, *([target] if target else [])}
+        level = {str(page) for c in candidates if (page := c.metadata.get("page_id"))}
+        level |= {target} if target else set()
         for _ in range(_HIGHEST + 1):
             level |= {str(parent) for m in known.values() if (parent := m.get("parent_id"))}
             level -= asked
             if not level:
                 break
             asked |= level
-            records = self.read(sorted(level), request)
-            known |= {
-                id_: _with_name(record["metadatas"], str(record.get("documents") or ""))
-                for id_, record in records.items()
-            }
-            level = set()
+            for id_, record in self.read(sorted(level), request).items():
+                known[id_] = _with_name(record["metadatas"], str(record.get("documents") or ""))
         return known
 
 
@@ -255,14 +218,7 @@ class FocusSource:
     Relevance: the block 1; ancestors 0.9 − 0.1·i, nearest first; children 0.85 − 0.05·i in reading
     order, a level further down 0.1 less; siblings 0.8 − 0.05·i, nearest first, the one before it first; the
     page's summary 0.9. What is several of these has the best. Without a block the page is focused, without
-    a page the database.
-
-    Attributes:
-        blocks: The tree.
-        name: How people know the source.
-        ancestors: Levels up.
-        siblings: Siblings on each side.
-        children: Children of each block; a level down, `request.focus["depth"]` of them.
+    a page the database. Of `children`, `request.focus["depth"]` levels down are offered, else one.
     """
 
     blocks: Blocks
@@ -284,24 +240,24 @@ class FocusSource:
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
         """Return what is around the focus, best first; nothing where the request names none."""
-        focus = Focus.of(request)
-        target = focus.target
+        focus, target = focus_of(request), target_of(request)
         if target is None or request.limit == 0:
             return []
-        up = self.ancestors if focus.depth is None else min(self.ancestors, focus.depth)
+        depth, page = focus.get("depth"), focus.get("page")
+        up = self.ancestors if depth is None else min(self.ancestors, depth)
         line = self.blocks.line(target, up, request)
         if target not in line:
             return []
         relevance = {id_: 1.0 if i == 0 else 0.9 - 0.1 * (i - 1) for i, id_ in enumerate(line)}
         for id_, value in (
-            *self._below(target, 1 if focus.depth is None else focus.depth, request),
+            *self._below(target, 1 if depth is None else depth, request),
             *self._beside(target, line, request),
-            *([(focus.page, 0.9)] if focus.page else []),
+            *([(page, 0.9)] if page else []),
         ):
             relevance[id_] = max(value, relevance.get(id_, 0.0))
         records = {**line, **self.blocks.read([id_ for id_ in relevance if id_ not in line], request)}
-        if focus.page in records:
-            records[focus.page] = _summarised(records[focus.page])
+        if page in records:
+            records[page] = _summarised(records[page])
         return self.blocks.candidates(relevance, records, request)
 
     def _below(self, target: str, levels: int, request: ContextRequest) -> list[tuple[str, float]]:
@@ -323,9 +279,7 @@ class FocusSource:
         self, target: str, line: Mapping[str, Record], request: ContextRequest
     ) -> list[tuple[str, float]]:
         parent = line[target]["metadatas"].get("parent_id")
-        if not parent or not self.siblings:
-            return []
-        siblings = self.blocks.children([parent], request)[parent]
+        siblings = self.blocks.children([parent], request)[parent] if parent and self.siblings else []
         if target not in siblings:
             return []
         place = siblings.index(target)
@@ -343,13 +297,8 @@ class RelationsSource:
     Related rows are those that the block's `relations` name, and the rows (`database_id`) of the focused
     database: relevance 0.75. Links are its `links`, 0.7: a list, a JSON list, or split at commas. Backlinks,
     0.65, are the blocks whose `links` have it, and those that its own `backlinks` name. A step further,
-    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are.
-
-    Attributes:
-        blocks: The tree.
-        name: How people know the source.
-        depth: Steps; `request.focus["depth"]` bounds it.
-        most: Blocks at most.
+    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are;
+    `request.focus["depth"]` bounds the steps.
     """
 
     blocks: Blocks
@@ -364,21 +313,20 @@ class RelationsSource:
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
         """Return what is connected, best first; nothing where the request names no focus."""
-        focus = Focus.of(request)
-        depth = self.depth if focus.depth is None else min(self.depth, focus.depth)
+        focus, target = focus_of(request), target_of(request)
+        bound = focus.get("depth")
+        depth = self.depth if bound is None else min(self.depth, bound)
         most = self.most if request.limit is None else min(self.most, request.offset + request.limit)
-        if focus.target is None or not depth or not most:
+        if target is None or not depth or not most:
             return []
         relevance: dict[str, float] = {}
         records: dict[str, Record] = {}
-        level = self.blocks.read([focus.target], request)
-        seen = {focus.target}
-        rows: dict[str, float] = {}
-        if focus.database is not None:
-            condition = Condition(self.blocks.key("database_id"), "$in", (focus.database,))
-            rows = dict.fromkeys(self.blocks.ids(condition, request)[: 2 * self.most], 0.75)
+        level, seen = self.blocks.read([target], request), {target}
         for step in range(depth):
-            wanted = {**self._connected(level, request), **(rows if step == 0 else {})}
+            wanted = self._connected(level, request)
+            if step == 0 and focus.get("database") is not None:
+                condition = Condition(self.blocks.key("database_id"), "$in", (focus["database"],))
+                wanted |= dict.fromkeys(self.blocks.ids(condition, request)[: 2 * self.most], 0.75)
             best = sorted(wanted, key=lambda id_: -wanted[id_])
             new = [id_ for id_ in best if id_ not in seen][: 2 * most]
             seen.update(new)
@@ -413,15 +361,7 @@ class ActivitySource:
     Edits are told by the metadata `updated_by` and `updated_at`: relevance 0.6 − 0.02·i. Views are told by
     the journal (`Journal.view`): 0.5 − 0.02·i, with a page's `summary` for its text. What is both has the
     better. By epoch numbers in `updated_at` the store finds the latest edits; of dates as texts the metadata
-    of all are read.
-
-    Attributes:
-        blocks: The tree.
-        journal: Where views are remembered; None: there are none.
-        name: How people know the source.
-        edits: Edits at most.
-        views: Views at most.
-        hours: Older ones are left out.
+    of all are read. What is older than so many hours is left out; without a journal there are no views.
     """
 
     blocks: Blocks
@@ -438,11 +378,11 @@ class ActivitySource:
 
     def fetch(self, request: ContextRequest) -> list[Candidate]:
         """Return what the user did lately, best first; nothing where the request names no user."""
-        user = Focus.of(request).user
+        user = focus_of(request).get("user")
         if not user or request.limit == 0:
             return []
         now = request.now or datetime.now(UTC)
-        edited = self.blocks.read(self._edited(user, now, request), request)
+        edited = self.blocks.read(self._edited(user, now, request), request) if self.edits else {}
         viewed = self._viewed(user, now, request)
         relevance = {id_: max(0.0, 0.5 - 0.02 * i) for i, id_ in enumerate(viewed)}
         relevance |= {id_: max(0.0, 0.6 - 0.02 * i) for i, id_ in enumerate(edited)}
@@ -450,23 +390,18 @@ class ActivitySource:
 
     def _edited(self, user: str, now: datetime, request: ContextRequest) -> list[str]:
         """Return the ids of the latest edits."""
-        if not self.edits:
-            return []
         since = now - timedelta(hours=self.hours)
         by_user = Condition(self.blocks.key("updated_by"), "$in", (user,))
         key = self.blocks.key("updated_at")
-        all_ids = self.blocks.ids(by_user, request)
-        if not all_ids:
-            return []
-        is_number = Condition(key, "$gte", (-(2**53),))
-        texts = set(all_ids) - set(self.blocks.ids(all_of(by_user, is_number), request))
-        numbers: dict[str, Mapping[str, Any]] = {}
+        is_number = all_of(by_user, Condition(key, "$gte", (-(2**53),)))
+        texts = set(self.blocks.ids(by_user, request)) - set(self.blocks.ids(is_number, request))
+        dated: dict[str, Mapping[str, Any]] = {}
         for share in _WINDOWS:
             start = int((now - share * (now - since)).timestamp())
-            numbers = self.blocks.find(all_of(by_user, Condition(key, "$gte", (start,))), request)
-            if len(numbers) >= self.edits:
+            dated = self.blocks.find(all_of(by_user, Condition(key, "$gte", (start,))), request)
+            if len(dated) >= self.edits:
                 break
-        dated = {**numbers, **(self.blocks.find(by_user, request) if texts else {})}
+        dated |= self.blocks.find(by_user, request) if texts else {}
         times = {
             id_: min(at, now)
             for id_, metadata in dated.items()
@@ -488,10 +423,6 @@ def _summarised(record: Record) -> Record:
     """Return a page's record with its `summary` for a text, where it states one."""
     summary = record["metadatas"].get("summary")
     return {**record, "documents": summary} if isinstance(summary, str) and summary.strip() else record
-
-
-def _allowed(request: ContextRequest) -> Filter:
-    return all_of(Not(HIDDEN), _pushed(request))
 
 
 def _pushed(request: ContextRequest) -> Filter:
@@ -517,11 +448,13 @@ def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Se
     own = candidate.metadata
     page = known.get(str(own.get("page_id")), own if candidate.kind == "page" else {})
     name = own.get("page_title") or page.get("title")
-    metadata: dict[str, Any] = {"title": f"[{name}] [{candidate.kind}]" if name else f"[{candidate.kind}]"}
+    line = _line_of(candidate.id, known)
+    metadata: dict[str, Any] = {
+        "title": f"[{name}] [{candidate.kind}]" if name else f"[{candidate.kind}]",
+        "breadcrumb": [known[id_][_NAME] for id_ in reversed(line) if known[id_][_NAME]],
+    }
     if name:
         metadata["page_title"] = str(name)
-    line = _line_of(candidate.id, known)
-    metadata["breadcrumb"] = [known[id_][_NAME] for id_ in reversed(line) if known[id_][_NAME]]
     if near:
         shared = [i + line.index(id_) for i, id_ in enumerate(near) if id_ in line]
         metadata["tree_distance"] = min(shared, default=len(near) + len(line))

@@ -26,7 +26,7 @@ class Budget:
             and take from what is left over. Empty: no shares, the best come first.
         source_cap: The largest part of the budget that one source may take, 0–1.
         item_cap: The largest part that one item may take, 0–1; a longer one is cut. It is of the group's
-            share; of what nobody else can use it is of the whole budget.
+            share; what nobody else can use goes to those that were cut, the best first.
         minimum_cut: An item is cut only where at least this many tokens are left for it.
         cut_from: What is nearly as good as the best, cannot be split into sentences (code) and does not fit
             whole is cut in its turn where this share of it fits, 0–1; 1: only what all others leave over

@@ -181,6 +181,7 @@ class Filler:
         self.is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = packing.budget.split(self.limit) if packing.budget.shares else {}
         self.caps_by_share = bool(self._shares)
+        self.caps_items = packing.budget.item_cap is not None
         self._asked = frozenset(query_terms(query))
         self._mute = reading.mute_of_the_best(self.units, self.limit, packing, self.says_enough)
         self._recuts: Counter[int] = Counter()
@@ -308,7 +309,7 @@ class Filler:
             room, reason = left, Reason.OVER_SHARE
         if budget.source_cap is not None and (left := int(budget.source_cap * self.limit) - in_group) < room:
             room, reason = left, Reason.OVER_SHARE
-        if budget.item_cap is not None:
+        if self.caps_items and budget.item_cap is not None:
             whole = self._shares.get(group, self.limit) if self.caps_by_share else self.limit
             if (left := int(budget.item_cap * whole) - basket.spent_on[item]) < room:
                 room, reason = left, Reason.OVER_ITEM_CAP

@@ -173,10 +173,7 @@ class _Packer:
         filler.fill(in_order, may_cut=may_cut, is_main=True)
         self._refill(in_order)
         if filler.caps_by_share and self.packing.budget.item_cap is not None:
-            # Every group has had its turn: what nobody else can use is for what its share had cut.
-            filler.caps_by_share = False
-            filler.fill(in_order, may_cut=True)
-            self._refill(in_order)
+            self._fill_beyond_caps(in_order)
         if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
             # Other kinds have had their turn: what they leave over is for those that were skipped.
             filler.is_diverse = False
@@ -197,6 +194,19 @@ class _Packer:
             decisions=tuple(self._decision(i, item) for i, item in enumerate(self.items)),
             warnings=tuple(dict.fromkeys(filler.cutter.warnings)),
         )
+
+    def _fill_beyond_caps(self, in_order: Sequence[Unit]) -> None:
+        """Offer what nobody else can use to what its share had cut: every group has had its turn."""
+        filler = self.filler
+        filler.caps_by_share = False
+        filler.fill(in_order, may_cut=True)
+        self._refill(in_order)
+        filler.caps_items = False
+        if not len(filler.basket):
+            filler.fill(in_order, may_cut=True)
+        if filler.recount() and filler.grow():
+            filler.recount()
+        filler.caps_items = True
 
     def _refill(self, in_order: Sequence[Unit]) -> None:
         """Offer what recounting frees again: to whole units, then to what is cut, then to further cuts."""

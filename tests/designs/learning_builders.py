@@ -18,42 +18,24 @@ def a_memory(id_="m1", text="Login tokens are signed with RS256.", **metadata):
 
 def a_unit(id_="c1", name="login", **metadata):
     return {
-        "id": id_,
-        "text": f"def {name}(user): check the token of a user",
-        "unit_type": "function",
-        "name": name,
-        "qualified_name": f"auth.{name}",
-        "file_path": "src/auth.py",
-        "start_line": 12,
-        "end_line": 30,
-        "language": "python",
-        "signature": f"def {name}(user: User) -> Token:",
-        "docstring": f'    """Return the token of {name}."""',
-        **metadata,
-    }
+        "id": id_, "text": f"def {name}(user): check the token of a user", "unit_type": "function", "name": name,
+        "qualified_name": f"auth.{name}", "file_path": "src/auth.py", "start_line": 12, "end_line": 30,
+        "language": "python", "signature": f"def {name}(user: User) -> Token:",
+        "docstring": f'    """Return the token of {name}."""', **metadata,
+    }  # fmt: skip
 
 
 def an_experience(id_="e1", **metadata):
     return {
-        "id": id_,
-        "text": f"Debugging the flaky login test, try {id_}: the token expired early.",
-        "domain": "debugging",
-        "strategy": "systematic-elimination",
-        "goal": f"Fix the flaky login test {id_}",
-        "hypothesis": "The clock of the container drifts",
-        "action": "Freeze the clock",
-        "prediction": "The test passes a hundred times",
-        "outcome_status": "falsified",
-        "outcome_result": "It failed once more",
-        "surprise": "The token was cached",
+        "id": id_, "text": f"Debugging the flaky login test, try {id_}: the token expired early.",
+        "domain": "debugging", "strategy": "systematic-elimination", "goal": f"Fix the flaky login test {id_}",
+        "hypothesis": "The clock of the container drifts", "action": "Freeze the clock",
+        "prediction": "The test passes a hundred times", "outcome_status": "falsified",
+        "outcome_result": "It failed once more", "surprise": "The token was cached",
         "lesson": json.dumps({"what_worked": "Clearing the cache"}),
-        "root_cause": json.dumps(
-            {"category": "wrong-assumption", "description": "The cache outlives a test"}
-        ),
-        "confidence_tier": "silver",
-        "iteration_count": 2,
-        **metadata,
-    }
+        "root_cause": json.dumps({"category": "wrong-assumption", "description": "The cache outlives a test"}),
+        "confidence_tier": "silver", "iteration_count": 2, **metadata,
+    }  # fmt: skip
 
 
 def a_value(id_="v1", text="Look at the caches before the clocks.", **metadata):
@@ -83,24 +65,16 @@ def a_searcher(**records):
 
 def an_assembler(records=None, **fields):
     own = {
-        "memories": [a_memory()],
-        "code": [a_unit()],
-        "experiences": [an_experience()],
-        "values": [a_value()],
-        "commits": [a_commit()],
-    }
+        "memories": [a_memory()], "code": [a_unit()], "experiences": [an_experience()],
+        "values": [a_value()], "commits": [a_commit()],
+    }  # fmt: skip
     return LearningMemoryAssembler(a_searcher(**(own if records is None else records)), **fields)
 
 
-def assemble(
-    records=None, query="flaky login token", types=None, *, assembler=None, max_tokens=2000, **fields
-):
-    own = {
-        name: fields.pop(name) for name in ("tokenizer", "soft_limit", "timeout_seconds") if name in fields
-    }
+def assemble(records=None, query="flaky login token", types=None, *, assembler=None, **fields):
+    own = {n: fields.pop(n) for n in ("tokenizer", "soft_limit", "timeout_seconds") if n in fields}
     assembler = assembler or an_assembler(records, **own)
-    types = types or tuple(records or ALL)
-    return assembler.assemble_context_sync(query, types, max_tokens=max_tokens, now=NOW, **fields)
+    return assembler.assemble_context_sync(query, types or tuple(records or ALL), **{"now": NOW, **fields})
 
 
 def many(make, n, words):

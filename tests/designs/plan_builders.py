@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from langchain_context_engine import (
-    ChromaSource,
-    ContextEngine,
-)
-from langchain_context_engine.designs import (
-    ContextPack,
-    ContextPackBlock,
-    ContextPlan,
-)
+from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.designs import ContextPack, ContextPackBlock, ContextPlan
 from tests.builders import WordEmbeddings, a_collection, count_words
 
 SYSTEM = {"type": "system", "content": "You are a support agent."}
-
-
 USER = {"type": "user", "content": "Question: {input.question}"}
-
-
 HISTORY = {"type": "history"}
-
-
 ASKED = {"question": "Where is my order?"}
 
 
@@ -68,7 +55,5 @@ def budget(tokens, **more):
 
 
 def a_conversation(turns):
-    said = []
-    for i in range(turns):
-        said += [("user", f"question number {i}"), ("assistant", f"answer number {i}")]
-    return said
+    said = ((("user", f"question number {i}"), ("assistant", f"answer number {i}")) for i in range(turns))
+    return [message for turn in said for message in turn]

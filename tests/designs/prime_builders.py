@@ -7,29 +7,16 @@ from tests.builders import a_collection
 
 NOW = "2026-03-10T12:00:00Z"
 FILES = [
-    {
-        "id": "billing",
-        "path": "docs/billing.md",
-        "text": "Invoices are sent monthly. Billing runs on the first.",
-    },
+    {"id": "billing", "path": "docs/billing.md", "text": "Invoices are sent monthly. Billing runs on the first."},
     {"id": "refunds", "path": "docs/refunds.md", "text": "Refunds go back to the card within ten days."},
     {"id": "garden", "path": "docs/garden.md", "text": "The office has a garden with two benches."},
-    {
-        "id": "payments",
-        "path": "src/payments.py",
-        "text": "def charge(card, amount): return gateway.send(card, amount)",
-    },
-]
+    {"id": "payments", "path": "src/payments.py", "text": "def charge(card, amount): return gateway.send(card, amount)"},
+]  # fmt: skip
 MESSAGES = [
-    {
-        "id": "m1",
-        "thread_id": "t1",
-        "text": "Can customers choose their billing day?",
-        "created_at": "2026-03-10",
-    },
+    {"id": "m1", "thread_id": "t1", "text": "Can customers choose their billing day?", "created_at": "2026-03-10"},
     {"id": "m2", "thread_id": "t1", "text": "Not yet, it is on the list.", "created_at": "2026-03-09"},
     {"id": "m3", "thread_id": "t2", "text": "Who waters the garden?", "created_at": "2026-03-09"},
-]
+]  # fmt: skip
 
 
 def owned(records, user="ann"):

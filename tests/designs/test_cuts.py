@@ -5,15 +5,9 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import LocalEmbeddings
-from langchain_context_engine.designs import (
-    ContextPlan,
-    MemoryEngine,
-    PrimeContextService,
-    TokenBudget,
-    WorkspaceContextBuilder,
-)
+from langchain_context_engine.designs import ContextPlan, MemoryEngine, PrimeContextService
 from tests.builders import a_collection
-from tests.designs.workspace_builders import ANN, NOW, PARAGRAPHS
+from tests.designs.workspace_builders import PARAGRAPHS, build
 
 LOCAL = LocalEmbeddings()
 QUESTION, ANSWER = "Where are lost keys kept?", "Lost keys are kept in the blue cabinet downstairs."
@@ -27,29 +21,29 @@ def stored(**metadata):
 
 
 def workspace(tokens):
-    builder = WorkspaceContextBuilder(
-        stored(type="text", workspace="acme"),
-        permissions=lambda user: user.attributes,
-        embeddings=LOCAL,
-    )
-    return builder.build(QUESTION, user=ANN, token_budget=TokenBudget(total=tokens), now=NOW).serialized
+    record = {"id": "long", "text": LONG, "type": "text", "workspace": "acme"}
+    return build([record], QUESTION, token_budget=tokens, embeddings=LOCAL).serialized
 
 
 def memory(tokens):
-    engine = MemoryEngine(stored(workspace_id="acme"), LOCAL)
-    return engine.build_context(QUESTION, "acme", token_budget=tokens).context
+    return (
+        MemoryEngine(stored(workspace_id="acme"), LOCAL)
+        .build_context(QUESTION, "acme", token_budget=tokens)
+        .context
+    )
 
 
-def a_plan_of(pack, **policy):
-    return lambda tokens: ContextPlan(
+def plan(tokens, **policy):
+    made = ContextPlan(
         [{"type": "context", "name": "kb"}, {"type": "user", "content": "{input.question}"}],
-        packs={"kb": pack},
+        packs={"kb": lambda request: [LONG] if not request.offset else []},
         policy={"input_budget": {"max_tokens": tokens}, **policy},
-    ).assemble({"question": QUESTION}).system_prompt  # fmt: skip
+    )
+    return made.assemble({"question": QUESTION}).system_prompt
 
 
-def a_function(request):
-    return [LONG] if not request.offset else []
+def extracting_plan(tokens):
+    return plan(tokens, compactor="extractive")
 
 
 def prime(tokens):
@@ -57,12 +51,7 @@ def prime(tokens):
     return service.build_prime_context("t1", QUESTION, "ann", references=["long"], budget=tokens).text
 
 
-@pytest.mark.parametrize("tokens", [160, 300])
-@pytest.mark.parametrize(
-    "build",
-    [workspace, memory, a_plan_of(a_function), a_plan_of(a_function, compactor="extractive"), prime],
-    ids=["workspace", "memory", "plan", "plan-extractive", "prime"],
-)
-def test_a_long_text_is_cut_to_what_answers(build, tokens):
+@pytest.mark.parametrize("cut", [workspace, memory, plan, extracting_plan, prime])
+def test_a_long_text_is_cut_to_what_answers(cut):
     """W9, M12, P5"""
-    assert ANSWER in build(tokens)
+    assert all(ANSWER in cut(tokens) for tokens in (160, 300))

@@ -9,28 +9,6 @@ from tests.builders import WordEmbeddings, a_collection
 NOW = "2026-01-31T12:00:00Z"
 EMBEDDINGS = WordEmbeddings()
 ANN = User(id="ann", attributes={"workspace": "acme"})
-ANY_SIMILARITY = ContextConfig(collectors=CollectorSettings(semantic=SemanticSettings(min_threshold=0.0)))
-
-
-def a_block(id_: str, text: str, type_: str = "text", **metadata) -> dict:
-    return {"id": id_, "text": text, "type": type_, "workspace": "acme", **metadata}
-
-
-def a_page(children: int = 7, *, page: str = "page-123", **metadata) -> list[dict]:
-    """A page with a heading, under which paragraphs stand in reading order."""
-    top = a_block(
-        page, "Harbor plan", "page", title="Harbor plan", summary="The plan of the harbor.", **metadata
-    )
-    return [
-        top,
-        a_block("section", "Berths and moorings", "heading", parent_id=page, page_id=page, position=1),
-        *(
-            a_block(f"p{i}", PARAGRAPHS[i], parent_id="section", page_id=page, position=i)
-            for i in range(children)
-        ),
-    ]
-
-
 PARAGRAPHS = [
     "Visitors pay forty euros for one night at the northern quay.",
     "Residents renew their contract with the office every spring.",
@@ -43,20 +21,51 @@ PARAGRAPHS = [
 ]
 
 
-def a_builder(records, *, permissions=lambda user: {"workspace": user.attributes["workspace"]}, **fields):
-    return WorkspaceContextBuilder(
-        a_collection(records, embeddings=EMBEDDINGS), permissions=permissions, embeddings=EMBEDDINGS, **fields
+def searched(**settings):
+    return ContextConfig(collectors=CollectorSettings(semantic=SemanticSettings(**settings)))
+
+
+ANY_SIMILARITY = searched(min_threshold=0.0)
+
+
+def a_block(id_: str, text: str, type_: str = "text", **metadata) -> dict:
+    return {"id": id_, "text": text, "type": type_, "workspace": "acme", **metadata}
+
+
+def a_page(children: int = 7, *, page: str = "page-123", **metadata) -> list[dict]:
+    """A page with a heading, under which paragraphs stand in reading order."""
+    told = {"title": "Harbor plan", "summary": "The plan of the harbor.", **metadata}
+    return [
+        a_block(page, "Harbor plan", "page", **told),
+        a_block("section", "Berths and moorings", "heading", parent_id=page, page_id=page, position=1),
+        *(
+            a_block(f"p{i}", PARAGRAPHS[i], parent_id="section", page_id=page, position=i)
+            for i in range(children)
+        ),
+    ]
+
+
+def a_builder(records, *, permissions=lambda user: {"workspace": "acme"}, embeddings=EMBEDDINGS, **fields):
+    space = fields.pop("space", "cosine")
+    collection = a_collection(records, embeddings=embeddings, space=space)
+    return WorkspaceContextBuilder(collection, permissions=permissions, embeddings=embeddings, **fields)
+
+
+def build(records, query="harbor", *, builder=None, budget=None, **fields):
+    own = ("config", "journal", "tokenizer", "embeddings", "permissions", "space")
+    builder = builder or a_builder(records, **{name: fields.pop(name) for name in own if name in fields})
+    return builder.build(
+        query, **{"user": ANN, "now": NOW, "token_budget": budget or TokenBudget(), **fields}
     )
-
-
-def build(records, query="harbor", *, user=ANN, budget=None, builder=None, **fields):
-    own = {name: fields.pop(name) for name in ("config", "journal", "tokenizer") if name in fields}
-    builder = builder or a_builder(records, **own)
-    return builder.build(query, user=user, now=NOW, token_budget=budget or TokenBudget(), **fields)
 
 
 def section(payload, name):
     return next((s for s in payload.sections if s.type == name), None)
+
+
+def ids(payload, name):
+    found = section(payload, name)
+    return [] if found is None else [item.block_id for item in found.items]
 
 
 def relevances(payload, name):

@@ -1,0 +1,718 @@
+"""One assembly of a plan: its packs asked page by page and fitted, what gives way, and its trace."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
+from langchain_core.prompt_values import ChatPromptValue
+from langchain_core.runnables.config import ContextThreadPoolExecutor
+
+from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.designs.functions import FunctionSource, read_candidate
+from langchain_context_engine.designs.plan_messages import (
+    Draft,
+    PackSpec,
+    fill_paths,
+    packs_named,
+    turns,
+    write_draft,
+)
+from langchain_context_engine.engine import ContextEngine
+from langchain_context_engine.errors import (
+    AllSourcesFailedError,
+    BudgetError,
+    ConfigError,
+    ContextEngineError,
+    SourceError,
+)
+from langchain_context_engine.langchain.calls import narrowed
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.request import ContextRequest, Message
+from langchain_context_engine.models.types import Candidate, Key, Status, Verdict
+from langchain_context_engine.rendering.compact import compact
+from langchain_context_engine.rendering.templates import Template
+from langchain_context_engine.sources.retriever import RetrieverSource
+from langchain_context_engine.trace.assemble import assemble
+from langchain_context_engine.trace.context import Context, Part
+from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, share_packs
+
+if TYPE_CHECKING:
+    from langchain_context_engine.designs.plan import ContextPlan
+
+SETTINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "budget": Budget(minimum_cut=1),
+        "weights": MappingProxyType({"relevance": 1.0}),
+        "template": Template(name="pack", passage="{{content}}", separator="\n\n", note=""),
+    }
+)
+"""What this design sets of the engine for packs that are no engine of their own."""
+
+_PAGE = 10
+_QUERY_KEYS = ("query", "message", "question")
+_ROLES = {"human": "user", "ai": "assistant"}
+_MOST = 1_000_000
+"""Tokens that a pack is tried with where one asks what all of it would take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextRetrieverRequest:
+    """What a retrieval function is asked.
+
+    Attributes:
+        query: The question.
+        offset: Records to skip.
+        limit: Records wanted.
+        max_tokens: Tokens that the pack may have at first; None is no bound.
+        metadata: `retriever`, the pack's name, and what the pack was given.
+    """
+
+    query: str
+    offset: int = 0
+    limit: int = _PAGE
+    max_tokens: int | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPackBlock:
+    """A piece of evidence: its id, its text, its metadata."""
+
+    evidence_item_id: str
+    text: str
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextPack:
+    """What a retrieval function may answer: blocks, or one text."""
+
+    text: str = ""
+    evidence_count: int = 0
+    blocks: Sequence[ContextPackBlock] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pack:
+    """A pack and how it is asked.
+
+    Attributes:
+        source: A `ContextEngine`, a source, a LangChain retriever, another plan, or a function of a
+            `ContextRetrieverRequest` that answers a `ContextPack`, a text, None, or a list of blocks,
+            Documents or texts; None needs a `retriever_override` in each call.
+        query: What to ask, `{input.…}` filled in; "" asks `input.query`, `.message`, `.question`, or
+            else the user's message.
+        limit: Records a page; None is 10, of an engine its own limit.
+        offset: Records to skip at first.
+        metadata: What a retrieval function is told.
+        fields: Fields of `ContextRequest` that hold for every call, `scope` for example.
+    """
+
+    source: Any = None
+    query: str = ""
+    limit: int | None = None
+    offset: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, given: Any) -> Pack:
+        """Return a pack of what may stand for one.
+
+        Args:
+            name: What the plan calls it.
+            given: A `Pack`, a mapping of its fields, or what may be its source; or an object whose
+                `config` is such a mapping, of which what is no field becomes metadata.
+
+        Raises:
+            ConfigError: A field is unknown.
+        """
+        known = cls.__dataclass_fields__
+        if isinstance(given, Mapping):
+            unknown = sorted(set(given) - set(known))
+            if unknown:
+                raise ConfigError(f"pack {name!r} has no setting {unknown[0]!r}; known: {', '.join(known)}")
+            return cls(**given)
+        config = getattr(given, "config", None)
+        if isinstance(given, Pack) or not isinstance(config, Mapping):
+            return given if isinstance(given, Pack) else cls(source=given)
+        own = {key: value for key, value in config.items() if key in known}
+        told = {key: value for key, value in config.items() if key not in known}
+        return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanResult:
+    """An assembled prompt.
+
+    Attributes:
+        system_prompt: The system messages and packs, in the plan's order.
+        history: The conversation so far and the plan's own user and assistant messages.
+        user_message: The new message: a text, or content blocks; "" where there is none.
+        token_count: Tokens of all messages and tool schemas.
+        max_tokens: The input budget, or None.
+        packs: Name → the context that fills it; of a nested plan, its own result.
+        warnings: What a person should know: what was left out, which pack failed.
+        trace: The whole as one `Context` that replays, tells what it would take, and opens in the
+            inspector; its `parts` say what each was promised, took and lost.
+
+    Example:
+        >>> PlanResult(system_prompt="Be brief.", user_message="Hello").messages[1].content
+        'Hello'
+    """
+
+    system_prompt: str = ""
+    history: tuple[BaseMessage, ...] = ()
+    user_message: str | list[Any] = ""
+    token_count: int = 0
+    max_tokens: int | None = None
+    packs: Mapping[str, Context | PlanResult] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    trace: Context = field(default_factory=Context, repr=False)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the prompt, in order: what each was promised, took and lost."""
+        return self.trace.parts
+
+    @property
+    def messages(self) -> tuple[BaseMessage, ...]:
+        """The prompt as messages: system, history, user."""
+        system = [SystemMessage(self.system_prompt)] if self.system_prompt else []
+        user = [HumanMessage(self.user_message)] if self.user_message else []
+        return (*system, *self.history, *user)
+
+    def to_prompt(self) -> ChatPromptValue:
+        """Return the prompt as a chat model takes it."""
+        return ChatPromptValue(messages=list(self.messages))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenPack:
+    """A pack, bound to the engine or the plan that fills it; to neither where a call must bring a retriever.
+
+    Its `config` is that of the engine, with the plan's own token counter.
+    """
+
+    name: str
+    pack: Pack
+    engine: ContextEngine | None = None
+    plan: ContextPlan | None = None
+    config: EngineConfig = field(default_factory=EngineConfig)
+
+    @classmethod
+    def of(cls, name: str, given: Any, own: Mapping[str, Any]) -> OpenPack:
+        """Return a pack bound to what fills it; `own` are settings for packs that are no engine.
+
+        Raises:
+            ConfigError: Nothing could fill it.
+        """
+        from langchain_context_engine.designs.plan import ContextPlan
+
+        pack = Pack.of(name, given)
+        if pack.source is None or isinstance(pack.source, ContextPlan):
+            return cls(name=name, pack=pack, plan=pack.source)
+        engine = _engine_of(name, pack, own)
+        return cls(
+            name=name, pack=pack, engine=engine, config=engine.config.changed(tokenizer=own["tokenizer"])
+        )
+
+    @property
+    def limit(self) -> int:
+        """Records a page."""
+        own = self.pack.source.config.limit if isinstance(self.pack.source, ContextEngine) else None
+        return next(limit for limit in (self.pack.limit, own, _PAGE) if limit is not None)
+
+    def request(
+        self, query: str, page: int, max_tokens: int | None, fields: Mapping[str, Any]
+    ) -> ContextRequest:
+        """Return the request for a page; a call's own fields only narrow the pack's."""
+        bound = narrowed(ContextRequest(**self.pack.fields), fields)
+        offset = bound.offset + self.pack.offset + page * self.limit
+        return replace(bound, query=query, offset=offset, limit=self.limit, budget=max_tokens)
+
+    def fit(self, pages: Sequence[Context], max_tokens: int | None) -> Context:
+        """Return the candidates of all pages, each once, as one context within so many tokens."""
+        if not pages or max_tokens == 0:
+            return Context(request=replace(pages[0].request, budget=0)) if pages else Context()
+        joined: dict[Key, Candidate] = {}
+        for candidate in (candidate for page in pages for candidate in page.candidates):
+            joined.setdefault(candidate.key, candidate)
+        request = replace(pages[0].request, budget=max_tokens)
+        context = assemble(tuple(joined.values()), request, self.config.parts())
+        warnings = dict.fromkeys((*(w for page in pages for w in page.warnings), *context.warnings))
+        return replace(context, warnings=tuple(warnings), settings=self.config.described())
+
+    def is_dry(self, pages: Sequence[Context]) -> bool:
+        """Return whether the last page was short, or told nothing new."""
+        offered = {c.key for c in pages[-1].candidates} | {
+            d.key for d in pages[-1].decisions if d.stage == "collect" and d.verdict is Verdict.DROPPED
+        }
+        return len(offered) < self.limit or offered <= {c.key for page in pages[:-1] for c in page.candidates}
+
+
+def _engine_of(name: str, pack: Pack, own: Mapping[str, Any]) -> ContextEngine:
+    source = pack.source
+    if isinstance(source, ContextEngine):
+        return source
+    if callable(getattr(source, "invoke", None)):
+        source = RetrieverSource(source, name)
+    elif not callable(getattr(source, "fetch", None)):
+        if not callable(source):
+            told = (
+                f"must be an engine, a source, a retriever, a function or a plan, got {type(source).__name__}"
+            )
+            raise ConfigError(f"pack {name!r} {told}")
+        source = _function_source(name, source, pack.metadata)
+    return ContextEngine([source], **{**SETTINGS, **own})
+
+
+def _function_source(name: str, function: Any, metadata: Mapping[str, Any]) -> FunctionSource:
+    def ask(request: ContextRequest) -> Any:
+        return function(
+            ContextRetrieverRequest(
+                query=request.query,
+                offset=request.offset,
+                limit=request.limit or 0,
+                max_tokens=request.budget,
+                metadata={"retriever": name, **metadata},
+            )
+        )
+
+    def read(answer: Any, request: ContextRequest) -> list[Candidate]:
+        return [
+            read_candidate(item, source=name, relevance=1 / (1 + request.offset + place))
+            for place, item in enumerate(_items(name, answer))
+        ]
+
+    return FunctionSource(name=name, ask=ask, read=read)
+
+
+def _items(name: str, answer: Any) -> Sequence[Any]:
+    """Return the pieces of an answer, whatever its shape."""
+    if answer is None or isinstance(answer, str):
+        return (answer,) if answer else ()
+    if isinstance(answer, Sequence):
+        return answer
+    told = (
+        answer if isinstance(answer, Mapping) else {n: getattr(answer, n, None) for n in ("blocks", "text")}
+    )
+    if not told.get("blocks") and not isinstance(told.get("text"), str):
+        kind = type(answer).__name__
+        raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")
+    return tuple(told.get("blocks") or ()) or _items(name, told["text"])
+
+
+_Job: TypeAlias = tuple[ContextEngine, ContextRequest]
+_Answer: TypeAlias = Context | ContextEngineError
+
+
+def answers(jobs: Sequence[_Job]) -> list[_Answer]:
+    """Return what each job gives, all asked at once."""
+    with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
+        return list(pool.map(_answer, jobs))
+
+
+def _answer(job: _Job) -> _Answer:
+    engine, request = job
+    try:
+        return engine.build(request)
+    except ConfigError:
+        raise
+    except ContextEngineError as error:
+        return error
+
+
+async def aanswer(job: _Job) -> _Answer:
+    """Return what a job gives, from a running event loop."""
+    engine, request = job
+    try:
+        return await engine.abuild(request)
+    except ConfigError:
+        raise
+    except ContextEngineError as error:
+        return error
+
+
+@dataclass(kw_only=True)
+class Call:
+    """One call of a plan, and what was asked for it so far."""
+
+    values: Mapping[str, Any]
+    history: tuple[BaseMessage, ...] = ()
+    user: HumanMessage | None = None
+    base_system_prompt: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    override: Any = None
+    tool_tokens: int = 0
+    pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
+    question: str = ""
+    failures: dict[tuple[int, str], str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitted:
+    """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
+
+    text: str = ""
+    tokens: int = 0
+    given: Context | PlanResult = field(default_factory=Context)
+    promised: int = 0
+
+    @property
+    def context(self) -> Context:
+        """The context of a pack; of a nested plan its trace."""
+        return self.given if isinstance(self.given, Context) else self.given.trace
+
+
+_Asking: TypeAlias = Generator[list[_Job], list[_Answer], Any]
+Steps: TypeAlias = Generator[list[_Job], list[_Answer], PlanResult]
+"""An assembly, written once for sync and async: it yields what must be asked, and is sent the answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assembly:
+    """One assembly of a plan."""
+
+    plan: ContextPlan
+    call: Call
+    bound: int | None = None
+    is_nested: bool = False
+
+    @property
+    def limit(self) -> int | None:
+        """The input budget."""
+        return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
+
+    def run(self) -> Steps:
+        """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
+        start = time.perf_counter()
+        bare = self._draft({})
+        self._check_fixed(bare)
+        if bare.user is not None:
+            self.call.question = Message.of(bare.user).text
+        room = UNBOUNDED if self.limit is None else max(0, -self._excess(bare))
+        fitted: dict[str, _Fitted] = yield from self._fill(room)
+        for _ in range(self.plan.policy.max_iterations):
+            excess = self._excess(self._draft(fitted))
+            if excess <= 0 or not any(pack.text for pack in fitted.values()):
+                break
+            # Texts side by side may cost more than each alone: fit again, smaller by that.
+            fitted = yield from self._fill(max(0, sum(pack.tokens for pack in fitted.values()) - excess))
+        draft = self._draft(fitted)
+        if self._excess(draft) > 0:
+            fitted, draft = {}, self._compacted(bare)
+        failed = [why for (plan, _), why in self.call.failures.items() if plan == id(self.plan)]
+        if failed and len(failed) == len(self.plan.specs) and not self.is_nested:
+            raise AllSourcesFailedError(failed)
+        draft = self._with_history(draft)
+        failures = (f"pack {name!r} is empty: {why}" for (_, name), why in self.call.failures.items())
+        own = (warning for pack in fitted.values() for warning in pack.given.warnings)
+        result = PlanResult(
+            system_prompt=draft.system,
+            history=(*draft.before, *draft.history, *draft.after),
+            user_message="" if draft.user is None else draft.user.content,
+            token_count=self._cost(draft),
+            max_tokens=self.limit,
+            packs={name: pack.given for name, pack in fitted.items()},
+            warnings=tuple(dict.fromkeys((*failures, *self.call.warnings, *own))),
+        )
+        milliseconds = (time.perf_counter() - start) * 1000
+        parts = [*self._system(draft, bare, fitted), *self._spoken(draft)]
+        return replace(result, trace=self._trace(parts, result, milliseconds, is_partial=bool(failed)))
+
+    def _fill(self, room: int) -> _Asking:
+        """Return every pack by name, all of them within so many tokens.
+
+        Packs of the highest priority come first. Within a priority each has a share by weight; what one
+        does not need goes to the others, and what all of them leave to the next priority. A pack never has
+        more than its own budget, and those without one never more than `pack_budget` together.
+        """
+        default = self.plan.policy.pack_budget.of(self.limit)
+        left, left_default = room, UNBOUNDED if default is None else default
+        filled: dict[str, _Fitted] = {}
+        for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
+            packs = {s.name: self._pack(s.name) for s in self.plan.specs.values() if s.priority == priority}
+            claims = {name: self._claim(self.plan.specs[name]) for name in packs}
+            most = {
+                name: min(left, left_default if claim.most is None else claim.most)
+                for name, claim in claims.items()
+            }
+            promised = share_packs(claims, most, left, left_default)
+            yield from self._ask(packs, most, promised)
+            for name, pack in packs.items():
+                filled[name] = yield from self._fitted(pack, most[name], promised[name])
+            needs = {name: filled[name].tokens for name in packs}
+            granted = share_packs(claims, needs, left, left_default)
+            for name in (name for name in packs if needs[name] > granted[name]):
+                filled[name] = yield from self._fitted(packs[name], granted[name], promised[name])
+            left = max(0, left - sum(filled[name].tokens for name in packs))
+            sharing = (name for name, claim in claims.items() if claim.most is None)
+            left_default = max(0, left_default - sum(filled[name].tokens for name in sharing))
+        return filled
+
+    def _claim(self, spec: PackSpec) -> Claim:
+        own = None if spec.budget is None else spec.budget.of(self.limit)
+        most = UNBOUNDED if spec.budget is not None and own is None else own
+        return Claim(weight=spec.weight, priority=spec.priority, most=most)
+
+    def _pack(self, name: str) -> OpenPack:
+        """Return a pack, with what the call retrieves by in place of its own source."""
+        pack, override = self.plan.packs[name], self.call.override
+        chosen = override.get(name) if isinstance(override, Mapping) else override
+        if chosen is None or pack.plan is not None:
+            if pack.engine is None and pack.plan is None:
+                raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
+            return pack
+        return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
+
+    def _ask(
+        self, packs: Mapping[str, OpenPack], most: Mapping[str, int], promised: Mapping[str, int]
+    ) -> _Asking:
+        """Ask all packs at once for a page, and for a further one while they are not full."""
+        while wanting := [pack for name, pack in packs.items() if self._wants_more(pack, most[name])]:
+            jobs: list[_Job] = []
+            for pack in wanting:
+                page = len(self._pages(pack))
+                bound = _bound(promised[pack.name] or most[pack.name])
+                engine: Any = pack.engine
+                jobs.append((engine, pack.request(self._query(pack), page, bound, self.call.fields)))
+            answers = yield jobs
+            for pack, answer in zip(wanting, answers, strict=True):
+                if isinstance(answer, Context):
+                    self._pages(pack).append(answer)
+                else:
+                    self.call.failures[id(self.plan), pack.name] = safe_message(answer)
+
+    def _pages(self, pack: OpenPack) -> list[Context]:
+        return self.call.pages.setdefault((id(self.plan), pack.name), [])
+
+    def _wants_more(self, pack: OpenPack, most: int) -> bool:
+        """Return whether another page is worth asking for: there may be one, and there is room for it."""
+        if pack.engine is None or most <= 0 or (id(self.plan), pack.name) in self.call.failures:
+            return False
+        pages, expansion = self._pages(pack), self.plan.policy.expansion
+        if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
+            return not pages
+        return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
+
+    def _fitted(self, pack: OpenPack, most: int, promised: int) -> _Asking:
+        """Return a pack within so many tokens."""
+        if most <= 0:
+            return _Fitted(promised=promised)
+        if pack.plan is None:
+            context = pack.fit(self._pages(pack), _bound(most))
+            return _Fitted(context.text, self.plan.count(context.text), context, promised)
+        nested = Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
+        result = yield from nested.run()
+        return _Fitted(result.system_prompt, self.plan.count(result.system_prompt), result, promised)
+
+    def _query(self, pack: OpenPack) -> str:
+        """Return what to ask a pack: its own query, else the input's, else the user's message."""
+        if pack.pack.query:
+            return fill_paths(pack.pack.query, self.call.values)
+        given = self.call.values.get("input")
+        asked = [given.get(key) for key in _QUERY_KEYS] if isinstance(given, Mapping) else []
+        texts = (text for text in asked if isinstance(text, str) and text.strip())
+        return next(texts, self.call.question)
+
+    def _draft(self, fitted: Mapping[str, _Fitted]) -> Draft:
+        texts = {name: fitted[name].text if name in fitted else "" for name in self.plan.specs}
+        call, directives = self.call, self.plan.directives
+        if self.is_nested:
+            return write_draft(directives, call.values, texts, as_text=True)
+        draft = write_draft(directives, call.values, texts, base=call.base_system_prompt)
+        if call.user is None:
+            return draft
+        # The plan's own last message is then one of its examples.
+        own = () if draft.user is None else (draft.user,)
+        return replace(draft, after=(*draft.after, *own), user=call.user)
+
+    def _cost(self, draft: Draft) -> int:
+        if self.is_nested:
+            return self.plan.count(draft.system)
+        return self.plan.count_messages(draft.messages()) + self.plan.tool_tokens + self.call.tool_tokens
+
+    def _excess(self, draft: Draft) -> int:
+        return 0 if self.limit is None else self._cost(draft) - self.limit
+
+    def _check_fixed(self, bare: Draft) -> None:
+        """Raise where what may not be cut does not fit."""
+        least = self._excess(Draft(user=bare.user))
+        if least > 0 and not self.is_nested:
+            raise BudgetError(
+                f"plan {self.plan.name!r}: the user's message and the tools need "
+                f"{least + (self.limit or 0)} tokens, and the input budget is {self.limit}; "
+                "shorten the message or raise input_budget"
+            )
+        if self.plan.policy.overflow == "error" and (excess := self._excess(bare)) > 0:
+            raise BudgetError(f"plan {self.plan.name!r}: its own messages are {excess} tokens over budget")
+
+    def _compacted(self, draft: Draft) -> Draft:
+        """Return a draft without packs that fits: its examples go, oldest first, then the system is cut."""
+        examples = turns(draft.before), turns(draft.after)
+        while self._excess(draft) > 0 and any(examples):
+            oldest = (examples[0] or examples[1]).pop(0)
+            before, after = (tuple(m for turn in part for m in turn) for part in examples)
+            draft = replace(draft, before=before, after=after)
+            self.call.warnings.append(f"{len(oldest)} of the plan's own messages were left out for room")
+        for _ in range(self.plan.policy.max_iterations):
+            if (excess := self._excess(draft)) <= 0:
+                return draft
+            allowance = self.plan.count(draft.system) - excess
+            short = compact(draft.system, allowance, self.plan.count, self.plan.compactor)
+            self.call.warnings.append(short.warning or "the system prompt was cut for room")
+            draft = replace(draft, system=short.text)
+        return draft if self._excess(draft) <= 0 else replace(draft, system="")
+
+    def _with_history(self, draft: Draft) -> Draft:
+        """Return the draft with as many of the latest turns as fit, whole and without a gap."""
+        history = self.call.history
+        if not draft.has_history:
+            if history and not self.is_nested:
+                self.call.warnings.append("the plan has no place for history; it was left out")
+            return draft
+        if self._excess(replace(draft, history=history)) > 0:
+            history = self._latest(draft)
+        missing = len(self.call.history) - len(history)
+        if missing and self.plan.policy.overflow == "error":
+            raise BudgetError(f"plan {self.plan.name!r}: {missing} messages of the history do not fit")
+        if missing:
+            self.call.warnings.append(f"{missing} older messages of the history were left out for room")
+        return replace(draft, history=history)
+
+    def _latest(self, draft: Draft) -> tuple[BaseMessage, ...]:
+        """Return the latest whole turns that fit: each begins with what the user says."""
+        kept = trim_messages(
+            list(self.call.history),
+            max_tokens=0,
+            token_counter=lambda messages: self._excess(replace(draft, history=tuple(messages))),
+            strategy="last",
+            start_on="human",
+        )
+        return tuple(kept)
+
+    def _trace(
+        self, parts: Sequence[Part], result: PlanResult, milliseconds: float, *, is_partial: bool
+    ) -> Context:
+        """Return the assembly as its trace: every part with what it was promised, took and lost."""
+        plan, call, limit = self.plan, self.call, self.limit
+        contexts = [part.context for part in parts if part.context is not None]
+        asked = next((context.request for context in contexts if context.request.now), ContextRequest())
+        budget = UNBOUNDED if limit is None else limit
+        # The settings of the packs' engines: those of the first, with the plan's own budget.
+        own = next((context.settings for context in contexts if context.settings), None)
+        own = EngineConfig(tokenizer=plan.count).described() if own is None else own
+        base = Context(
+            budget=budget,
+            request=ContextRequest(
+                query=call.question or asked.query,
+                scope=asked.scope,
+                history=tuple(map(Message.of, call.history)),
+                focus={"plan": plan.name},
+                budget=limit,
+                now=asked.now,
+            ),
+            settings={**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]},
+            warnings=result.warnings,
+            timings={"total": milliseconds},
+            status=Status.PARTIAL if is_partial else Status.OK,
+        )
+        return compose(parts, base, tokens=result.token_count)
+
+    def _system(self, draft: Draft, bare: Draft, fitted: Mapping[str, _Fitted]) -> Iterator[Part]:
+        """Yield what is in the system prompt, and the packs that stand in messages."""
+        count, told = self.plan.count, set[str]()
+        is_cut = draft.system != bare.system and not fitted
+        for piece in draft.pieces:
+            if piece.is_pack:
+                yield self._pack_part(piece.name, "", fitted)
+            elif piece.text.strip() and not is_cut:
+                yield Part(name=piece.name, kind="system", text=piece.text, tokens=count(piece.text))
+            told.add(piece.name)
+        if is_cut:
+            text = draft.system
+            tokens = count(text) if text else 0
+            lost = max(0, count(bare.system) - tokens)
+            yield Part(
+                name="system", kind="system", text=text, tokens=tokens, lost=lost, reason="cut for room"
+            )
+        for name in (name for name in self.plan.specs if name not in told):
+            yield self._pack_part(name, self._message_of(name, told), fitted)
+
+    def _message_of(self, pack: str, told: set[str]) -> str:
+        """Return the part in whose text a pack stands by its name."""
+        for number, directive in enumerate(self.plan.directives, 1):
+            if pack in packs_named(directive):
+                name = f"{directive.type} {number}"
+                return name if name in told else "user" if directive.type == "user" else "examples"
+        return ""
+
+    def _pack_part(self, name: str, within: str, filled: Mapping[str, _Fitted]) -> Part:
+        spec, default = self.plan.specs[name], self.plan.policy.pack_budget
+        budget, fitted = spec.budget, filled.get(name, _Fitted(promised=UNBOUNDED))
+        lost = max(0, self._needed(name, fitted.context) - fitted.tokens)
+        cut = "some of it was left out or cut for room" if lost else ""
+        return Part(
+            name=name,
+            kind="pack" if self.plan.packs[name].plan is None else "plan",
+            text=fitted.text,
+            tokens=fitted.tokens,
+            promised=None if fitted.promised >= UNBOUNDED else fitted.promised,
+            lost=lost,
+            reason=self.call.failures.get((id(self.plan), name)) or cut,
+            within=within,
+            rule={
+                "weight": spec.weight,
+                "priority": spec.priority,
+                "has_budget": budget is not None,
+                "max_tokens": None if budget is None else budget.max_tokens,
+                "ratio": None if budget is None else budget.ratio,
+                **default.model_dump(),
+            },
+            context=fitted.context,
+        )
+
+    def _needed(self, name: str, context: Context) -> int:
+        """Return the tokens that all of a pack would take."""
+        if not context.is_truncated or self.plan.packs[name].plan is not None:
+            return context.tokens + sum(part.lost for part in context.parts)
+        pack = self._pack(name)
+        return max(context.tokens, pack.fit(self._pages(pack), _MOST).tokens)
+
+    def _spoken(self, draft: Draft) -> Iterator[Part]:
+        """Yield what is said: the plan's own examples, the history by turns, the user's message."""
+        history = self.call.history
+        missing = history[: len(history) - len(draft.history)]
+        if draft.before:
+            yield self._messages("examples", "example", draft.before)
+        if missing and draft.has_history:
+            lost = self.plan.count_messages(missing)
+            yield Part(name="history", kind="history", role="user", lost=lost, reason="left out for room")
+        for number, turn in enumerate(turns(draft.history), 1):
+            yield self._messages(f"history {number}", "history", turn)
+        if draft.after:
+            yield self._messages("examples after", "example", draft.after)
+        if draft.user is not None:
+            yield self._messages("user", "user", (draft.user,))
+
+    def _messages(self, name: str, kind: str, messages: Sequence[BaseMessage]) -> Part:
+        said = [Message.of(message) for message in messages]
+        return Part(
+            name=name,
+            kind=kind,
+            role=_ROLES.get(messages[0].type, said[0].role),
+            text="\n".join(message.text for message in said),
+            tokens=self.plan.count_messages(messages),
+        )
+
+
+def _bound(tokens: int) -> int | None:
+    return None if tokens >= UNBOUNDED else tokens
