@@ -90,9 +90,7 @@ def what_would_it_take(
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        return tuple(
-            change for attempt in _attempts(context, key, engine, near=near) for change in attempt()
-        )
+        return tuple(change for attempt in _attempts(context, key, engine, near=near) for change in attempt())
 
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
