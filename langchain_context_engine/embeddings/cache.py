@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import struct
-import threading
 import time
 import warnings
 from array import array
@@ -118,11 +116,6 @@ class CachedEmbeddings(Embeddings):
         refuse_blank(text)
         return self._embed([text], _QUERY, self._queries)[0]
 
-    async def aembed_query(self, text: str) -> Vector:
-        """Return the vector of a query; as `embed_query`, in a thread."""
-        refuse_blank(text)
-        return (await self._aembed([text], _QUERY, self._queries))[0]
-
     def embed_documents(self, texts: list[str]) -> list[Vector]:
         """Return one vector for each text, in order; zeros for a text that is empty or only spaces.
 
@@ -132,10 +125,6 @@ class CachedEmbeddings(Embeddings):
             EmbeddingError: A vector is missing or unusable; nothing of that call is then kept.
         """
         return self._embed(texts, _DOCUMENT, self.embeddings.embed_documents)
-
-    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
-        """Return one vector for each text; as `embed_documents`, in a thread."""
-        return await self._aembed(texts, _DOCUMENT, self.embeddings.embed_documents)
 
     def get(self, text: str, *, role: str = _QUERY) -> Vector | None:
         """Return the vector kept for a text, or None; nothing is embedded.
@@ -180,28 +169,19 @@ class CachedEmbeddings(Embeddings):
         wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
         flights, mine = self._claimed(wanted)
         self._fly(mine, wanted, call)
-        return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
-
-    async def _aembed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
-        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
-        flights, mine = self._claimed(wanted)
-        if mine:
-            # A thread of its own, since those of a pool may all be waiting for just this.
-            threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
-        found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
-        return self._in_order(texts, role, found)
+        found = {key: flight.result() for key, flight in flights.items()}
+        # Copies, so that whoever changes a vector changes it for no one else.
+        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
+        return align(texts, spoken, self.dimensions)
 
     def _claimed(self, keys: Iterable[str]) -> tuple[dict[str, Future[Vector]], list[str]]:
         """Return the flights that bring each vector, and the keys of those that the caller must land."""
-        flights: dict[str, Future[Vector]] = {}
-        mine: list[str] = []
+        flights, mine = dict[str, Future[Vector]](), list[str]()
         with self._lock:
             for key in keys:
                 if key not in self._flights:
                     mine.append(key)
                     self._flights[key] = Future()
-                    # From here on the cancellation of one who waits does not reach the others.
-                    self._flights[key].set_running_or_notify_cancel()
                 flights[key] = self._flights[key]
         return flights, mine
 
@@ -212,7 +192,10 @@ class CachedEmbeddings(Embeddings):
         try:
             landed |= self._known(mine)
             if new := [key for key in mine if key not in landed]:
-                landed |= self._kept(new, call([wanted[key] for key in new]))
+                answer = call([wanted[key] for key in new])
+                fresh = dict(zip(new, self._checked(answer, len(new)), strict=True))
+                self._write(fresh)
+                landed |= fresh
         except Exception as error:  # noqa: BLE001 - raised by whoever waits
             told, landed = error, {}
         finally:
@@ -224,11 +207,6 @@ class CachedEmbeddings(Embeddings):
                 else:
                     flight.set_exception(told)
 
-    def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
-        # Copies, so that whoever changes a vector changes it for no one else.
-        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
-        return align(texts, spoken, self.dimensions)
-
     def _known(self, keys: Iterable[str]) -> dict[str, Vector]:
         asked = list(keys)
         known = self._read(asked) if asked else {}
@@ -236,11 +214,6 @@ class CachedEmbeddings(Embeddings):
         for key in asked:
             record_cache("embeddings", is_hit=key in usable)
         return usable
-
-    def _kept(self, keys: list[str], answer: object) -> dict[str, Vector]:
-        vectors = dict(zip(keys, self._checked(answer, len(keys)), strict=True))
-        self._write(vectors)
-        return vectors
 
     def _checked(self, answer: object, count: int) -> list[Vector]:
         vectors = check_vectors(answer, count=count, model=self.model, dimensions=self.dimensions)

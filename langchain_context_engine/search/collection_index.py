@@ -23,7 +23,7 @@ from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
-from langchain_context_engine.search.folders import make, store_stamp
+from langchain_context_engine.search.index_folder import make, store_stamp
 from langchain_context_engine.search.segment import (
     DamagedIndexError,
     Record,
@@ -83,7 +83,7 @@ class CollectionIndex:
         self, handle: CollectionHandle, folder: Path | None, quiet_seconds: float = QUIET_SECONDS
     ) -> None:
         self.handle = handle
-        self.collection = str(handle.collection.id)
+        self.collection = handle.id
         self.snapshot = Snapshot()
         self.is_whole = False
         self.progress: tuple[int, int] | None = None
@@ -102,6 +102,10 @@ class CollectionIndex:
 
     # What a question asks
 
+    def is_synced(self, asked: float) -> bool:
+        """Tell whether it has looked at the store since a moment on `time.monotonic()`'s clock."""
+        return self._looked_at >= asked
+
     def sync(self, asked: float, wait_seconds: float) -> None:
         """Take in what the store shows to have changed before a moment on `time.monotonic()`'s clock.
 
@@ -109,7 +113,7 @@ class CollectionIndex:
             SourceError: The collection could not be read.
         """
         with self._lock:
-            if self._looked_at >= asked:
+            if self.is_synced(asked):
                 return
             began = time.monotonic()
             if not self._is_working():
@@ -233,7 +237,7 @@ class CollectionIndex:
     def _differing(self, count: int) -> tuple[list[str], list[str]]:
         """Return ids that are new and ids that are gone."""
         known = self.snapshot.count
-        last = self.handle.id_at(count - 1) if 0 < count <= _PROBED_UP_TO else ""
+        last = self._last_of(count) if 0 < count <= _PROBED_UP_TO else ""
         if count == known and last == self._last_id:
             return [], []
         is_known, self._last_id = self._last_id is not None, last
@@ -247,6 +251,9 @@ class CollectionIndex:
         new = np.flatnonzero(~np.isin(hashes, mine)).tolist()
         rows = self.snapshot.chosen(None)[~np.isin(mine, hashes)]
         return [there[at] for at in new], self.snapshot.ids_of(rows.tolist())
+
+    def _last_of(self, count: int) -> str:
+        return next(iter(self.handle.ids_from(count - 1, 1)), "")
 
     def _read_whole(self, told: Told | None = None) -> None:
         """Read or compare everything and commit it, one process at a time."""

@@ -119,8 +119,9 @@ def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, 
     if not query.terms:
         return []
     snapshot, manager = searched.snapshot, searched.manager
-    scores = manager.scores(query, searched.within, snapshot)
-    claims = manager.scores(LexicalQuery.of(request.query), searched.within, snapshot)
+    scores = manager.weighed(query, searched.within).scores(snapshot)
+    asked = LexicalQuery.of(request.query)
+    claims = scores if asked == query else manager.weighed(asked, searched.within).scores(snapshot)
     rows, _ = snapshot.best(scores, snapshot.mask(searched.wanted)[0], snapshot.size)
     return [
         Hit(
@@ -188,7 +189,7 @@ class Fuzzy:
         texts = {request.query, " ".join(keywords), *keywords}
         likeness: dict[str, float] = {}
         with self._lock:
-            known = self._known.setdefault(str(searched.handle.collection.id), _Spelled())
+            known = self._known.setdefault(searched.handle.id, _Spelled())
             if known.stamp != searched.snapshot.stamp:
                 known.sync(searched.snapshot, searched.handle)
             for index, text in itertools.product((known.paths, known.texts), texts):

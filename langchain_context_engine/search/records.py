@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import clamp, read_number
 
@@ -40,16 +42,27 @@ def steady(distance: float) -> float:
     return round(distance, 6) if -10 < distance < 10 else float(f"{distance:.6g}")  # noqa: PLR2004
 
 
-def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tuple[float, float]:
-    """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity."""
-    import numpy as np
+def steady_all(distances: Sequence[float]) -> list[float]:
+    """Return `steady` of each distance; of most answers all are small."""
+    if len(distances) and max(distances) < 10 and min(distances) > -10:  # noqa: PLR2004
+        return [round(distance, 6) for distance in map(float, distances)]
+    return [steady(distance) for distance in map(float, distances)]
 
-    a, b = np.asarray(query, dtype=np.float64), np.asarray(vector, dtype=np.float64)
-    dot, lengths = float(a @ b), float(np.sqrt((a @ a) * (b @ b)))
+
+def compare(query: Any, vector: Any, space: str) -> tuple[float, float]:
+    """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity.
+
+    Args:
+        query: An array of 64-bit floats.
+        vector: The other vector.
+        space: The metric: cosine, l2 or ip.
+    """
+    other = np.asarray(vector, dtype=np.float64)
+    dot, lengths = float(query @ other), math.sqrt((query @ query) * (other @ other))
     cosine = dot / lengths if lengths else 0.0
     if space == "cosine":
         return steady(1 - cosine), cosine
-    return steady(1 - dot if space == "ip" else float(((a - b) ** 2).sum())), cosine
+    return steady(1 - dot if space == "ip" else float(((query - other) ** 2).sum())), cosine
 
 
 def kind_of(metadata: Mapping[str, Any], default: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,12 @@ class LexicalQuery:
     needs_all: bool = False
     closed: tuple[tuple[str, ...], ...] = ()
 
-    @classmethod
-    def of(cls, query: str) -> LexicalQuery:
-        """Read a question."""
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(query: str) -> LexicalQuery:
+        """Read a question; every collection is asked it."""
         found, forms = tuple(query_terms(query)), closed_forms(query)
-        return cls(found, closed=tuple(forms.get(term, ()) for term in found))
+        return LexicalQuery(found, closed=tuple(forms.get(term, ()) for term in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,7 @@ def weigh(query: LexicalQuery, parts: Sequence[tuple[Snapshot, Mask]]) -> Weighe
 
     def frequency(word: str) -> int:
         if word not in counted:
-            counted[word] = sum(
-                len(rows) if mask is None else int(mask[rows].sum())
-                for (rows, _), mask in ((snapshot.postings(word), mask) for snapshot, mask in parts)
-            )
+            counted[word] = sum(snapshot.frequency(word, mask) for snapshot, mask in parts)
         return counted[word]
 
     words: list[Spellings] = []

@@ -20,9 +20,8 @@ from langchain_context_engine.filters import AllOf, all_of, to_chroma
 from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle, NoSearchError, is_in_process
+from langchain_context_engine.search.collection import FIELDS, QUOTA, CollectionHandle, NoSearchError
 from langchain_context_engine.search.hybrid_search import Search, asked_more, merge_by_rank
-from langchain_context_engine.search.quotas import QUOTA
 from langchain_context_engine.search.records import compare, relevance_of, steady, without_sparse
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def choose_search(handle: CollectionHandle, search: str) -> SparseIndex | None:
         raise ConfigError(f"search must be one of {', '.join(SEARCHES)}, got {search!r}")
     if search == "own":
         return None
-    is_local = is_in_process(handle.collection)
+    is_local = handle.is_in_process
     found = None if is_local else sparse_index_of(handle.collection)
     if search == "store" and found is None:
         why = (

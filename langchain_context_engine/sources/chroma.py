@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import (
     HIDDEN,
@@ -27,14 +28,13 @@ from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex, Told
-from langchain_context_engine.search.folders import is_local
 from langchain_context_engine.search.hybrid_search import Search
+from langchain_context_engine.search.index_folder import is_local
 from langchain_context_engine.search.index_manager import IndexManager
-from langchain_context_engine.search.lookups import ids_named_in
-from langchain_context_engine.search.query_vectors import Vector, check_vector
 from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.snapshot import ids_named_in
 from langchain_context_engine.search.store_search import StoreSearch, choose_search
-from langchain_context_engine.sources.shared import SharedResources
+from langchain_context_engine.sources.shared import SharedResources, Vector
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
@@ -247,7 +247,6 @@ class ChromaSource:
             "handle": self._handle,
             "request": request,
             "vector": vector,
-            "wanted": all_of(Not(HIDDEN), pushed),
             "pushed": pushed,
             "to_candidate": candidate,
             "default_kind": self.kind,

@@ -9,8 +9,7 @@ from inspector.figures.offered import offered_table
 from langchain_context_engine import ConfigError
 from langchain_context_engine.filters import parse_scope
 from langchain_context_engine.search import stores
-from langchain_context_engine.search.sheets import describe, doubts, sheets
-from langchain_context_engine.search.stores import is_server, open_client
+from langchain_context_engine.search.stores import describe, doubts, is_server, open_client, sheets
 from tests.builders import a_candidate, a_collection
 from tests.inspector.builders import a_context
 

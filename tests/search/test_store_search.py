@@ -9,7 +9,7 @@ from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import EmbeddingError, SourceError
-from langchain_context_engine.search.state import index_state
+from langchain_context_engine.search.stores import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import a_request
 from tests.chroma_builders import EMBEDDINGS, ids, notes
