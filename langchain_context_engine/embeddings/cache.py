@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import math
 import struct
+import threading
 import time
 import warnings
 from array import array
@@ -116,6 +118,11 @@ class CachedEmbeddings(Embeddings):
         refuse_blank(text)
         return self._embed([text], _QUERY, self._queries)[0]
 
+    async def aembed_query(self, text: str) -> Vector:
+        """Return the vector of a query; as `embed_query`, in a thread."""
+        refuse_blank(text)
+        return (await self._aembed([text], _QUERY, self._queries))[0]
+
     def embed_documents(self, texts: list[str]) -> list[Vector]:
         """Return one vector for each text, in order; zeros for a text that is empty or only spaces.
 
@@ -125,6 +132,10 @@ class CachedEmbeddings(Embeddings):
             EmbeddingError: A vector is missing or unusable; nothing of that call is then kept.
         """
         return self._embed(texts, _DOCUMENT, self.embeddings.embed_documents)
+
+    async def aembed_documents(self, texts: list[str]) -> list[Vector]:
+        """Return one vector for each text; as `embed_documents`, in a thread."""
+        return await self._aembed(texts, _DOCUMENT, self.embeddings.embed_documents)
 
     def get(self, text: str, *, role: str = _QUERY) -> Vector | None:
         """Return the vector kept for a text, or None; nothing is embedded.
@@ -169,7 +180,18 @@ class CachedEmbeddings(Embeddings):
         wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
         flights, mine = self._claimed(wanted)
         self._fly(mine, wanted, call)
-        found = {key: flight.result() for key, flight in flights.items()}
+        return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
+
+    async def _aembed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
+        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
+        flights, mine = self._claimed(wanted)
+        if mine:
+            # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
+            threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
+        found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
+        return self._in_order(texts, role, found)
+
+    def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
         # Copies, so that whoever changes a vector changes it for no one else.
         spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
         return align(texts, spoken, self.dimensions)
@@ -182,6 +204,8 @@ class CachedEmbeddings(Embeddings):
                 if key not in self._flights:
                     mine.append(key)
                     self._flights[key] = Future()
+                    # From here on the cancellation of one who waits does not reach the others.
+                    self._flights[key].set_running_or_notify_cancel()
                 flights[key] = self._flights[key]
         return flights, mine
 

@@ -7,6 +7,7 @@ a place for it, one file that is replaced as a whole by whoever holds the lock b
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -167,8 +168,8 @@ class CollectionIndex:
         try:
             self._read_whole(told)
         except OSError as error:
-            msg = f"the index of {self.handle.name!r} cannot be written: {refusal(error, self._folder)}"
-            raise SourceError(msg) from None
+            told = refusal(error, self.path and self.path.parent)
+            raise SourceError(f"the index of {self.handle.name!r} cannot be written: {told}") from None
 
     def set_aside(self, error: BaseException) -> None:
         """Begin anew where a file turns out to be damaged; it is kept beside for whoever wants to look."""
@@ -185,19 +186,7 @@ class CollectionIndex:
     def remove(self) -> None:
         """Remove what is kept of a collection that is no more."""
         if self.path is not None:
-            for name in (self.path, self.path.with_suffix(".damaged"), self._lock_path):
-                with suppress(OSError):
-                    name.unlink(missing_ok=True)
-            with suppress(OSError):
-                self.path.parent.rmdir()
-
-    @property
-    def _folder(self) -> Path | None:
-        return None if self.path is None else self.path.parent
-
-    @property
-    def _lock_path(self) -> Path:
-        return Path() if self.path is None else self.path.with_suffix(".lock")
+            shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def _look(self) -> None:
         """Find out what changed as cheaply as the client allows."""
@@ -350,13 +339,9 @@ class CollectionIndex:
 
     def _uncommitted(self) -> int:
         """Return how many rows are not as they are in the file."""
-        loose = sum(len(segment) for segment in self.snapshot.segments if segment is not self._kept)
-        dead = sum(
-            int(len(alive) - alive.sum())
-            for segment, alive in zip(self.snapshot.segments, self.snapshot.alive, strict=True)
-            if segment is self._kept
-        )
-        return loose + dead + (len(self._kept or ()) if self._kept not in self.snapshot.segments else 0)
+        pairs = zip(self.snapshot.segments, self.snapshot.alive, strict=True)
+        kept = sum(int(alive.sum()) for segment, alive in pairs if segment is self._kept)
+        return self.snapshot.count + len(self._kept or ()) - 2 * kept
 
     def _commit(self) -> None:
         """Write everything down; the lock is held.
@@ -407,25 +392,19 @@ class CollectionIndex:
         except (DamagedIndexError, OSError) as error:
             self.set_aside(error)
             return
+        facts = kept.facts
         with self._swap:
-            self.snapshot, self._kept, self._file = (
-                Snapshot([kept], [np.ones(len(kept), dtype=bool)]),
-                kept,
-                found,
-            )
-            self.is_whole = bool(kept.facts.get("is_whole"))
-            self._stamp, self._compared, self._last_id = (
-                kept.facts.get("stamp"),
-                kept.facts.get("compared"),
-                None,
-            )
+            self.snapshot = Snapshot([kept], [np.ones(len(kept), dtype=bool)])
+            self._kept, self._file, self._last_id = kept, found, None
+            self.is_whole = bool(facts.get("is_whole"))
+            self._stamp, self._compared = facts.get("stamp"), facts.get("compared")
 
     def _writing(self) -> Any:
         """Return what is entered to be the only process that writes; it raises `Timeout` where one does."""
         if self.path is None:
             return nullcontext()
         make(self.path.parent)
-        return FileLock(self._lock_path, timeout=0)
+        return FileLock(self.path.with_suffix(".lock"), timeout=0)
 
     # Threads
 
@@ -445,7 +424,7 @@ class CollectionIndex:
                 self.set_aside(error)
             except OSError as error:
                 # It costs the next program's start, not the words.
-                self.notice = f"its index is kept in memory: {refusal(error, self._folder)}"
+                self.notice = f"its index is kept in memory: {refusal(error, self.path and self.path.parent)}"
                 _log.warning("%s: %s", self.handle.name, self.notice)
                 self.path = None
             finally:

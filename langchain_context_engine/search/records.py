@@ -11,6 +11,8 @@ import numpy as np
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import clamp, read_number
 
+_PLAIN = frozenset({str, int, float, bool, list, type(None)})
+
 Rows = dict[str, dict[str, Any]]
 """Id → {field: value} of what a store gave."""
 
@@ -107,13 +109,14 @@ def to_candidate(
 
 def without_sparse(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return a record's metadata without the sparse vectors that Chroma keeps among them; None is empty."""
-    from chromadb.base_types import SparseVector
-
     if not metadata:
         return {}
-    if SparseVector not in set(map(type, metadata.values())):
-        return metadata
-    return {key: value for key, value in metadata.items() if type(value) is not SparseVector}
+    for value in metadata.values():
+        if type(value) not in _PLAIN:
+            from chromadb.base_types import SparseVector
+
+            return {key: each for key, each in metadata.items() if type(each) is not SparseVector}
+    return metadata
 
 
 def rows_of(answer: Any, include: Sequence[str]) -> Rows:
@@ -122,4 +125,9 @@ def rows_of(answer: Any, include: Sequence[str]) -> Rows:
     columns = {name: answer[name] for name in include if answer[name] is not None}
     if "metadatas" in columns:
         columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
-    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}
+    if not columns:
+        return {id_: {} for id_ in answer["ids"]}
+    names, records = tuple(columns), zip(*columns.values(), strict=True)
+    return {
+        id_: dict(zip(names, record, strict=True)) for id_, record in zip(answer["ids"], records, strict=True)
+    }

@@ -98,9 +98,8 @@ class Weighed:
 
 def weigh(query: LexicalQuery, parts: Sequence[tuple[Snapshot, Mask]]) -> Weighed:
     """Return what a question's words weigh among the rows that the masks of some snapshots admit."""
-    chosen = [snapshot.chosen(mask) for snapshot, mask in parts]
-    records = sum(map(len, chosen))
-    length = sum(int(snapshot.lengths[rows].sum()) for (snapshot, _), rows in zip(parts, chosen, strict=True))
+    extents = [snapshot.extent(mask) for snapshot, mask in parts]
+    records, length = sum(count for count, _ in extents), sum(length for _, length in extents)
     counted: dict[str, int] = {}
 
     def frequency(word: str) -> int:

@@ -181,6 +181,15 @@ class Snapshot:
             return np.arange(self.size) if self._living is None else np.flatnonzero(self._living)
         return self._living_of(np.flatnonzero(mask))
 
+    def extent(self, mask: Mask) -> tuple[int, int]:
+        """Return how many living rows a mask has, and how many terms those have together."""
+
+        def counted() -> tuple[int, int]:
+            rows = self.chosen(mask)
+            return len(rows), int(self.lengths[rows].sum())
+
+        return self.kept("extent", counted) if mask is None else counted()
+
     def mask(self, condition: Filter) -> tuple[Mask, bool]:
         """Return what admits at least the rows that a filter admits, and whether it admits just those."""
         return self.kept(("mask", repr(condition)), lambda: self._mask(condition))

@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.filters import AllOf, all_of, to_chroma
 from langchain_context_engine.models.kept import kept_property
@@ -291,7 +293,7 @@ class StoreSearch(Search):
         """Return (raw distance, cosine similarity); what the store has no vector of is infinitely far."""
         distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
         if vector is not None and len(vector) == len(self.vector):
-            own, cosine = compare(self.vector, vector, self.handle.space)
+            own, cosine = compare(np.asarray(self.vector, dtype=np.float64), vector, self.handle.space)
             return (own if distance is None else distance), cosine
         return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
 

@@ -234,9 +234,11 @@ class ChromaSource:
 
     def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
+            if self.fields:
+                record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
             return to_candidate(
                 id_,
-                {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)},
+                record,
                 source=self.collection_name,
                 kind=self.kind,
                 sequence=self.sequence,

@@ -12,8 +12,7 @@ from pathlib import Path
 import chromadb
 import pytest
 
-from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
-from langchain_context_engine.search.collection import check_collection_name
+from langchain_context_engine.errors import EmbeddingError, SourceError
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.shared import SharedResources
 from tests.builders import WordEmbeddings, a_collection, a_free_port, a_request
@@ -64,21 +63,6 @@ def test_an_embedders_secrets_stay_with_it():
         ChromaSource(a_collection(notes(1)), embeddings=Leaking()).fetch(a_request())
     assert not any(secret in str(raised.value) for secret in ("sk-test", "hunter2", "abcdef"))
     assert raised.value.__cause__ is None
-
-
-@pytest.mark.parametrize(
-    "name", ["ab", "my docs", "données", "a..b", "_ab", "ab-", "x" * 513, "", None, "a/b", "abc\n"]
-)
-def test_a_name_that_chroma_refuses_is_refused_with_the_rule(name):
-    """G65."""
-    with pytest.raises(ConfigError, match="3 to 512"):
-        check_collection_name(name)
-
-
-@pytest.mark.parametrize("name", ["abc", "my-docs", "a.b_c", "x" * 512])
-def test_a_name_that_chroma_takes_is_taken(name):
-    """G65."""
-    assert check_collection_name(name) == name
 
 
 @pytest.mark.unmeasured

@@ -76,10 +76,6 @@ def test_a_server_that_ignores_a_filter_shows_nobody_what_is_out_of_scope(serve)
     assert source.fetch(a_request(query="invoices", scope={"team": "Red"})) == []
 
 
-def test_a_deleted_record_is_never_answered_with(serve):
-    assert "gone" not in ids(a_source(serve()).fetch(a_request(query="invoices once went out daily")))
-
-
 def test_what_the_store_cannot_check_is_checked_here_and_asked_deeper(serve):
     records = notes(120, created_at="2020-01-01")
     records[117]["created_at"] = records[3]["created_at"] = "2026-01-01"
@@ -132,13 +128,6 @@ def test_records_without_a_word_of_the_question_are_no_hits_of_the_words(serve):
     assert not [id_ for id_ in found if id_.startswith("a")]
 
 
-def test_a_question_without_a_word_that_counts_asks_vectors_only(serve):
-    server = serve()
-    found = a_source(server).fetch(a_request(query="the of and"))
-    assert {s["rank"]["$knn"]["key"] for s in server.searches()} == {"#embedding"}
-    assert {candidate.claims["lexical"] for candidate in found} == {0.0}
-
-
 @pytest.mark.parametrize("search", ["auto", "own"])
 def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
     source, request = a_source(serve(), search=search), a_request(query="invoices")
@@ -160,13 +149,6 @@ def test_a_question_whose_words_cannot_be_embedded_is_one_error_of_the_source(se
     assert "sk-test" not in str(raised.value)
 
 
-def test_a_filter_on_scope_that_no_record_passes_finds_nothing(serve):
-    server = serve()
-    assert a_source(server).fetch(a_request(query="invoices", scope={"team": []})) == []
-    assert a_source(server).fetch(a_request(query="invoices", scope={"team": ["green", 3]})) == []
-    assert "get" not in {path for path, _ in server.asked}
-
-
 def test_pages_of_an_answer_follow_each_other(serve):
     server = serve(notes(60))
     source = a_source(server)
@@ -174,16 +156,6 @@ def test_pages_of_an_answer_follow_each_other(serve):
     first = ids(source.fetch(a_request(query="note 7 about billing", limit=10)))
     later = ids(source.fetch(a_request(query="note 7 about billing", limit=20, offset=10)))
     assert first + later == whole
-
-
-def test_a_row_without_a_score_costs_itself(serve):
-    def spoil(answer):
-        answer["scores"] = [scores and [None, *scores[1:]] for scores in answer["scores"]]
-        return answer
-
-    server = serve(notes(30))
-    server.spoil = spoil
-    assert len(a_source(server).fetch(a_request(query="note about billing", limit=10))) == 10
 
 
 @pytest.mark.parametrize(

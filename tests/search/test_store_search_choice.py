@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 import chromadb
 import pytest
-from langchain_chroma import Chroma
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.search.index_folder import folder_of
@@ -30,21 +27,6 @@ def test_a_server_whose_schema_has_a_sparse_index_searches_by_itself(serve):
     assert not folder.exists()
 
 
-def test_hybrid_false_with_the_stores_search_asks_vectors_only(serve):
-    server = serve()
-    found = a_source(server, hybrid=False, search="store").fetch(a_request(query="invoices"))
-    assert {s["rank"]["$knn"]["key"] for s in server.searches()} == {"#embedding"}
-    assert {len(candidate.claims) for candidate in found} == {0}
-
-
-def test_a_collection_over_langchains_chroma_is_searched_by_the_store_too(serve):
-    server = serve()
-    client = chromadb.HttpClient(host="127.0.0.1", port=server.server_address[1])
-    store = Chroma(client=client, collection_name=server.local.name, embedding_function=EMBEDDINGS)
-    found = ChromaSource(store, search="store").fetch(a_request(query="invoices", scope={"team": "red"}))
-    assert found[0].id == "invoice"
-
-
 @pytest.mark.parametrize("kind", ["memory", "persistent"])
 def test_local_chroma_refuses_the_stores_search_and_names_the_two_ways(kind, tmp_path):
     client = chromadb.EphemeralClient() if kind == "memory" else chromadb.PersistentClient(str(tmp_path))
@@ -65,15 +47,6 @@ def test_without_a_sparse_index_that_embeds_our_own_search_answers(serve, option
     assert "search" not in {path for path, _ in server.asked}
 
 
-def test_own_forces_our_search(serve):
-    server = serve()
-    source = a_source(server, search="own")
-    source.prepare()
-    found = source.fetch(a_request(query="when do invoices go out?"))
-    assert found[0].claims["lexical"] > 0
-    assert "search" not in {path for path, _ in server.asked}
-
-
 def test_an_unknown_search_is_refused_with_the_known_ones():
     with pytest.raises(ConfigError, match="auto, store, own"):
         ChromaSource(a_collection([]), search="stores")
@@ -86,19 +59,3 @@ def test_a_server_that_has_no_search_is_told_with_the_two_ways(serve):
     )
     with pytest.raises(SourceError, match=r'no search of its own.*search="own".*distributed Chroma'):
         a_source(server).fetch(a_request(query="invoices"))
-
-
-def test_a_schema_whose_vectors_have_a_function_that_cannot_be_made_is_read_in_silence(serve):
-    """Chroma makes all functions of a schema at once, which warns, and imports what nobody uses here."""
-    server = serve()
-    schema = server.schema.serialize_to_json()
-    vectors = schema["keys"]["#embedding"]["float_list"]["vector_index"]["config"]
-    vectors["embedding_function"] = {"name": "openai", "type": "known", "config": {"api_key_env_var": "NOPE"}}
-    described = server.described()
-    server.described = lambda: {**described, "schema": schema}
-    collection = server.collection()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        source = ChromaSource(collection, embeddings=EMBEDDINGS)
-    assert source.fetch(a_request(query="invoices"))
-    assert {path for path, _ in server.asked} == {"search"}

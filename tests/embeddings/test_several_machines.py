@@ -80,23 +80,6 @@ def test_a_question_is_embedded_once_for_all_machines(open_store):
     assert cached.get(question) == cached_there.get(question) == WordEmbeddings().embed_query(question)
 
 
-def test_machines_of_different_models_do_not_share_vectors(open_store):
-    CachedEmbeddings(WordEmbeddings(), open_store(), "words", max_size=None).embed_query("a")
-    other = WordEmbeddings(8)
-    assert len(CachedEmbeddings(other, open_store(), "other", max_size=None).embed_query("a")) == 8
-    assert asked(other) == {"a": 1}
-
-
-def test_a_machine_that_forgets_its_model_leaves_the_others_alone(open_store):
-    keeping = CachedEmbeddings(WordEmbeddings(), open_store(), "words", max_size=None)
-    leaving = CachedEmbeddings(WordEmbeddings(), open_store(), "other", max_size=None)
-    keeping.embed_query("a")
-    leaving.embed_query("a")
-    leaving.clear()
-    assert leaving.get("a") is None
-    assert keeping.get("a") is not None
-
-
 def test_with_a_bound_a_machine_counts_what_the_store_holds(open_store):
     CachedEmbeddings(WordEmbeddings(), open_store(), "words", max_size=None).embed_documents(list("abcdef"))
     bounded = CachedEmbeddings(WordEmbeddings(), open_store(), "words", max_size=3)
