@@ -162,8 +162,10 @@ class CollectionHandle:
         asked = {"query_embeddings": [list(vector)], "include": ["distances"], **among}
         answer = self._portions.ask(lambda most: self._call("query", **asked, n_results=min(n, most)))
         ids, distances = (answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0]
-        told = zip(steady_all(distances), ids, strict=True)
-        return [(id_, distance) for distance, id_ in sorted(hit for hit in told if math.isfinite(hit[0]))]
+        hits = sorted(zip(steady_all(distances), ids, strict=True))
+        if not math.isfinite(sum(distances)):
+            hits = [hit for hit in hits if math.isfinite(hit[0])]
+        return [(id_, distance) for distance, id_ in hits]
 
     def search(self, make: Callable[[int], list[Any]]) -> Any:
         """Return what the store's own search answers; `make` is told how many rows a search may ask for."""

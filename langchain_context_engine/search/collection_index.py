@@ -168,8 +168,8 @@ class CollectionIndex:
         try:
             self._read_whole(told)
         except OSError as error:
-            told = refusal(error, self.path and self.path.parent)
-            raise SourceError(f"the index of {self.handle.name!r} cannot be written: {told}") from None
+            why = refusal(error, self.path and self.path.parent)
+            raise SourceError(f"the index of {self.handle.name!r} cannot be written: {why}") from None
 
     def set_aside(self, error: BaseException) -> None:
         """Begin anew where a file turns out to be damaged; it is kept beside for whoever wants to look."""

@@ -28,7 +28,6 @@ from langchain_context_engine.filters import (
     all_of,
     filter_test,
     matcher,
-    read_scope,
     to_chroma,
 )
 from langchain_context_engine.models.kept import kept_property
@@ -70,6 +69,7 @@ class Search:
         handle: The collection.
         request: What is asked.
         vector: The query's vector.
+        scope: The request's scope.
         pushed: Scope and `where`, without `deleted`: what a store may be asked to check.
         to_candidate: (id, record, more fields) → Candidate.
         default_kind: The kind of records that name none.
@@ -83,6 +83,7 @@ class Search:
     handle: CollectionHandle
     request: ContextRequest
     vector: Sequence[float]
+    scope: Filter
     pushed: Filter
     to_candidate: ToCandidate = Candidate
     default_kind: str = ""
@@ -151,7 +152,7 @@ class Search:
     @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are weighed and corrected."""
-        return all_of(Not(HIDDEN), read_scope(self.request.scope))
+        return all_of(Not(HIDDEN), self.scope)
 
     @kept_property
     def _checkable(self) -> dict[str, Any] | None:

@@ -126,13 +126,14 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
-        pushed = all_of(read_scope(request.scope), read_where(request.where))
+        scope = read_scope(request.scope)
+        pushed = all_of(scope, read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         if limit == 0 or pushed == NOTHING or request.kinds == ():
             return Offer()
         if request.vector is None and not request.query.strip():
             return Offer()
-        search = self._search(request, self._vector(request), pushed)
+        search = self._search(request, self._vector(request), scope, pushed)
         search.rejected |= {
             item if isinstance(item, str) else item[1]
             for item in request.excluded
@@ -167,13 +168,13 @@ class ChromaSource:
         Raises:
             SourceError: The collection could not be read.
         """
-        scope = self._scope(request)
+        scope = read_scope(request.scope)
         if not ids or scope == NOTHING:
             return []
         has_query = request.vector is not None or bool(request.query.strip())
-        search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
+        search = self._search(request, self._vector(request) if has_query else (), scope, scope)
         search.load(list(dict.fromkeys(ids)))
-        is_known = matcher(scope)
+        is_known = matcher(search.within)
         kept = [
             id_
             for id_ in dict.fromkeys(ids)
@@ -232,7 +233,7 @@ class ChromaSource:
         index = self._shared.lexical.sync(self._handle)
         return None if index is None else (self._shared.lexical, index)
 
-    def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
+    def _search(self, request: ContextRequest, vector: Vector, scope: Filter, pushed: Filter) -> Search:
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
             if self.fields:
                 record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
@@ -249,6 +250,7 @@ class ChromaSource:
             "handle": self._handle,
             "request": request,
             "vector": vector,
+            "scope": scope,
             "pushed": pushed,
             "to_candidate": candidate,
             "default_kind": self.kind,
