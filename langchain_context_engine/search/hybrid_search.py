@@ -115,7 +115,7 @@ class Search:
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
         points, neighbours = self._points(ids), self._neighbours(ids)
-        space, is_hybrid = self.handle.space, self.lexical is not None
+        space, has_claims = self.handle.space, self.has_claims
         query = np.asarray(self.vector, dtype=np.float64)
         found = []
         for id_ in ids:
@@ -125,7 +125,7 @@ class Search:
                     id_,
                     self.records[id_],
                     relevance=relevance_of(distance, space),
-                    claims={"dense": cosine, "lexical": points[id_]} if is_hybrid else {},
+                    claims={"dense": cosine, "lexical": points[id_]} if has_claims else {},
                     neighbours=neighbours.get(id_, ()),
                 )
             )
@@ -148,6 +148,11 @@ class Search:
     def searched(self) -> str:
         """How it was searched, for the trace."""
         return f"vectors by the store, {'words by the index' if self.lexical else 'without words'}"
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether it searches by words too, so that its claims compare with those of other sources."""
+        return self.lexical is not None
 
     @kept_property
     def within(self) -> Filter:

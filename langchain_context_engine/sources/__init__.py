@@ -1,5 +1,4 @@
 """What a question can be asked of: a source has a name and `fetch(request)`.
 
-Begin with `chroma.py`, or with `pinned.py` for a short one; `asking.py` says who is asked, the room `search` how a
-collection is searched.
+Begin with `chroma.py`, or with `pinned.py` for a short one; `asking.py` says who is asked.
 """
