@@ -119,7 +119,7 @@ class Search:
         query = np.asarray(self.vector, dtype=np.float64)
         found = []
         for id_ in ids:
-            distance, cosine = self._measure(id_, query)
+            distance, cosine = self._measure(id_, query, space)
             found.append(
                 self.to_candidate(
                     id_,
@@ -347,11 +347,11 @@ class Search:
         records = {id_: self.records[id_].get("metadatas") or {} for id_ in ids}
         return manager.guarded(index, lambda: neighbours_of(records, index.snapshot, self.within, keys), {})
 
-    def _measure(self, id_: str, query: Any) -> tuple[float, float]:
+    def _measure(self, id_: str, query: Any, space: str) -> tuple[float, float]:
         """Return (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
         distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
         if vector is not None and len(vector) == len(query):
-            own, cosine = compare(query, vector, self.handle.space)
+            own, cosine = compare(query, vector, space)
             return (own if distance is None else distance), cosine
         return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
 

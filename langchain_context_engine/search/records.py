@@ -76,9 +76,9 @@ def kind_of(metadata: Mapping[str, Any], default: str) -> str:
     return default
 
 
-def position_of(metadata: Mapping[str, Any], sequence: tuple[str, str] | None) -> tuple[str, float] | None:
+def position_of(metadata: Mapping[str, Any], sequence: tuple[str, str]) -> tuple[str, float] | None:
     """Return where a record stands in what it was cut from, by the keys named (group, order)."""
-    if sequence is None or metadata.get(sequence[0]) is None:
+    if metadata.get(sequence[0]) is None:
         return None
     order = read_number(metadata.get(sequence[1]))
     return None if order is None else (str(metadata[sequence[0]]), order)
@@ -102,7 +102,7 @@ def to_candidate(
         kind=kind_of(metadata, kind),
         created_at=metadata.get("created_at"),
         metadata=metadata,
-        position=position_of(metadata, sequence),
+        position=None if sequence is None else position_of(metadata, sequence),
         **more,
     )
 

@@ -39,7 +39,8 @@ _PROBE = "Parsing parse_url, v1.2 and HTTPServer's 認証 naïve C++ decisions d
 _NAMES = ("title", "path", "symbol")
 _SHORTEST_NAME = 4
 _MOST_HEADER = 2**20
-_FEW, _NEAR = 64, 2**16
+_FEW, _NEAR = 64, 2**18
+"""So few rows are read one by one, where they do not stand within so many bytes."""
 _AT_ONCE = 2**22
 _DATE = re.compile(r"\d{4}-\d\d")
 

@@ -177,3 +177,29 @@ def test_a_store_that_gives_fewer_at_once_is_asked_for_fewer_however_it_says_so(
     before = refusing.refused
     source.fetch(a_request(limit=40))
     assert refusing.refused == before  # it is learnt once
+
+
+class Remembering:
+    """A collection whose index of vectors still knows a record that another process has deleted."""
+
+    def __init__(self, collection):
+        self.collection = collection
+
+    def __getattr__(self, name):
+        return getattr(self.collection, name)
+
+    def query(self, **asked):
+        answer = self.collection.query(**asked)
+        return {
+            **answer,
+            "ids": [["ghost", *answer["ids"][0]]],
+            "distances": [[0.0, *answer["distances"][0]]],
+        }
+
+
+@HYBRID
+@pytest.mark.parametrize("limit", [1, 20])
+def test_a_vector_of_a_record_that_is_gone_is_passed_over_and_not_asked_for_without_end(hybrid, limit):
+    collection = Remembering(a_collection(notes(3)))
+    source = ChromaSource(collection, embeddings=EMBEDDINGS, hybrid=hybrid)
+    assert len(source.fetch(a_request(limit=limit))) == min(limit, 3)
