@@ -128,11 +128,6 @@ class Segment:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def nbytes(self) -> int:
-        """How many bytes it takes in memory."""
-        return sum(each.nbytes for each in self.arrays.values() if isinstance(each, np.ndarray))
-
     def part(self, name: str, start: int, stop: int) -> Any:
         """Return a part of an array.
 

@@ -72,14 +72,6 @@ def test_queries_and_documents_are_kept_apart():
     assert cached.embed_query("a") == WordEmbeddings().embed_query("query: a")
 
 
-def test_changing_a_vector_changes_it_for_no_one_else():
-    cached = CachedEmbeddings(WordEmbeddings())
-    first, twin = cached.embed_documents(["a", "a"])
-    first[0] = 99.0
-    assert twin[0] != 99.0
-    assert cached.embed_documents(["a"])[0][0] != 99.0
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5).filter(any))
 def test_vectors_come_back_to_the_bit(vector):
@@ -145,17 +137,6 @@ def test_an_unusable_vector_is_refused_and_not_kept(vector):
         cached.embed_query("a")
     assert len(cached) == 0
     assert cached.embed_query("a") == [1.0, 2.0]
-
-
-def test_a_vector_shorter_than_the_others_is_refused():
-    """I79."""
-    cached = CachedEmbeddings(AnsweringEmbeddings([[1.0, 2.0]], [[1.0]], [[1.0, 2.0], [3.0]]))
-    cached.embed_query("a")
-    with pytest.raises(EmbeddingError, match="1 dimensions instead of 2"):
-        cached.embed_query("b")
-    with pytest.raises(EmbeddingError, match="text 2 of 2"):
-        cached.embed_documents(["c", "d"])
-    assert cached.get("c", role="document") is None
 
 
 class BrokenStore(BaseStore[str, bytes]):

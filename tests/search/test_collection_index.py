@@ -290,32 +290,6 @@ def test_an_index_cut_short_or_gone_while_it_is_used_costs_one_warning_and_no_qu
     assert by_words(engine.sources[0], "w11x", vector=VECTOR) == ["n11"]
 
 
-def test_who_may_not_write_now_keeps_what_is_new_in_memory_and_writes_later(tmp_path):
-    collection = a_store(tmp_path, 50)
-    source = ChromaSource(collection)
-    source.prepare()
-    index = index_of(tmp_path)
-    holder = started(
-        """
-        import sys, time
-        from filelock import FileLock
-        with FileLock(sys.argv[1]):
-            print("held", flush=True)
-            time.sleep(60)
-        """,
-        index.with_suffix(".lock"),
-    )
-    assert holder.stdout.readline() == "held\n"
-    before = index.read_bytes()
-    collection.upsert(ids=["new"], documents=["a zebra"], embeddings=[VECTOR])
-    assert by_words(source, "zebra", vector=VECTOR) == ["new"]  # nobody waits
-    assert index.read_bytes() == before
-    holder.send_signal(signal.SIGKILL)
-    holder.wait(10)
-    source.prepare()
-    assert index.read_bytes() != before
-
-
 @pytest.mark.parametrize(("records", "is_late"), [(300, False), (300, True)])
 def test_a_full_disk_costs_a_warning_that_says_so_and_the_answer_stands(tmp_path, records, is_late):
     """S4: whenever it happens; what was written before is left as it is."""

@@ -6,10 +6,9 @@ import math
 
 import chromadb
 import pytest
-from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
+from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.search.index_folder import folder_of
 from langchain_context_engine.search.stores import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
@@ -139,27 +138,6 @@ def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
         assert all(SPARSE not in candidate.metadata for candidate in found)
 
 
-def test_a_question_whose_words_cannot_be_embedded_is_one_error_of_the_source(serve, monkeypatch):
-    """L93."""
-
-    def refuse(self, **_):
-        raise RuntimeError("401: api_key=sk-test-abc")
-
-    monkeypatch.setattr(ChromaBm25EmbeddingFunction, "embed_query", refuse)
-    with pytest.raises(EmbeddingError, match="words could not be embedded") as raised:
-        a_source(serve()).fetch(a_request(query="invoices"))
-    assert "sk-test" not in str(raised.value)
-
-
-def test_pages_of_an_answer_follow_each_other(serve):
-    server = serve(notes(60))
-    source = a_source(server)
-    whole = ids(source.fetch(a_request(query="note 7 about billing", limit=30)))
-    first = ids(source.fetch(a_request(query="note 7 about billing", limit=10)))
-    later = ids(source.fetch(a_request(query="note 7 about billing", limit=20, offset=10)))
-    assert first + later == whole
-
-
 @pytest.mark.parametrize(
     "answer",
     [{}, {"ids": [[]]}, {"ids": None, "scores": None}, {"ids": [["invoice"], ["invoice"]], "scores": 3}, []],
@@ -213,11 +191,6 @@ def test_without_a_sparse_index_that_embeds_our_own_search_answers(serve, option
     source.prepare()
     assert source.fetch(a_request(query="invoices"))[0].claims["lexical"] > 0
     assert "search" not in {path for path, _ in server.asked}
-
-
-def test_an_unknown_search_is_refused_with_the_known_ones():
-    with pytest.raises(ConfigError, match="auto, store, own"):
-        ChromaSource(a_collection([]), search="stores")
 
 
 def test_a_server_that_has_no_search_is_told_with_the_two_ways(serve):

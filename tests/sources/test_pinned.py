@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, HumanMessage
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.filters import in_scope
@@ -20,10 +19,6 @@ def test_pinned_items_come_first_to_last_and_are_marked():
     assert [c.id for c in found][1:3] == ["c", "d"]
     assert found[3].text == "another"
     assert all(c.is_pinned and c.relevance == 1.0 for c in found)
-
-
-def test_a_text_pinned_twice_is_one_candidate():
-    assert len(PinnedSource(["same"]).fetch(a_request(pinned=["same", "same"]))) == 1
 
 
 @pytest.mark.parametrize("scope", [{"user": "A"}, {"user": ["A", "B"]}, {"user": 0, "team": True}])
@@ -47,17 +42,6 @@ def test_the_last_messages_are_offered_newest_first():
     assert [c.position for c in found] == [("history", 29.0), ("history", 28.0), ("history", 27.0)]
     assert [c.relevance for c in found] == [1.0, 2 / 3, 1 / 3]
     assert {c.kind for c in found} == {"message"}
-
-
-def test_messages_of_every_form_are_read():
-    history = [
-        HumanMessage("hi", id="m1"),
-        AIMessage([{"type": "text", "text": "hello"}]),
-        {"role": "user", "content": ""},
-    ]
-    found = HistorySource().fetch(a_request(history=history))
-    assert [(c.text, c.metadata["role"]) for c in found] == [("hello", "assistant"), ("hi", "user")]
-    assert found[1].id == "m1"
 
 
 def test_a_message_said_twice_is_two_candidates_with_lasting_ids():

@@ -58,15 +58,6 @@ def test_a_stated_score_is_the_relevance(key):
     assert [c.relevance for c in found] == [0.9, 0.2]
 
 
-@pytest.mark.parametrize(
-    "scores", [(0.1, 0.4), (12.0, 3.0), (0.9, None), (float("nan"), 0.5), ("high", "low")]
-)
-def test_what_cannot_be_a_relevance_is_not_taken_for_one(scores):
-    """A distance grows, a BM25 score is above 1, and some state nothing."""
-    found = a_source(*(Document(f"d{s}", metadata={"score": s}) for s in scores)).fetch(a_request())
-    assert [c.relevance for c in found] == [1, 1 / 2]
-
-
 def test_what_is_out_of_scope_is_left_out_before_a_page_is_cut():
     """J83."""
     documents = [Document(str(i), metadata={"user": "A" if i % 2 else "B"}) for i in range(6)]
