@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
 
-_TRIED_UP_TO = 300
-"""Candidates up to which it is tried what else lets a record in: each of some eighty tries packs them all."""
-
-_NEAR = 20
-"""Budgets that are tried one by one."""
+_TRIED_UP_TO = 100
+"""Candidates up to which it is tried what else lets a record in: each of up to 180 tries packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")
 
@@ -120,7 +117,7 @@ def _told(
     elif len(deeper.candidates) > _TRIED_UP_TO:
         changes = (f"limit {rank}, and more, which is not tried out of so many",)
     else:
-        further = what_would_it_take(deeper, key, near=_NEAR)
+        further = what_would_it_take(deeper, key)
         changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
     # Not by `explain`, which would try the budgets once more.
     fate = next(row for row in rows(deeper) if row.key == key)

@@ -72,9 +72,7 @@ class Change:
     sentence: str
 
 
-def what_would_it_take(
-    context: Context, key: Key, engine: Any = None, *, near: int = _NEAR
-) -> tuple[Change, ...]:
+def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[Change, ...]:
     """Return single changes that admit a dropped candidate, the first found for each setting that can.
 
     Nothing for a candidate that is in, and for one that was dropped before ranking: only another question or
@@ -84,13 +82,12 @@ def what_would_it_take(
         context: A context, or a trace read back.
         key: The candidate.
         engine: Where parts that were given as functions come from.
-        near: Budgets above the present one that are tried one by one; beyond them a few of each size are.
 
     Raises:
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        return tuple(change for attempt in _attempts(context, key, engine, near=near) for change in attempt())
+        return tuple(change for attempt in _attempts(context, key, engine) for change in attempt())
 
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
