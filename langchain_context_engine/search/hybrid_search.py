@@ -138,8 +138,7 @@ class Search:
         is_known = not self.vector or len(measured) == len(ids)
         found = self.handle.read(ids, FIELDS if is_known else (*FIELDS, "embeddings"))
         if self.lexical is not None:
-            manager, index = self.lexical
-            manager.guarded(index, lambda: index.heal(ids, found), None)
+            self.lexical[1].heal(ids, found)
         for id_ in measured & found.keys():
             found[id_].pop("embeddings", None)  # what the store told is the distance
         self.records |= found
@@ -278,16 +277,11 @@ class Search:
         """Return the ids of the `needed` records that score best by words."""
         if self.lexical is None:
             return []
-        manager, index = self.lexical
-
-        def found() -> list[str]:
-            snapshot = index.snapshot
-            scores = self._scores(snapshot)
-            if scores is None:
-                return []
-            return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0])
-
-        return manager.guarded(index, found, [])
+        snapshot = self.lexical[1].snapshot
+        scores = self._scores(snapshot)
+        if scores is None:
+            return []
+        return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0])
 
     def _latest(self) -> list[str]:
         """Return the ids of the newest records where the question asks for them, since Chroma cannot sort.
@@ -298,8 +292,7 @@ class Search:
         newest = newest_of(self.request.query)
         if newest is None or self.lexical is None:
             return []
-        manager, index = self.lexical
-        return manager.guarded(index, lambda: self._newest(newest, index.snapshot), [])
+        return self._newest(newest, self.lexical[1].snapshot)
 
     def _newest(self, newest: Newest, snapshot: Snapshot) -> list[str]:
         mask = self._mask(snapshot)
@@ -327,25 +320,18 @@ class Search:
         points = dict.fromkeys(ids, 0.0)
         if self.lexical is None:
             return points
-        manager, index = self.lexical
-
-        def told() -> dict[str, float]:
-            snapshot = index.snapshot
-            scores = self._scores(snapshot)
-            if scores is None:
-                return {}
+        snapshot = self.lexical[1].snapshot
+        scores = self._scores(snapshot)
+        if scores is not None:
             rows = snapshot.rows_of(ids)
-            return dict(zip(rows, scores[list(rows.values())].tolist(), strict=True))
-
-        nothing: dict[str, float] = {}
-        return points | manager.guarded(index, told, nothing)
+            points |= zip(rows, scores[list(rows.values())].tolist(), strict=True)
+        return points
 
     def _neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         if self.lexical is None or self.sequence is None:
             return {}
-        (manager, index), keys = self.lexical, self.sequence
         records = {id_: self.records[id_].get("metadatas") or {} for id_ in ids}
-        return manager.guarded(index, lambda: neighbours_of(records, index.snapshot, self.within, keys), {})
+        return neighbours_of(records, self.lexical[1].snapshot, self.within, self.sequence)
 
     def _measure(self, id_: str, query: Any, space: str) -> tuple[float, float]:
         """Return (raw distance, cosine similarity); what a store has no vector of is infinitely far."""

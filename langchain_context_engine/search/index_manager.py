@@ -74,7 +74,7 @@ class IndexManager:
         """
         self.register(handle)
         index = self.index_of(handle)
-        self.guarded(index, lambda: index.prepare(told), None)
+        self.guarded(lambda: index.prepare(told))
         return index
 
     def weighed(self, query: LexicalQuery, within: Filter) -> Weighed:
@@ -92,14 +92,14 @@ class IndexManager:
             self._weighed[key] = known
         return known
 
-    def guarded(self, index: CollectionIndex, ask: Callable[[], T], otherwise: T) -> T:
-        """Return what is asked of an index; where its file is damaged it is made anew, and this is not."""
+    def guarded(self, ask: Callable[[], T]) -> T:
+        """Return what is asked; a damaged file of an index is set aside for it, and it is asked again."""
         try:
             return ask()
         except DamagedIndexError as error:
-            for each in [i for i in tuple(self._indexes.values()) if i.path == error.path] or [index]:
+            for each in [index for index in tuple(self._indexes.values()) if index.path == error.path]:
                 each.set_aside(error)
-            return otherwise
+            return ask()
 
     def index_of(self, handle: CollectionHandle) -> CollectionIndex:
         """Return a collection's index however far it is."""
@@ -116,7 +116,7 @@ class IndexManager:
             index = self.index_of(handle)
             if index.is_synced(asked):
                 return index
-            self.guarded(index, lambda: index.sync(asked, _FIRST_READING_SECONDS), None)  # noqa: B023 - at once
+            self.guarded(lambda: index.sync(asked, _FIRST_READING_SECONDS))  # noqa: B023 - at once
             if handle.id == index.collection:
                 return index
             index.remove()  # recreated meanwhile under the same name

@@ -126,6 +126,9 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
+        return self._shared.lexical.guarded(lambda: self._fetched(request))
+
+    def _fetched(self, request: ContextRequest) -> Offer:
         scope = read_scope(request.scope)
         pushed = all_of(scope, read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
@@ -168,6 +171,9 @@ class ChromaSource:
         Raises:
             SourceError: The collection could not be read.
         """
+        return self._shared.lexical.guarded(lambda: self._got(ids, request))
+
+    def _got(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
         scope = read_scope(request.scope)
         if not ids or scope == NOTHING:
             return []
@@ -192,8 +198,8 @@ class ChromaSource:
         index = self._shared.lexical.peek(self._handle) if self._keeps_index else None
         if index is None:
             return []
-        within, manager = self._scope(request), self._shared.lexical
-        return manager.guarded(index, lambda: ids_named_in(text, index.snapshot, within), [])
+        within = self._scope(request)
+        return self._shared.lexical.guarded(lambda: ids_named_in(text, index.snapshot, within))
 
     def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
         """Return records in scope with this id, path, title or symbol, else some that hold this very text.

@@ -431,6 +431,9 @@ class FileSource:
         Raises:
             SourceError: The collection could not be read.
         """
+        return self._shared.lexical.guarded(lambda: self._fetched(request))
+
+    def _fetched(self, request: ContextRequest) -> list[Candidate]:
         # What is pinned must come in: only the scope and exclusions keep it out.
         where = read_where({} if self.is_pinned else request.where)
         wanted = all_of(Not(HIDDEN), read_scope(request.scope), where)
@@ -457,9 +460,7 @@ class FileSource:
             within=all_of(Not(HIDDEN), read_scope(request.scope)),
             admits=admits,
         )
-        nothing: Sequence[Hit] = ()
-        hits = manager.guarded(index, lambda: self.find(searched, request, request.offset + limit), nothing)
-        hits = hits[request.offset :]
+        hits = self.find(searched, request, request.offset + limit)[request.offset :]
         records = self._handle.read([hit.id for hit in hits], FIELDS)
         asked = query_terms(request.query)
         return [
