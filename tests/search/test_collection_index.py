@@ -218,6 +218,20 @@ def test_an_index_lies_beside_the_store_as_private_as_that_or_where_one_says(tmp
     assert folder_of(CollectionHandle(a_collection(notes(1)))) is None
 
 
+def test_beside_a_store_that_may_not_be_written_the_index_is_kept_in_the_cache_and_that_is_said_once(
+    tmp_path, monkeypatch
+):
+    collection = a_store(tmp_path / "store", 20)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("langchain_context_engine.search.index_folder.os.access", lambda *_: False)
+    source = ChromaSource(collection)
+    source.prepare()
+    assert list((tmp_path / "cache").rglob("lexical.index"))
+    told = [source.fetch(a_request(query="w7x", vector=VECTOR)).warnings for _ in range(2)]
+    assert "the store's folder may not be written; its index is kept at" in told[0][0]
+    assert told[1] == ()
+
+
 def test_a_process_opens_what_another_has_read(tmp_path):
     collection = a_store(tmp_path, 300)
     ChromaSource(collection).prepare()
