@@ -20,7 +20,7 @@ from langchain_context_engine import (
     LocalEmbeddings,
 )
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.search.sheets import sheets
+from langchain_context_engine.search.stores import sheets
 
 __all__ = ["again", "ask"]
 

@@ -14,7 +14,7 @@ from inspector.state import Opened
 from inspector.tables import option_of
 from langchain_context_engine import ChromaSource, ContextEngine, LocalEmbeddings
 from langchain_context_engine.models.types import Candidate, Ranked
-from langchain_context_engine.search.sheets import sheets
+from langchain_context_engine.search.stores import sheets
 from langchain_context_engine.text.words import query_terms
 
 __all__ = ["missing"]

@@ -11,8 +11,7 @@ from inspector import asking, cards, grid, state, wording
 from inspector.figures.offered import offered_table
 from langchain_context_engine import ConfigError
 from langchain_context_engine.filters import parse_scope
-from langchain_context_engine.search.sheets import Sheet, doubts, sheets
-from langchain_context_engine.search.stores import is_server
+from langchain_context_engine.search.stores import Sheet, doubts, is_server, sheets
 
 MOST_TOKENS = 100_000
 OFFERED: list[grid.Column] = [

@@ -132,7 +132,7 @@ def prepare(
     It may be interrupted and goes on where it was. Without it the first question starts the reading, and
     answers without words until it is done.
     """
-    from langchain_context_engine.search.state import index_state
+    from langchain_context_engine.search.stores import index_state
 
     share_memory(1)
     if server is None:

@@ -34,6 +34,7 @@ from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.designs.functions import as_source
 from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.embeddings import CachedEmbeddings
+from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     ConfigError,
@@ -52,7 +53,6 @@ from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
-from langchain_context_engine.search.query_vectors import check_vector
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
 from langchain_context_engine.trace.context import Context

@@ -40,8 +40,10 @@ from langchain_context_engine.rendering.citations import (
 from langchain_context_engine.rendering.layout import write
 from langchain_context_engine.rendering.templates import Template, title_of
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.finders import (
+from langchain_context_engine.sources.adapted import AdaptedSource
+from langchain_context_engine.sources.files import (
     KEYWORDS,
+    FileSource,
     Finder,
     Fuzzy,
     OfThread,
@@ -50,8 +52,6 @@ from langchain_context_engine.search.finders import (
     by_keywords,
     full_text,
 )
-from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.files import FileSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.telemetry.instruments import PHASES
 from langchain_context_engine.text.words import words

@@ -186,15 +186,19 @@ class CachedEmbeddings(Embeddings):
         wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
         flights, mine = self._claimed(wanted)
         if mine:
-            # A thread of its own, since those of a pool may all be waiting for just this.
+            # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
             threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
         found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 
+    def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
+        # Copies, so that whoever changes a vector changes it for no one else.
+        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
+        return align(texts, spoken, self.dimensions)
+
     def _claimed(self, keys: Iterable[str]) -> tuple[dict[str, Future[Vector]], list[str]]:
         """Return the flights that bring each vector, and the keys of those that the caller must land."""
-        flights: dict[str, Future[Vector]] = {}
-        mine: list[str] = []
+        flights, mine = dict[str, Future[Vector]](), list[str]()
         with self._lock:
             for key in keys:
                 if key not in self._flights:
@@ -212,7 +216,10 @@ class CachedEmbeddings(Embeddings):
         try:
             landed |= self._known(mine)
             if new := [key for key in mine if key not in landed]:
-                landed |= self._kept(new, call([wanted[key] for key in new]))
+                answer = call([wanted[key] for key in new])
+                fresh = dict(zip(new, self._checked(answer, len(new)), strict=True))
+                self._write(fresh)
+                landed |= fresh
         except Exception as error:  # noqa: BLE001 - raised by whoever waits
             told, landed = error, {}
         finally:
@@ -224,11 +231,6 @@ class CachedEmbeddings(Embeddings):
                 else:
                     flight.set_exception(told)
 
-    def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
-        # Copies, so that whoever changes a vector changes it for no one else.
-        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
-        return align(texts, spoken, self.dimensions)
-
     def _known(self, keys: Iterable[str]) -> dict[str, Vector]:
         asked = list(keys)
         known = self._read(asked) if asked else {}
@@ -236,11 +238,6 @@ class CachedEmbeddings(Embeddings):
         for key in asked:
             record_cache("embeddings", is_hit=key in usable)
         return usable
-
-    def _kept(self, keys: list[str], answer: object) -> dict[str, Vector]:
-        vectors = dict(zip(keys, self._checked(answer, len(keys)), strict=True))
-        self._write(vectors)
-        return vectors
 
     def _checked(self, answer: object, count: int) -> list[Vector]:
         vectors = check_vectors(answer, count=count, model=self.model, dimensions=self.dimensions)

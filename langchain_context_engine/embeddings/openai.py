@@ -57,7 +57,7 @@ class OpenAIEmbeddings(Embeddings):
         dimensions: Length of a vector; None for an unknown model until it has answered once.
 
     Raises:
-        ConfigError: The extra `openai` is not installed, a number is out of range, or no key is known.
+        ConfigError: The extra `openai` is not installed, or no key is known.
 
     Example:
         >>> embeddings = OpenAIEmbeddings(api_key="not-a-real-key")
@@ -80,15 +80,6 @@ class OpenAIEmbeddings(Embeddings):
     ) -> None:
         if find_spec("openai") is None:
             msg = 'OpenAIEmbeddings needs the openai SDK: pip install "langchain-context-engine[openai]"'
-            raise ConfigError(msg)
-        least = {"dimensions": 1, "max_retries": 0, "max_text_tokens": 1}
-        given = {"dimensions": dimensions, "max_retries": max_retries, "max_text_tokens": max_text_tokens}
-        for name, value in given.items():
-            if value is not None and (not isinstance(value, int) or value < least[name]):
-                msg = f"{name} must be a whole number of {least[name]} or more, got {value!r}"
-                raise ConfigError(msg)
-        if not timeout_seconds > 0:
-            msg = f"timeout_seconds must be above 0, got {timeout_seconds!r}"
             raise ConfigError(msg)
         key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
         if not key and client is None:

@@ -84,7 +84,24 @@ def check_vectors(vectors: object, *, count: int, model: str, dimensions: int | 
     return answer
 
 
-def _fault(vector: Vector, expected: int) -> str:
+def check_vector(vector: Iterable[float], what: str) -> tuple[float, ...]:
+    """Return a query's vector as floats.
+
+    Raises:
+        EmbeddingError: It is empty, all zero, NaN or infinite, or no vector at all; `what` names it.
+    """
+    try:
+        values = tuple(map(float, vector))
+    except (TypeError, ValueError):
+        msg = f"{what} is no list of numbers, got {type(vector).__name__}"
+        raise EmbeddingError(msg) from None
+    if fault := _fault(values, len(values)):
+        msg = f"{what} is {fault} ({len(values)} dimensions), so nothing can be near to it"
+        raise EmbeddingError(msg)
+    return values
+
+
+def _fault(vector: Sequence[float], expected: int) -> str:
     if not vector:
         return "an empty vector"
     if len(vector) != expected:

@@ -11,6 +11,7 @@ from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLookup, collection_of
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.labels import label_of, meant
 from langchain_context_engine.trace.what_if import what_would_it_take
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
+
+_TRIED_UP_TO = 100
+"""Candidates up to which it is tried what else lets a record in: each of up to 180 tries packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")
 
@@ -110,12 +114,16 @@ def _told(
         return replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
     if any(passage.key == key for passage in deeper.passages):
         changes = (f"limit {rank}",)
+    elif len(deeper.candidates) > _TRIED_UP_TO:
+        changes = (f"limit {rank}, and more, which is not tried out of so many",)
     else:
         further = what_would_it_take(deeper, key)
         changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
+    # Not by `explain`, which would try the budgets once more.
+    fate = next(row for row in rows(deeper) if row.key == key)
     return replace(
         item,
-        reason=f"{told}; of {rank}, {deeper.explain(key).partition(chr(10))[0]}",
+        reason=f"{told}; of {rank}, {fate.label} is {fate.sentence}",
         rank=rank,
         leg_ranks=_leg_ranks(deep, key),
         changes=changes,

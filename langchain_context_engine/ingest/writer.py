@@ -11,7 +11,7 @@ from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest.record import Record, is_same_metadata
 from langchain_context_engine.ingest.report import CollectionReport
-from langchain_context_engine.search.quotas import QUOTA, Portions, is_cloud
+from langchain_context_engine.search.collection import QUOTA, Portions, is_cloud
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

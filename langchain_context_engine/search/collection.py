@@ -1,4 +1,4 @@
-"""A Chroma collection as sources use it: reopened when recreated, read in batches, one kind of error."""
+"""A Chroma collection as sources use it: reopened when recreated, within its quota, one kind of error."""
 
 from __future__ import annotations
 
@@ -6,26 +6,39 @@ import inspect
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.search.quotas import QUOTA, fewer, is_cloud, is_quota
-from langchain_context_engine.search.records import Rows, rows_of, steady
+from langchain_context_engine.search.records import Rows, rows_of, steady_all
 
-_NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,510}[a-zA-Z0-9]")
-_DIMENSIONS = re.compile(r"dimension\D{0,20}(\d+)\D+got (\d+)")
-_OTHER_DIMENSIONS = re.compile(r"dimension (\d+) does not match \D*(\d+)")
 FIELDS = ("documents", "metadatas")
 """What a record is made of beside its vector."""
 
+QUOTA = 300
+"""Records that Chroma Cloud gives and takes at once."""
+
+_LEAST = 10
+"""What refuses so few refuses for another reason."""
 _UNLIMITED = 2**31 - 1
 _BATCH = 5000
 """Ids a call; Chroma takes 5,461 in an add, and SQLite a limited number of variables."""
-
-
+_LOOKED_AT = 2000
+_QUOTA_WORDS = re.compile(
+    r"quota|exceed(?:ed|s).{0,40}limit|limit.{0,40}exceed|too many (?:results|records|ids|sql variables)"
+    r"|(?:\blimit|n_results|results|records).{0,40}"
+    r"(?:at most|no more than|less than|maximum|too (?:large|many|big))"
+    r"|batch size.{0,60}(?:greater|larger|exceed|max)|payload too large|\b413\b",
+    re.IGNORECASE,
+)
+_DIMENSIONS = re.compile(
+    r"dimension\D{0,20}(?P<expected>\d+)\D+got (?P<got>\d+)"
+    r"|dimension (?P<given>\d+) does not match \D*(?P<held>\d+)"
+)
 _NO_SEARCH = re.compile(r"search\b.{0,30}not implemented", re.IGNORECASE)
+_MISSING = re.compile(r"collection \S* ?does not exist", re.IGNORECASE)
+T = TypeVar("T")
 
 
 class QuotaError(SourceError):
@@ -36,23 +49,55 @@ class NoSearchError(SourceError):
     """A store has no search of its own."""
 
 
-def check_collection_name(name: str) -> str:
-    """Return the name if Chroma takes it.
+class Portions:
+    """How many records a store gives and takes at once: learnt from what it refuses, in whatever words.
 
-    Raises:
-        ConfigError: It is not 3–512 of `a-zA-Z0-9._-` that start and end with a letter or digit.
-
-    Example:
-        >>> check_collection_name("my-docs")
-        'my-docs'
+    Args:
+        most: The largest portion to begin with.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or ".." in name:
-        msg = (
-            "a collection's name has 3 to 512 characters of a-z A-Z 0-9 . _ -, starts and ends with a "
-            f"letter or digit and has no two dots in a row; got {name!r}"
-        )
-        raise ConfigError(msg)
-    return name
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def ask(self, call: Callable[[int], T]) -> T:
+        """Return what a call gives that is told how many records it may ask for.
+
+        Raises:
+            Exception: What the call raises, if that is no quota or the portion is the least.
+        """
+        while True:
+            asked = self.most
+            try:
+                return call(asked)
+            except Exception as error:
+                if asked <= _LEAST or not _is_quota(error):
+                    raise
+                self.most = QUOTA if asked > QUOTA else max(_LEAST, asked // 2)
+
+    def each(self, items: Sequence[Any], call: Callable[[int, int], T]) -> Iterator[T]:
+        """Yield what a call gives of each portion, told where it begins and ends; raises as `ask`."""
+        place = 0
+        while place < len(items):
+            begin = place
+
+            def portion(most: int, begin: int = begin) -> tuple[T, int]:
+                end = min(len(items), begin + most)
+                return call(begin, end), end
+
+            answer, place = self.ask(portion)
+            yield answer
+
+    def all_of(self, items: Sequence[Any], call: Callable[[int, int], Any]) -> None:
+        """Do something with each portion; as `each`."""
+        for _ in self.each(items, call):
+            pass
+
+    def pages(self, call: Callable[[int, int], Sequence[T]]) -> Iterator[T]:
+        """Yield what a call gives page by page, told how many at most and from where; raises as `ask`."""
+        place = 0
+        while page := self.ask(lambda most, place=place: call(most, place)):  # type: ignore[misc]
+            yield from page
+            place += len(page)
 
 
 class CollectionHandle:
@@ -60,6 +105,12 @@ class CollectionHandle:
 
     Args:
         collection: A Chroma collection of any synchronous client.
+
+    Attributes:
+        name: Its name.
+        id: Chroma's id of it as it is now.
+        files: The store's files that a write changes; none where it is not in files of this machine.
+        is_in_process: It is in files or memory that this process itself opens.
 
     Raises:
         ConfigError: It is no such collection.
@@ -69,21 +120,31 @@ class CollectionHandle:
         methods = [getattr(collection, method, None) for method in ("query", "get", "count")]
         if isinstance(collection, type) or not all(map(callable, methods)):
             given = "a class" if isinstance(collection, type) else type(collection).__name__
-            msg = f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"ChromaSource takes a chromadb Collection or langchain_chroma.Chroma, got {given}"
+            )
         if inspect.iscoroutinefunction(collection.query):
-            msg = "ChromaSource takes a collection of a synchronous client, got one of AsyncHttpClient"
-            raise ConfigError(msg)
+            raise ConfigError(
+                "ChromaSource takes a collection of a synchronous client, got one of AsyncHttpClient"
+            )
         self._collection = collection
         self._space = ""
+        self.files = _files_of(collection)
+        self.is_in_process = is_in_process(collection)
+        self.id = str(getattr(collection, "id", ""))
         self._process = os.getpid()
-        self.most = QUOTA if is_cloud(collection) else _UNLIMITED
+        self._portions = Portions(QUOTA if is_cloud(collection) else _UNLIMITED)
         self.name: str = collection.name
 
     @property
     def collection(self) -> Any:
         """The Chroma collection as it is now."""
         return self._collection
+
+    @property
+    def most(self) -> int:
+        """How many records it gives at once, as far as is known."""
+        return self._portions.most
 
     @property
     def space(self) -> str:
@@ -99,16 +160,16 @@ class CollectionHandle:
     def nearest(self, vector: Sequence[float], n: int, **among: Any) -> list[tuple[str, float]]:
         """Return (id, raw distance) of up to n of a `where` or of `ids`, nearest first, ties by id."""
         asked = {"query_embeddings": [list(vector)], "include": ["distances"], **among}
-        answer = self._within_quota(lambda most: self._call("query", **asked, n_results=min(n, most)))
-        found = zip((answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0], strict=True)
-        return sorted(
-            ((id_, steady(float(distance))) for id_, distance in found if math.isfinite(distance)),
-            key=lambda pair: (pair[1], pair[0]),
-        )
+        answer = self._portions.ask(lambda most: self._call("query", **asked, n_results=min(n, most)))
+        ids, distances = (answer["ids"] or [[]])[0], (answer["distances"] or [[]])[0]
+        hits = sorted(zip(steady_all(distances), ids, strict=True))
+        if not math.isfinite(sum(distances)):
+            hits = [hit for hit in hits if math.isfinite(hit[0])]
+        return [(id_, distance) for distance, id_ in hits]
 
     def search(self, make: Callable[[int], list[Any]]) -> Any:
         """Return what the store's own search answers; `make` is told how many rows a search may ask for."""
-        return self._within_quota(lambda most: self._call("search", searches=make(most)))
+        return self._portions.ask(lambda most: self._call("search", searches=make(most)))
 
     def read(self, ids: Sequence[str], include: Sequence[str]) -> Rows:
         """Return id → {field: value} of the ids that exist, the fields being those of `include`.
@@ -118,24 +179,27 @@ class CollectionHandle:
         """
         wanted = list(dict.fromkeys(ids))
         found: Rows = {}
-        while wanted:
-            size = min(_BATCH, self.most)
-            batch, fields = wanted[:size], list(include)
+
+        def portion(most: int) -> tuple[Rows, int]:
+            batch, fields = wanted[: min(_BATCH, most)], list(include)
             try:
                 answer = self._call("get", ids=batch, include=fields)
-            except QuotaError as error:
-                self._learn(error, size)
-                continue
+            except QuotaError:
+                raise
             except SourceError:
                 if "embeddings" not in fields:
                     raise
                 fields.remove("embeddings")
                 answer = self._call("get", ids=batch, include=fields)
-            found |= rows_of(answer, fields)
-            wanted = wanted[size:]
+            return rows_of(answer, fields), len(batch)
+
+        while wanted:
+            rows, done = self._portions.ask(portion)
+            found |= rows
+            wanted = wanted[done:]
         return found
 
-    def metadata_of(self, ids: Sequence[str]) -> Rows:
+    def metadata_of(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
         """Return id → metadata of the ids that exist."""
         return {id_: row.get("metadatas") or {} for id_, row in self.read(ids, ("metadatas",)).items()}
 
@@ -149,118 +213,116 @@ class CollectionHandle:
         return list(held["ids"])
 
     def ids_from(self, place: int, most: int) -> list[str]:
-        """Return up to `most` ids from a place on, in the collection's order."""
-        answer = self._within_quota(
-            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=[])
-        )
-        return list(answer["ids"])
+        """Return up to `most` ids from a place on, in the collection's order, the order of adding."""
+        return list(self.page(place, most, ()))
 
-    def page(self, place: int, most: int) -> Rows:
-        """Return id → text and metadata of up to `most` records from a place on, in Chroma's order."""
-        answer = self._within_quota(
-            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=list(FIELDS))
+    def page(self, place: int, most: int, include: Sequence[str] = FIELDS) -> Rows:
+        """Return id → fields of up to `most` records from a place on, in the collection's order."""
+        answer = self._portions.ask(
+            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=list(include))
         )
-        return rows_of(answer, FIELDS)
-
-    def metadata(self, where: dict[str, Any] | None) -> Rows:
-        """Return id → metadata of all records that a `where` lets through, in the collection's order."""
-        found = self.rows(where, ("metadatas",))
-        return {id_: fields["metadatas"] or {} for id_, fields in found.items()}
+        return rows_of(answer, include)
 
     def few(self, where: dict[str, Any] | None, include: Sequence[str], most: int) -> Rows | None:
         """Return id → fields of what a `where` lets through, or None where that is more than so many."""
         ask = {"where": where, "include": list(include)}
-        answer = self._within_quota(lambda quota: self._call("get", **ask, limit=min(most + 1, quota)))
+        answer = self._portions.ask(lambda quota: self._call("get", **ask, limit=min(most + 1, quota)))
         found = rows_of(answer, include)
         return found if len(found) < min(most + 1, self.most) else None
 
     def rows(self, where: dict[str, Any] | None, include: Sequence[str]) -> Rows:
         """Return id → fields of all that a `where` lets through, at once or as many at a time as may be."""
-        if self.most == _UNLIMITED:
-            try:
-                return rows_of(self._call("get", where=where, include=list(include)), include)
-            except QuotaError as error:
-                self._learn(error, _UNLIMITED)
         found: Rows = {}
+
+        def portion(most: int) -> tuple[Rows, bool]:
+            is_all = most == _UNLIMITED
+            bounds = {} if is_all else {"limit": most, "offset": len(found)}
+            return rows_of(self._call("get", where=where, include=list(include), **bounds), include), is_all
+
         while True:
-            answer = self._within_quota(
-                lambda most, done: self._call(
-                    "get", where=where, include=list(include), limit=most, offset=done
-                ),
-                len(found),
-            )
-            page = rows_of(answer, include)
-            if not page.keys() - found.keys():
-                return found
+            page, is_all = self._portions.ask(portion)
+            is_new = bool(page.keys() - found.keys())
             found |= page
-
-    def _within_quota(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Return what a call gives that is told how many records it may ask for."""
-        while True:
-            try:
-                return call(self.most, *arguments)
-            except QuotaError as error:
-                self._learn(error, self.most)  # ends it where there is nothing smaller to ask for
-
-    def _learn(self, error: QuotaError, asked: int) -> None:
-        """Ask for no more than a quota from now on."""
-        self.most, self._process = fewer(asked, error), os.getpid()
-
-    def id_at(self, place: int) -> str:
-        """Return the id at a place in the collection's order, the order of adding; "" beyond the end."""
-        return next(iter(self._call("get", limit=1, offset=place, include=[])["ids"]), "")
+            if is_all or not is_new:
+                return found
 
     def _call(self, method: str, **arguments: Any) -> Any:
-        if os.getpid() != self._process and is_in_process(self._collection):
+        if os.getpid() != self._process and self.is_in_process:
             # Chroma's own threads did not come along: any call would wait for ever, and the process with it.
-            msg = (
+            raise SourceError(
                 f"collection {self.name!r} was opened before this process was forked, where Chroma cannot be"
                 " used; open it in each process (gunicorn: without --preload, or in post_fork)"
             )
-            raise SourceError(msg)
         try:
-            return getattr(self._collection, method)(**arguments)
+            try:
+                return getattr(self._collection, method)(**arguments)
+            except Exception as error:
+                if not _says_missing(error):
+                    raise
+                self._reopen()
+                return getattr(self._collection, method)(**arguments)
         except Exception as error:  # noqa: BLE001 - clients raise errors of many libraries
-            if not _says_missing(error):
-                raise self._explained(error) from None
-        self._reopen()
-        try:
-            return getattr(self._collection, method)(**arguments)
-        except Exception as error:  # noqa: BLE001
             raise self._explained(error) from None
 
     def _reopen(self) -> None:
         from chromadb.api.models.Collection import Collection
 
-        old = self._collection
-        try:
-            model = old._client.get_collection(name=self.name, tenant=old.tenant, database=old.database)  # noqa: SLF001
-            # Without an embedding function: Chroma would else bind one that downloads a model.
-            self._collection = Collection(client=old._client, model=model, embedding_function=None)  # noqa: SLF001
-        except Exception as error:  # noqa: BLE001
-            if _says_missing(error):
-                msg = f"collection {self.name!r} does not exist (any more); create it or leave the source out"
-                raise SourceError(msg) from None
-            raise self._explained(error) from None
+        old, server = self._collection, server_of(self._collection)
+        model = server.get_collection(name=self.name, tenant=old.tenant, database=old.database)
+        # Without an embedding function: Chroma would else bind one that downloads a model.
+        self._collection = Collection(client=server, model=model, embedding_function=None)
+        self.id = str(self._collection.id)
 
     def _explained(self, error: Exception) -> SourceError:
         text = str(error)
-        if is_quota(error):
+        if _says_missing(error):
+            return SourceError(
+                f"collection {self.name!r} does not exist (any more); create it or leave the source out"
+            )
+        if _is_quota(error):
             return QuotaError(f"collection {self.name!r} could not be read: {safe_message(error)}")
         if _NO_SEARCH.search(text):
             return NoSearchError(f"the server of collection {self.name!r} has no search of its own")
-        match = _DIMENSIONS.search(text)
-        if match:
-            expected, got = match.groups()
-        else:
-            match = _OTHER_DIMENSIONS.search(text)
-            got, expected = match.groups() if match else ("", "")
-        if match:
+        if match := _DIMENSIONS.search(text):
             return SourceError(
-                f"collection {self.name!r} holds vectors of another length than the query's: "
-                f"expected {expected}, got {got}; use the embeddings it was filled with"
+                f"collection {self.name!r} holds vectors of another length than the query's: expected "
+                f"{match['expected'] or match['held']}, got {match['got'] or match['given']}; use the "
+                "embeddings it was filled with"
             )
         return SourceError(f"collection {self.name!r} could not be read: {safe_message(error)}")
+
+
+def server_of(collection: Any) -> Any:
+    """Return Chroma's API that a collection asks, None where it has none.
+
+    A Collection says by no public name where it is: neither its store's folder, which the index lies beside,
+    nor how it is found again after somebody recreated it. This is the one place that reads it.
+    """
+    return getattr(collection, "_client", None)
+
+
+def settings_of(collection: Any) -> Any:
+    """Return the settings of a collection's client, or None where it has none."""
+    server = server_of(collection)
+    return server.get_settings() if hasattr(server, "get_settings") else None
+
+
+def is_in_process(collection: Any) -> bool:
+    """Tell whether a collection is in files or memory that this process itself opens."""
+    return "rust" in str(getattr(settings_of(collection), "chroma_api_impl", "")).lower()
+
+
+def is_cloud(collection: Any) -> bool:
+    """Tell whether a collection is in Chroma Cloud, whose quota is known."""
+    return "trychroma.com" in str(getattr(settings_of(collection), "chroma_server_host", "") or "")
+
+
+def _files_of(collection: Any) -> tuple[str, ...]:
+    settings = settings_of(collection)
+    if settings is None or not settings.is_persistent:
+        return ()
+    file = os.path.join(str(settings.persist_directory), "chroma.sqlite3")  # noqa: PTH118 - stat'ed at each question
+    return (file, f"{file}-wal")
 
 
 def _space_of(collection: Any) -> str:
@@ -269,13 +331,9 @@ def _space_of(collection: Any) -> str:
     return str(next(filter(None, spaces), None) or (collection.metadata or {}).get("hnsw:space", "l2"))
 
 
-def is_in_process(collection: Any) -> bool:
-    """Tell whether a collection is in files or memory that this process itself opens."""
-    settings = getattr(getattr(getattr(collection, "_client", None), "_system", None), "settings", None)
-    return "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
+def _is_quota(error: Exception) -> bool:
+    return isinstance(error, QuotaError) or _QUOTA_WORDS.search(str(error)[:_LOOKED_AT]) is not None
 
 
 def _says_missing(error: Exception) -> bool:
-    return type(error).__name__ == "NotFoundError" or bool(
-        re.search(r"collection \S* ?does not exist", str(error), re.IGNORECASE)
-    )
+    return type(error).__name__ == "NotFoundError" or _MISSING.search(str(error)) is not None

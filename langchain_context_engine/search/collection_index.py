@@ -7,6 +7,7 @@ a place for it, one file that is replaced as a whole by whoever holds the lock b
 from __future__ import annotations
 
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.pipeline import threads
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
-from langchain_context_engine.search.folders import make, store_stamp
+from langchain_context_engine.search.index_folder import make, store_stamp
 from langchain_context_engine.search.segment import (
     DamagedIndexError,
     Record,
@@ -83,7 +84,7 @@ class CollectionIndex:
         self, handle: CollectionHandle, folder: Path | None, quiet_seconds: float = QUIET_SECONDS
     ) -> None:
         self.handle = handle
-        self.collection = str(handle.collection.id)
+        self.collection = handle.id
         self.snapshot = Snapshot()
         self.is_whole = False
         self.progress: tuple[int, int] | None = None
@@ -102,6 +103,10 @@ class CollectionIndex:
 
     # What a question asks
 
+    def is_synced(self, asked: float) -> bool:
+        """Tell whether it has looked at the store since a moment on `time.monotonic()`'s clock."""
+        return self._looked_at >= asked
+
     def sync(self, asked: float, wait_seconds: float) -> None:
         """Take in what the store shows to have changed before a moment on `time.monotonic()`'s clock.
 
@@ -109,7 +114,7 @@ class CollectionIndex:
             SourceError: The collection could not be read.
         """
         with self._lock:
-            if self._looked_at >= asked:
+            if self.is_synced(asked):
                 return
             began = time.monotonic()
             if not self._is_working():
@@ -163,8 +168,8 @@ class CollectionIndex:
         try:
             self._read_whole(told)
         except OSError as error:
-            msg = f"the index of {self.handle.name!r} cannot be written: {refusal(error, self._folder)}"
-            raise SourceError(msg) from None
+            why = refusal(error, self.path and self.path.parent)
+            raise SourceError(f"the index of {self.handle.name!r} cannot be written: {why}") from None
 
     def set_aside(self, error: BaseException) -> None:
         """Begin anew where a file turns out to be damaged; it is kept beside for whoever wants to look."""
@@ -181,19 +186,7 @@ class CollectionIndex:
     def remove(self) -> None:
         """Remove what is kept of a collection that is no more."""
         if self.path is not None:
-            for name in (self.path, self.path.with_suffix(".damaged"), self._lock_path):
-                with suppress(OSError):
-                    name.unlink(missing_ok=True)
-            with suppress(OSError):
-                self.path.parent.rmdir()
-
-    @property
-    def _folder(self) -> Path | None:
-        return None if self.path is None else self.path.parent
-
-    @property
-    def _lock_path(self) -> Path:
-        return Path() if self.path is None else self.path.with_suffix(".lock")
+            shutil.rmtree(self.path.parent, ignore_errors=True)
 
     def _look(self) -> None:
         """Find out what changed as cheaply as the client allows."""
@@ -233,7 +226,7 @@ class CollectionIndex:
     def _differing(self, count: int) -> tuple[list[str], list[str]]:
         """Return ids that are new and ids that are gone."""
         known = self.snapshot.count
-        last = self.handle.id_at(count - 1) if 0 < count <= _PROBED_UP_TO else ""
+        last = self._last_of(count) if 0 < count <= _PROBED_UP_TO else ""
         if count == known and last == self._last_id:
             return [], []
         is_known, self._last_id = self._last_id is not None, last
@@ -247,6 +240,9 @@ class CollectionIndex:
         new = np.flatnonzero(~np.isin(hashes, mine)).tolist()
         rows = self.snapshot.chosen(None)[~np.isin(mine, hashes)]
         return [there[at] for at in new], self.snapshot.ids_of(rows.tolist())
+
+    def _last_of(self, count: int) -> str:
+        return next(iter(self.handle.ids_from(count - 1, 1)), "")
 
     def _read_whole(self, told: Told | None = None) -> None:
         """Read or compare everything and commit it, one process at a time."""
@@ -343,13 +339,9 @@ class CollectionIndex:
 
     def _uncommitted(self) -> int:
         """Return how many rows are not as they are in the file."""
-        loose = sum(len(segment) for segment in self.snapshot.segments if segment is not self._kept)
-        dead = sum(
-            int(len(alive) - alive.sum())
-            for segment, alive in zip(self.snapshot.segments, self.snapshot.alive, strict=True)
-            if segment is self._kept
-        )
-        return loose + dead + (len(self._kept or ()) if self._kept not in self.snapshot.segments else 0)
+        pairs = zip(self.snapshot.segments, self.snapshot.alive, strict=True)
+        kept = sum(int(alive.sum()) for segment, alive in pairs if segment is self._kept)
+        return self.snapshot.count + len(self._kept or ()) - 2 * kept
 
     def _commit(self) -> None:
         """Write everything down; the lock is held.
@@ -400,25 +392,19 @@ class CollectionIndex:
         except (DamagedIndexError, OSError) as error:
             self.set_aside(error)
             return
+        facts = kept.facts
         with self._swap:
-            self.snapshot, self._kept, self._file = (
-                Snapshot([kept], [np.ones(len(kept), dtype=bool)]),
-                kept,
-                found,
-            )
-            self.is_whole = bool(kept.facts.get("is_whole"))
-            self._stamp, self._compared, self._last_id = (
-                kept.facts.get("stamp"),
-                kept.facts.get("compared"),
-                None,
-            )
+            self.snapshot = Snapshot([kept], [np.ones(len(kept), dtype=bool)])
+            self._kept, self._file, self._last_id = kept, found, None
+            self.is_whole = bool(facts.get("is_whole"))
+            self._stamp, self._compared = facts.get("stamp"), facts.get("compared")
 
     def _writing(self) -> Any:
         """Return what is entered to be the only process that writes; it raises `Timeout` where one does."""
         if self.path is None:
             return nullcontext()
         make(self.path.parent)
-        return FileLock(self._lock_path, timeout=0)
+        return FileLock(self.path.with_suffix(".lock"), timeout=0)
 
     # Threads
 
@@ -438,7 +424,7 @@ class CollectionIndex:
                 self.set_aside(error)
             except OSError as error:
                 # It costs the next program's start, not the words.
-                self.notice = f"its index is kept in memory: {refusal(error, self._folder)}"
+                self.notice = f"its index is kept in memory: {refusal(error, self.path and self.path.parent)}"
                 _log.warning("%s: %s", self.handle.name, self.notice)
                 self.path = None
             finally:

@@ -28,7 +28,6 @@ from langchain_context_engine.filters import (
     all_of,
     filter_test,
     matcher,
-    read_scope,
     to_chroma,
 )
 from langchain_context_engine.models.kept import kept_property
@@ -39,11 +38,9 @@ from langchain_context_engine.ranking.recency import MOST, Newest, freshness, na
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex
 from langchain_context_engine.search.index_manager import IndexManager
-from langchain_context_engine.search.lookups import neighbours_of
-from langchain_context_engine.search.query_vectors import Vector
 from langchain_context_engine.search.records import compare, relevance_of
 from langchain_context_engine.search.scoring import LexicalQuery
-from langchain_context_engine.search.snapshot import Mask, Snapshot
+from langchain_context_engine.search.snapshot import Mask, Snapshot, neighbours_of
 
 _FIRST_DEPTH = 200
 """Hits asked for at once; one depth for small limits makes the first n of a longer answer the shorter."""
@@ -72,8 +69,8 @@ class Search:
         handle: The collection.
         request: What is asked.
         vector: The query's vector.
-        wanted: Scope, `deleted` and `where`.
-        pushed: The same without `deleted`: what a store may be asked to check.
+        scope: The request's scope.
+        pushed: Scope and `where`, without `deleted`: what a store may be asked to check.
         to_candidate: (id, record, more fields) → Candidate.
         default_kind: The kind of records that name none.
         sequence: The metadata keys (group, order) that say what adjoins what.
@@ -85,16 +82,18 @@ class Search:
 
     handle: CollectionHandle
     request: ContextRequest
-    vector: Vector
-    wanted: Filter
+    vector: Sequence[float]
+    scope: Filter
     pushed: Filter
     to_candidate: ToCandidate = Candidate
     default_kind: str = ""
     sequence: tuple[str, str] | None = None
     lexical: tuple[IndexManager, CollectionIndex] | None = None
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
+    _scored: tuple[int, Any] = (-1, None)
+    _masked: tuple[int, Mask] = (-1, None)
 
     def find(self, needed: int) -> list[str]:
         """Return the ids of the `needed` best, best first.
@@ -110,22 +109,23 @@ class Search:
             if refused.isdisjoint(order[:needed]):
                 return order[:needed]
             self.rejected |= refused
+            self._masked = (-1, None)
             ahead = min(2 * ahead, max(needed, _MOST_AHEAD))
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of all legs."""
         points, neighbours = self._points(ids), self._neighbours(ids)
+        space, has_claims = self.handle.space, self.has_claims
+        query = np.asarray(self.vector, dtype=np.float64)
         found = []
         for id_ in ids:
-            distance, cosine = self._measure(id_)
-            claims = {"dense": cosine, "lexical": points[id_]} if self.lexical else {}
-            relevance = relevance_of(distance, self.handle.space)
+            distance, cosine = self._measure(id_, query, space)
             found.append(
                 self.to_candidate(
                     id_,
                     self.records[id_],
-                    relevance=relevance,
-                    claims=claims,
+                    relevance=relevance_of(distance, space),
+                    claims={"dense": cosine, "lexical": points[id_]} if has_claims else {},
                     neighbours=neighbours.get(id_, ()),
                 )
             )
@@ -134,13 +134,13 @@ class Search:
     def load(self, ids: Sequence[str]) -> None:
         """Read the records of ids into `records`, with the vectors of those whose distance is not known."""
         needs_all = self.lexical is not None and self.handle.space != "cosine"
-        unmeasured = [id_ for id_ in ids if self.vector and (needs_all or id_ not in self.distances)]
-        measured = [id_ for id_ in ids if id_ not in set(unmeasured)]
-        found: dict[str, Any] = self.handle.read(measured, FIELDS)
-        found |= self.handle.read(unmeasured, (*FIELDS, "embeddings"))
+        measured = set() if needs_all or not self.vector else self.distances.keys() & set(ids)
+        is_known = not self.vector or len(measured) == len(ids)
+        found = self.handle.read(ids, FIELDS if is_known else (*FIELDS, "embeddings"))
         if self.lexical is not None:
-            manager, index = self.lexical
-            manager.guarded(index, lambda: index.heal(ids, found), None)
+            self.lexical[1].heal(ids, found)
+        for id_ in measured & found.keys():
+            found[id_].pop("embeddings", None)  # what the store told is the distance
         self.records |= found
 
     @property
@@ -148,43 +148,61 @@ class Search:
         """How it was searched, for the trace."""
         return f"vectors by the store, {'words by the index' if self.lexical else 'without words'}"
 
+    @property
+    def has_claims(self) -> bool:
+        """Whether it searches by words too, so that its claims compare with those of other sources."""
+        return self.lexical is not None
+
     @kept_property
     def within(self) -> Filter:
         """What the request may see whatever it looks for: where words are weighed and corrected."""
-        return all_of(Not(HIDDEN), read_scope(self.request.scope))
+        return all_of(Not(HIDDEN), self.scope)
 
     @kept_property
-    def _told(self) -> Filter:
-        """The request's filters as far as an index may be asked for them; it admits at least what they do."""
-        return all_of(self.wanted, *asked_more(self.request, self.default_kind))
+    def _checkable(self) -> dict[str, Any] | None:
+        """The request's filters as far as the store can check them."""
+        return to_chroma(all_of(self.pushed, *asked_more(self.request, self.default_kind)))
 
     @kept_property
     def _is_wanted(self) -> Matcher:
-        return matcher(self.wanted)
+        return matcher(all_of(Not(HIDDEN), self.pushed))
 
     @kept_property
-    def _passes(self) -> CandidateTest:
-        return filter_test(self.request)
+    def _passes(self) -> CandidateTest | None:
+        """The test of the request's own fields; None where it has none of them."""
+        asked = self.request
+        others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
+        return None if all(other is None for other in others) else filter_test(asked)
 
     def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
         """Tell whether a record may be offered."""
         if id_ in self.rejected or not self._is_wanted(metadata):
             return False
-        asked = self.request
-        others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
-        if all(other is None for other in others):
-            return True
-        return self._passes(self.to_candidate(id_, {"metadatas": metadata}))
+        passes = self._passes
+        return passes is None or passes(self.to_candidate(id_, {"metadatas": metadata}))
 
-    def _mask(self, snapshot: Snapshot) -> Any:
+    def _mask(self, snapshot: Snapshot) -> Mask:
         """Return which rows of an index may be offered, or None for all of them."""
-        mask = snapshot.mask(self._told)[0]
-        rows = list(snapshot.rows_of(list(self.rejected)).values()) if self.rejected else []
-        if not rows:
-            return mask
-        mask = np.ones(snapshot.size, dtype=bool) if mask is None else mask.copy()
-        mask[rows] = False
+        stamp, mask = self._masked
+        if stamp != snapshot.stamp:
+            told = all_of(Not(HIDDEN), self.pushed, *asked_more(self.request, self.default_kind))
+            mask = snapshot.mask(told)[0]
+            rows = list(snapshot.rows_of(list(self.rejected)).values()) if self.rejected else []
+            if rows:
+                mask = np.ones(snapshot.size, dtype=bool) if mask is None else mask.copy()
+                mask[rows] = False
+            self._masked = (snapshot.stamp, mask)
         return mask
+
+    def _scores(self, snapshot: Snapshot) -> Any:
+        """Return the BM25 score of each row of an index; None where the question has no words."""
+        stamp, scores = self._scored
+        if stamp != snapshot.stamp:
+            query = LexicalQuery.of(self.request.query)
+            if self.lexical is not None and query.terms:
+                scores = self.lexical[0].weighed(query, self.within).scores(snapshot)
+            self._scored = (snapshot.stamp, scores)
+        return scores
 
     def _nearest(self, needed: int) -> Hits:
         """Return the `needed` nearest hits that may be offered, or all there are."""
@@ -192,6 +210,8 @@ class Search:
         while True:
             hits, is_all = self._reached(depth)
             self.distances.update(hits)
+            if self.rejected:  # Chroma may know a vector of a record that is gone
+                hits = [hit for hit in hits if hit[0] not in self.rejected]
             # Of what an approximate index gives, the far half may lack some.
             found = settled(
                 hits if is_all else hits[: max(needed + 1, len(hits) // 2)], needed, is_all=is_all
@@ -213,7 +233,7 @@ class Search:
         if not len(chosen):
             return [], True
         if len(chosen) <= _NAMED_UP_TO:
-            ids = snapshot.ids_of(chosen.tolist())
+            ids = snapshot.ids_of(chosen)
             # Where another process wrote, Chroma refuses to be told of ids that it knows no vector of yet.
             with suppress(SourceError):
                 hits = self.handle.nearest(self.vector, min(depth, len(ids)), ids=ids)
@@ -221,9 +241,7 @@ class Search:
         deep = min(snapshot.count, 2 + depth * snapshot.count // len(chosen))
         hits = self.handle.nearest(self.vector, deep)
         rows = snapshot.rows_of([id_ for id_, _ in hits])
-        kept = [
-            (id_, d) for id_, d in hits if id_ not in self.rejected and (id_ not in rows or mask[rows[id_]])
-        ]
+        kept = [(id_, distance) for id_, distance in hits if id_ not in rows or mask[rows[id_]]]
         return kept, len(hits) < deep or deep == snapshot.count
 
     def _completed(self, hits: Hits, expected: int, snapshot: Snapshot, mask: Mask) -> Hits:
@@ -234,40 +252,36 @@ class Search:
         if len(hits) >= expected:
             return hits
         rows = snapshot.chosen(mask)
-        return hits if len(rows) > _MEASURED_UP_TO else self._measured(hits, snapshot.ids_of(rows.tolist()))
+        return hits if len(rows) > _MEASURED_UP_TO else self._measured(hits, snapshot.ids_of(rows))
 
     def _reached_by_filter(self, depth: int) -> tuple[Hits, bool]:
         """Return the same without an index: by what the store can check of the filters."""
-        where = to_chroma(all_of(self.pushed, *asked_more(self.request, self.default_kind)))
-        hits = self.handle.nearest(self.vector, depth, where=where)
+        hits = self.handle.nearest(self.vector, depth, where=self._checkable)
         is_all = len(hits) < depth
-        if is_all and (where is not None or self.handle.count() > len(hits)):
-            hits = self._measured(hits, self.handle.find(where))
-        return [hit for hit in hits if hit[0] not in self.rejected], is_all
+        if is_all and (self._checkable is not None or self.handle.count() > len(hits)):
+            hits = self._measured(hits, self.handle.find(self._checkable))
+        return hits, is_all
 
     def _measured(self, hits: Hits, known: Sequence[str]) -> Hits:
         reached = {id_ for id_, _ in hits}
         vectors = self.handle.read([id_ for id_ in known if id_ not in reached], ("embeddings",))
+        query = np.asarray(self.vector, dtype=np.float64)
         more = [
-            (id_, compare(self.vector, fields["embeddings"], self.handle.space)[0])
+            (id_, compare(query, fields["embeddings"], self.handle.space)[0])
             for id_, fields in vectors.items()
-            if len(fields.get("embeddings", ())) == len(self.vector)
+            if len(fields.get("embeddings", ())) == len(query)
         ]
         return sorted([*hits, *more], key=lambda hit: (hit[1], hit[0]))
 
     def _matching(self, needed: int) -> list[str]:
         """Return the ids of the `needed` records that score best by words."""
-        query = LexicalQuery.of(self.request.query)
-        if self.lexical is None or not query.terms:
+        if self.lexical is None:
             return []
-        manager, index = self.lexical
-
-        def found() -> list[str]:
-            snapshot = index.snapshot
-            scores = manager.scores(query, self.within, snapshot)
-            return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0].tolist())
-
-        return manager.guarded(index, found, [])
+        snapshot = self.lexical[1].snapshot
+        scores = self._scores(snapshot)
+        if scores is None:
+            return []
+        return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0])
 
     def _latest(self) -> list[str]:
         """Return the ids of the newest records where the question asks for them, since Chroma cannot sort.
@@ -278,8 +292,7 @@ class Search:
         newest = newest_of(self.request.query)
         if newest is None or self.lexical is None:
             return []
-        manager, index = self.lexical
-        return manager.guarded(index, lambda: self._newest(newest, index.snapshot), [])
+        return self._newest(newest, self.lexical[1].snapshot)
 
     def _newest(self, newest: Newest, snapshot: Snapshot) -> list[str]:
         mask = self._mask(snapshot)
@@ -287,61 +300,55 @@ class Search:
         rows = snapshot.chosen(mask)
         rows = rows[~np.isnan(instants[rows])]
         if newest.about and not newest.is_release:
-            scores = self.lexical[0].scores(LexicalQuery(newest.about), self.within, snapshot)  # type: ignore[index]
-            best, points = snapshot.best(scores, mask, _HOLDING)
+            weighed = self.lexical[0].weighed(LexicalQuery(newest.about), self.within)  # type: ignore[index]
+            best, points = snapshot.best(weighed.scores(snapshot), mask, _HOLDING)
             holding = best[points >= _HOLDS * points[0]] if len(best) else best
             rows = np.intersect1d(rows, holding)
         rows = rows[np.argsort(-instants[rows], kind="stable")]
         if newest.is_release:
             looked_at = rows[:_LOOKED_AT].tolist()
-            sections = [
-                r
-                for r, name in zip(looked_at, snapshot.names_of(looked_at), strict=True)
-                if is_changelog(name)
-            ]
+            names = zip(looked_at, snapshot.names_of(looked_at), strict=True)
+            sections = [row for row, name in names if is_changelog(name)]
             read = self.handle.metadata_of(snapshot.ids_of(sections[:_OF_ONE_DATE]))
             found = {id_: metadata for id_, metadata in read.items() if names_version(metadata)}
             if found:
                 return _freshest(found)
-        return _freshest(self.handle.metadata_of(snapshot.ids_of(rows[:_OF_ONE_DATE].tolist())))
+        return _freshest(self.handle.metadata_of(snapshot.ids_of(rows[:_OF_ONE_DATE])))
 
     def _points(self, ids: Sequence[str]) -> dict[str, float]:
         """Return id → BM25 score of records that were read; 0 where no word of the question stands."""
-        points, query = dict.fromkeys(ids, 0.0), LexicalQuery.of(self.request.query)
-        if self.lexical is None or not query.terms:
+        points = dict.fromkeys(ids, 0.0)
+        if self.lexical is None:
             return points
-        manager, index = self.lexical
-
-        def told() -> dict[str, float]:
-            snapshot = index.snapshot
-            scores = manager.scores(query, self.within, snapshot)
-            return {id_: float(scores[row]) for id_, row in snapshot.rows_of(ids).items()}
-
-        nothing: dict[str, float] = {}
-        return points | manager.guarded(index, told, nothing)
+        snapshot = self.lexical[1].snapshot
+        scores = self._scores(snapshot)
+        if scores is not None:
+            rows = snapshot.rows_of(ids)
+            points |= zip(rows, scores[list(rows.values())].tolist(), strict=True)
+        return points
 
     def _neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         if self.lexical is None or self.sequence is None:
             return {}
-        (manager, index), keys = self.lexical, self.sequence
         records = {id_: self.records[id_].get("metadatas") or {} for id_ in ids}
-        return manager.guarded(index, lambda: neighbours_of(records, index.snapshot, self.within, keys), {})
+        return neighbours_of(records, self.lexical[1].snapshot, self.within, self.sequence)
 
-    def _measure(self, id_: str) -> tuple[float, float]:
+    def _measure(self, id_: str, query: Any, space: str) -> tuple[float, float]:
         """Return (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
         distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
-        if vector is not None and len(vector) == len(self.vector):
-            own, cosine = compare(self.vector, vector, self.handle.space)
+        if vector is not None and len(vector) == len(query):
+            own, cosine = compare(query, vector, space)
             return (own if distance is None else distance), cosine
         return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
 
     def _read(self, ids: Sequence[str]) -> set[str]:
         """Read the records and return the ids that are gone or not admitted after all."""
+        if not ids:
+            return set()
         self.load(ids)
+        records, admits = self.records, self.admits
         return {
-            id_
-            for id_ in ids
-            if id_ not in self.records or not self.admits(id_, self.records[id_].get("metadatas") or {})
+            id_ for id_ in ids if id_ not in records or not admits(id_, records[id_].get("metadatas") or {})
         }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,24 +10,22 @@ from typing import Any, TypeVar
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.models.clock import moment_asked
-from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.search.collection import CollectionHandle, is_in_process
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, Told
-from langchain_context_engine.search.folders import folder_of, told_of_folder
+from langchain_context_engine.search.index_folder import folder_of, told_of_folder
 from langchain_context_engine.search.scoring import LexicalQuery, Weighed, weigh
 from langchain_context_engine.search.segment import DamagedIndexError
-from langchain_context_engine.search.snapshot import Snapshot
 
 T = TypeVar("T")
 _FIRST_READING_SECONDS = 1.0
 """How long a question waits for the first reading of a large collection before it does without words."""
-_KEPT_QUESTIONS, _KEPT_SCORES = 64, 8
+_KEPT_QUESTIONS = 64
 _log = logging.getLogger(__name__)
 
 
 class IndexManager:
-    """See above. Thread-safe.
+    """See above. Thread-safe without a lock: what two threads make at once is kept once.
 
     Args:
         path: A folder for all indexes; None keeps each where `folder_of` says.
@@ -38,17 +35,13 @@ class IndexManager:
     def __init__(self, path: str | Path | None = None, *, quiet_seconds: float = QUIET_SECONDS) -> None:
         self._path = path
         self._quiet_seconds = quiet_seconds
-        self._handles: list[CollectionHandle] = []
+        self._handles: dict[int, CollectionHandle] = {}
         self._indexes: dict[str, CollectionIndex] = {}
-        self._weighed: OrderedDict[Any, Weighed] = OrderedDict()
-        self._scores: OrderedDict[Any, Any] = OrderedDict()
-        self._lock = ForkSafeLock()
+        self._weighed: dict[Any, Weighed] = {}
 
     def register(self, handle: CollectionHandle) -> None:
         """Make a collection one of those over which words are weighed."""
-        with self._lock:
-            if handle not in self._handles:
-                self._handles.append(handle)
+        self._handles.setdefault(id(handle), handle)
 
     def sync(self, handle: CollectionHandle) -> CollectionIndex | None:
         """Return a collection's index, it and all local ones up to date; None while it is not read.
@@ -59,9 +52,9 @@ class IndexManager:
         self.register(handle)
         asked = moment_asked()
         index = self._synced(handle, asked)
-        for other in tuple(self._handles):
+        for other in tuple(self._handles.values()):
             # A server that hangs is its own source's affair.
-            if other is not handle and is_in_process(other.collection):
+            if other is not handle and other.is_in_process:
                 try:
                     self._synced(other, asked)
                 except ContextEngineError as error:
@@ -70,7 +63,7 @@ class IndexManager:
 
     def peek(self, handle: CollectionHandle) -> CollectionIndex | None:
         """Return a collection's index as it was last brought up to date; None before it was read."""
-        index = self._indexes.get(str(handle.collection.id))
+        index = self._indexes.get(handle.id)
         return index if index is not None and index.is_whole else None
 
     def prepare(self, handle: CollectionHandle, told: Told | None = None) -> CollectionIndex:
@@ -81,65 +74,50 @@ class IndexManager:
         """
         self.register(handle)
         index = self.index_of(handle)
-        self.guarded(index, lambda: index.prepare(told), None)
+        self.guarded(lambda: index.prepare(told))
         return index
 
     def weighed(self, query: LexicalQuery, within: Filter) -> Weighed:
         """Return what a question's words weigh among the records of all collections that a filter admits."""
-        indexes = {id(index): index for handle in tuple(self._handles) if (index := self.peek(handle))}
+        indexes = {
+            id(index): index for handle in tuple(self._handles.values()) if (index := self.peek(handle))
+        }
         snapshots = [index.snapshot for index in indexes.values()]
         key = (query, repr(within), tuple(snapshot.stamp for snapshot in snapshots))
-        parts = [(snapshot, snapshot.mask(within)[0]) for snapshot in snapshots]
-        return self._remembered(self._weighed, key, _KEPT_QUESTIONS, lambda: weigh(query, parts))
+        known = self._weighed.get(key)
+        if known is None:
+            known = weigh(query, [(snapshot, snapshot.mask(within)[0]) for snapshot in snapshots])
+            if len(self._weighed) >= _KEPT_QUESTIONS:
+                self._weighed.clear()
+            self._weighed[key] = known
+        return known
 
-    def scores(self, query: LexicalQuery, within: Filter, snapshot: Snapshot) -> Any:
-        """Return the BM25 score of each row of a collection.
-
-        Raises:
-            DamagedIndexError: See `guarded`.
-        """
-        weighed = self.weighed(query, within)
-        key = (query, repr(within), tuple(weighed.idf.values()), weighed.mean, snapshot.stamp)
-        return self._remembered(self._scores, key, _KEPT_SCORES, lambda: weighed.scores(snapshot))
-
-    def guarded(self, index: CollectionIndex, ask: Callable[[], T], otherwise: T) -> T:
-        """Return what is asked of an index; where its file is damaged it is made anew, and this is not."""
+    def guarded(self, ask: Callable[[], T]) -> T:
+        """Return what is asked; a damaged file of an index is set aside for it, and it is asked again."""
         try:
             return ask()
         except DamagedIndexError as error:
-            for each in [i for i in tuple(self._indexes.values()) if i.path == error.path] or [index]:
+            for each in [index for index in tuple(self._indexes.values()) if index.path == error.path]:
                 each.set_aside(error)
-            return otherwise
+            return ask()
 
     def index_of(self, handle: CollectionHandle) -> CollectionIndex:
         """Return a collection's index however far it is."""
-        collection = str(handle.collection.id)
-        with self._lock:
-            found = self._indexes.get(collection)
-            if found is None:
-                folder = folder_of(handle, self._path)
-                found = CollectionIndex(handle, folder, self._quiet_seconds)
-                found.notice = told_of_folder(handle, folder)
-                self._indexes[collection] = found
-            return found
+        found = self._indexes.get(handle.id)
+        if found is None:
+            folder = folder_of(handle, self._path)
+            made = CollectionIndex(handle, folder, self._quiet_seconds)
+            made.notice = told_of_folder(handle, folder)
+            found = self._indexes.setdefault(handle.id, made)
+        return found
 
     def _synced(self, handle: CollectionHandle, asked: float) -> CollectionIndex:
         while True:
             index = self.index_of(handle)
-            self.guarded(index, lambda: index.sync(asked, _FIRST_READING_SECONDS), None)  # noqa: B023 - at once
-            if str(handle.collection.id) == index.collection:
+            if index.is_synced(asked):
+                return index
+            self.guarded(lambda: index.sync(asked, _FIRST_READING_SECONDS))  # noqa: B023 - at once
+            if handle.id == index.collection:
                 return index
             index.remove()  # recreated meanwhile under the same name
-            with self._lock:
-                self._indexes.pop(index.collection, None)
-
-    def _remembered(self, memo: OrderedDict[Any, T], key: Any, most: int, work_out: Callable[[], T]) -> T:
-        with self._lock:
-            known = memo.get(key)
-        if known is None:
-            known = work_out()
-            with self._lock:
-                memo[key] = known
-                while len(memo) > most:
-                    memo.popitem(last=False)
-        return known
+            self._indexes.pop(index.collection, None)

@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.signals import clamp, read_number
+
+_PLAIN = frozenset({str, int, float, bool, list, type(None)})
 
 Rows = dict[str, dict[str, Any]]
 """Id → {field: value} of what a store gave."""
@@ -40,16 +44,27 @@ def steady(distance: float) -> float:
     return round(distance, 6) if -10 < distance < 10 else float(f"{distance:.6g}")  # noqa: PLR2004
 
 
-def compare(query: Sequence[float], vector: Sequence[float], space: str) -> tuple[float, float]:
-    """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity."""
-    import numpy as np
+def steady_all(distances: Sequence[float]) -> list[float]:
+    """Return `steady` of each distance; of most answers all are small."""
+    if len(distances) and max(distances) < 10 and min(distances) > -10:  # noqa: PLR2004
+        return [round(distance, 6) for distance in map(float, distances)]
+    return [steady(distance) for distance in map(float, distances)]
 
-    a, b = np.asarray(query, dtype=np.float64), np.asarray(vector, dtype=np.float64)
-    dot, lengths = float(a @ b), float(np.sqrt((a @ a) * (b @ b)))
+
+def compare(query: Any, vector: Any, space: str) -> tuple[float, float]:
+    """Return the distance of two vectors of one length as Chroma measures it, and their cosine similarity.
+
+    Args:
+        query: An array of 64-bit floats.
+        vector: The other vector.
+        space: The metric: cosine, l2 or ip.
+    """
+    other = np.asarray(vector, dtype=np.float64)
+    dot, lengths = float(query @ other), math.sqrt((query @ query) * (other @ other))
     cosine = dot / lengths if lengths else 0.0
     if space == "cosine":
         return steady(1 - cosine), cosine
-    return steady(1 - dot if space == "ip" else float(((a - b) ** 2).sum())), cosine
+    return steady(1 - dot if space == "ip" else float(((query - other) ** 2).sum())), cosine
 
 
 def kind_of(metadata: Mapping[str, Any], default: str) -> str:
@@ -61,9 +76,9 @@ def kind_of(metadata: Mapping[str, Any], default: str) -> str:
     return default
 
 
-def position_of(metadata: Mapping[str, Any], sequence: tuple[str, str] | None) -> tuple[str, float] | None:
+def position_of(metadata: Mapping[str, Any], sequence: tuple[str, str]) -> tuple[str, float] | None:
     """Return where a record stands in what it was cut from, by the keys named (group, order)."""
-    if sequence is None or metadata.get(sequence[0]) is None:
+    if metadata.get(sequence[0]) is None:
         return None
     order = read_number(metadata.get(sequence[1]))
     return None if order is None else (str(metadata[sequence[0]]), order)
@@ -87,20 +102,21 @@ def to_candidate(
         kind=kind_of(metadata, kind),
         created_at=metadata.get("created_at"),
         metadata=metadata,
-        position=position_of(metadata, sequence),
+        position=None if sequence is None else position_of(metadata, sequence),
         **more,
     )
 
 
 def without_sparse(metadata: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return a record's metadata without the sparse vectors that Chroma keeps among them; None is empty."""
-    from chromadb.base_types import SparseVector
-
     if not metadata:
         return {}
-    if SparseVector not in set(map(type, metadata.values())):
-        return metadata
-    return {key: value for key, value in metadata.items() if type(value) is not SparseVector}
+    for value in metadata.values():
+        if type(value) not in _PLAIN:
+            from chromadb.base_types import SparseVector
+
+            return {key: each for key, each in metadata.items() if type(each) is not SparseVector}
+    return metadata
 
 
 def rows_of(answer: Any, include: Sequence[str]) -> Rows:
@@ -109,4 +125,9 @@ def rows_of(answer: Any, include: Sequence[str]) -> Rows:
     columns = {name: answer[name] for name in include if answer[name] is not None}
     if "metadatas" in columns:
         columns["metadatas"] = [each and without_sparse(each) for each in columns["metadatas"]]
-    return {id_: {name: column[i] for name, column in columns.items()} for i, id_ in enumerate(answer["ids"])}
+    if not columns:
+        return {id_: {} for id_ in answer["ids"]}
+    names, records = tuple(columns), zip(*columns.values(), strict=True)
+    return {
+        id_: dict(zip(names, record, strict=True)) for id_, record in zip(answer["ids"], records, strict=True)
+    }

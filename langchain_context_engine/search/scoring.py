@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,12 @@ class LexicalQuery:
     needs_all: bool = False
     closed: tuple[tuple[str, ...], ...] = ()
 
-    @classmethod
-    def of(cls, query: str) -> LexicalQuery:
-        """Read a question."""
+    @staticmethod
+    @lru_cache(maxsize=64)
+    def of(query: str) -> LexicalQuery:
+        """Read a question; every collection is asked it."""
         found, forms = tuple(query_terms(query)), closed_forms(query)
-        return cls(found, closed=tuple(forms.get(term, ()) for term in found))
+        return LexicalQuery(found, closed=tuple(forms.get(term, ()) for term in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +98,13 @@ class Weighed:
 
 def weigh(query: LexicalQuery, parts: Sequence[tuple[Snapshot, Mask]]) -> Weighed:
     """Return what a question's words weigh among the rows that the masks of some snapshots admit."""
-    chosen = [snapshot.chosen(mask) for snapshot, mask in parts]
-    records = sum(map(len, chosen))
-    length = sum(int(snapshot.lengths[rows].sum()) for (snapshot, _), rows in zip(parts, chosen, strict=True))
+    extents = [snapshot.extent(mask) for snapshot, mask in parts]
+    records, length = sum(count for count, _ in extents), sum(length for _, length in extents)
     counted: dict[str, int] = {}
 
     def frequency(word: str) -> int:
         if word not in counted:
-            counted[word] = sum(
-                len(rows) if mask is None else int(mask[rows].sum())
-                for (rows, _), mask in ((snapshot.postings(word), mask) for snapshot, mask in parts)
-            )
+            counted[word] = sum(snapshot.frequency(word, mask) for snapshot, mask in parts)
         return counted[word]
 
     words: list[Spellings] = []

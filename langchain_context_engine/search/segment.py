@@ -39,7 +39,8 @@ _PROBE = "Parsing parse_url, v1.2 and HTTPServer's 認証 naïve C++ decisions d
 _NAMES = ("title", "path", "symbol")
 _SHORTEST_NAME = 4
 _MOST_HEADER = 2**20
-_FEW = 64
+_FEW, _NEAR = 64, 2**18
+"""So few rows are read one by one, where they do not stand within so many bytes."""
 _AT_ONCE = 2**22
 _DATE = re.compile(r"\d{4}-\d\d")
 
@@ -127,11 +128,6 @@ class Segment:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def nbytes(self) -> int:
-        """How many bytes it takes in memory."""
-        return sum(each.nbytes for each in self.arrays.values() if isinstance(each, np.ndarray))
-
     def part(self, name: str, start: int, stop: int) -> Any:
         """Return a part of an array.
 
@@ -141,11 +137,11 @@ class Segment:
         found = self.arrays[name]
         return found[start:stop] if isinstance(found, np.ndarray) else found(start, stop)
 
-    def ids_at(self, rows: Sequence[int]) -> list[str]:
+    def ids_at(self, rows: Any) -> list[str]:
         """Return the ids of rows."""
         return self._texts("ids", "id_end", rows)
 
-    def names_at(self, rows: Sequence[int]) -> list[dict[str, str]]:
+    def names_at(self, rows: Any) -> list[dict[str, str]]:
         """Return the title, path and symbol of rows."""
         texts = self._texts("names", "name_end", rows)
         return [dict(zip(_NAMES, text.split("\x1f"), strict=True)) for text in texts]
@@ -158,6 +154,12 @@ class Segment:
         ends = self.arrays["term_end"]
         first, last = (int(ends[start - 1]) if start else 0), int(ends[start])
         return self.part("posting_row", first, last), self.part("posting_often", first, last)
+
+    def frequency(self, term: int) -> int:
+        """Return how many rows have a term."""
+        start, stop = self._span("term", term)
+        ends = self.arrays["term_end"]
+        return int(ends[start]) - (int(ends[start - 1]) if start else 0) if start < stop else 0
 
     def having(self, value: int) -> Any:
         """Return the rows that have a facet, rising."""
@@ -196,14 +198,24 @@ class Segment:
         array, wanted = self.arrays[name], np.uint64(value)
         return int(array.searchsorted(wanted)), int(array.searchsorted(wanted, "right"))
 
-    def _texts(self, name: str, end: str, rows: Sequence[int]) -> list[str]:
+    def _texts(self, name: str, end: str, rows: Any) -> list[str]:
+        if not len(rows):
+            return []
         ends = self.arrays[end]
-        places = [(int(ends[row - 1]) if row else 0, int(ends[row])) for row in rows]
-        if len(rows) > _FEW:  # one reading costs less than many
-            whole = self.all_of(name)
-            cut = [whole[start:stop] for start, stop in places]
+        stops = ends[rows].tolist()
+        starts = [*np.where(rows > 0, ends[np.maximum(rows, 1) - 1], 0).tolist()]
+        first, last = min(starts), max(stops)
+        if len(rows) > _FEW or last - first < _NEAR:  # one reading costs less than many
+            whole = bytes(self.part(name, first, last).tobytes())
+            if whole.isascii():
+                text = whole.decode("ascii")
+                return [text[start - first : stop - first] for start, stop in zip(starts, stops, strict=True)]
+            cut = [whole[start - first : stop - first] for start, stop in zip(starts, stops, strict=True)]
         else:
-            cut = [bytes(self.part(name, start, stop).tobytes()) for start, stop in places]
+            cut = [
+                bytes(self.part(name, start, stop).tobytes())
+                for start, stop in zip(starts, stops, strict=True)
+            ]
         return [text.decode("utf-8", "surrogatepass") for text in cut]
 
 

@@ -7,20 +7,24 @@ What a mask cannot tell for sure it admits, and the caller checks what the store
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
 
 from langchain_context_engine.filters import COMPARE, AllOf, AnyOf, Condition, Filter, Not
-from langchain_context_engine.search.segment import DATED, Segment, facet, hash_of
+from langchain_context_engine.ranking.links import NamedIn, names_of
+from langchain_context_engine.search.segment import DATED, Segment, facet, hash_of, name_facet
 
 T = TypeVar("T")
 Mask = Any
 """A boolean of each row, or None for all of them."""
 
 _KEPT, _LARGEST = 256, 2**53
+_MOST_NAMESAKES = 20
+"""A name that more records bear tells none of them apart."""
 _stamps = itertools.count()
 
 
@@ -120,6 +124,14 @@ class Snapshot:
         """How many terms each row has."""
         return self.kept("lengths", lambda: self._joined([s.lengths for s in self.segments], "u4"))
 
+    def frequency(self, term: str, mask: Mask) -> int:
+        """Return how many living rows of a mask have a term."""
+        if mask is None and self._living is None:
+            number = hash_of(term)
+            return sum(segment.frequency(number) for segment in self.segments)
+        rows, _ = self.postings(term)
+        return len(rows) if mask is None else int(mask[rows].sum())
+
     def postings(self, term: str) -> tuple[Any, Any]:
         """Return the living rows that have a term, and how often."""
         number = hash_of(term)
@@ -168,6 +180,15 @@ class Snapshot:
         if mask is None:
             return np.arange(self.size) if self._living is None else np.flatnonzero(self._living)
         return self._living_of(np.flatnonzero(mask))
+
+    def extent(self, mask: Mask) -> tuple[int, int]:
+        """Return how many living rows a mask has, and how many terms those have together."""
+
+        def counted() -> tuple[int, int]:
+            rows = self.chosen(mask)
+            return len(rows), int(self.lengths[rows].sum())
+
+        return self.kept("extent", counted) if mask is None else counted()
 
     def mask(self, condition: Filter) -> tuple[Mask, bool]:
         """Return what admits at least the rows that a filter admits, and whether it admits just those."""
@@ -224,13 +245,15 @@ class Snapshot:
     def _living_of(self, rows: Any) -> Any:
         return rows if self._living is None else rows[self._living[rows]]
 
-    def _told(self, rows: Iterable[int], ask: Callable[[Segment, list[int]], Sequence[T]]) -> list[T]:
+    def _told(self, rows: Iterable[int], ask: Callable[[Segment, Any], Sequence[T]]) -> list[T]:
         """Return what the segments tell of rows, in their order."""
-        wanted = np.fromiter(rows, "i8")
+        wanted = rows if isinstance(rows, np.ndarray) else np.fromiter(rows, "i8")
+        if len(self.segments) == 1:
+            return list(ask(self.segments[0], wanted))
         found: list[Any] = [None] * len(wanted)
         for base, segment in zip(self._bases, self.segments, strict=False):
             mine = np.flatnonzero((wanted >= base) & (wanted < base + len(segment)))
-            for place, told in zip(mine.tolist(), ask(segment, (wanted[mine] - base).tolist()), strict=True):
+            for place, told in zip(mine.tolist(), ask(segment, wanted[mine] - base), strict=True):
                 found[place] = told
         return found
 
@@ -239,3 +262,72 @@ class Snapshot:
         if len(parts) == 1:
             return parts[0]
         return np.concatenate(parts) if parts else np.empty(0, kind)
+
+
+def neighbours_of(
+    records: Mapping[str, Mapping[str, Any]], snapshot: Snapshot, within: Filter, keys: tuple[str, str]
+) -> dict[str, tuple[str, ...]]:
+    """Return id → the ids directly before and after a record in its group, of those within a filter.
+
+    Args:
+        records: Id → metadata.
+        snapshot: The collection's.
+        within: What may be seen; it is decided by the index alone, so it is a scope.
+        keys: The metadata keys (group, order) that say what adjoins what.
+    """
+    rows, orders = snapshot.rows_of(list(records)), snapshot.column(keys[1])
+    beside: dict[str, list[int]] = {}
+    for id_, row in rows.items():
+        group = records[id_].get(keys[0])
+        if isinstance(group, (str, bool, int, float)) and not np.isnan(orders[row]):
+            number = facet(keys[0], group)
+            members = snapshot.kept(
+                ("group", number, keys, repr(within)),
+                lambda: _in_order(snapshot, number, within, orders),  # noqa: B023
+            )
+            place = int(np.flatnonzero(members == row)[0]) if row in members else 0
+            beside[id_] = [
+                *members[max(0, place - 1) : place].tolist(),
+                *members[place + 1 : place + 2].tolist(),
+            ]
+    ids = iter(snapshot.ids_of(itertools.chain.from_iterable(beside.values())))
+    return {id_: tuple(itertools.islice(ids, len(found))) for id_, found in beside.items()}
+
+
+def _in_order(snapshot: Snapshot, group: int, within: Filter, orders: Any) -> Any:
+    mask = snapshot.mask(within)[0]
+    rows = snapshot.having([group])
+    rows = rows[~np.isnan(orders[rows])]
+    rows = rows if mask is None else rows[mask[rows]]
+    return rows[np.lexsort((snapshot.ids[rows], orders[rows]))]
+
+
+def ids_named_in(text: str, snapshot: Snapshot, within: Filter) -> list[str]:
+    """Return the ids, within a filter, whose title, or path and symbol, stands verbatim in a text, in order.
+
+    Args:
+        text: The text.
+        snapshot: The collection's.
+        within: What may be seen; it is decided by the index alone, so it is a scope.
+    """
+    named, (mask, _) = NamedIn.of(text), snapshot.mask(within)
+    starts, numbers = _starts_in(text)
+    bearers: dict[Any, list[int]] = {}
+    for place in np.flatnonzero(snapshot.is_had(numbers)).tolist():
+        found = snapshot.having([int(numbers[place])])
+        rows = (found if mask is None else found[mask[found]]).tolist()
+        for row, told in zip(rows, snapshot.names_of(rows), strict=True):
+            for name in names_of(told):
+                if name.start == starts[place] and named.has(name):
+                    bearers.setdefault(name, []).append(row)
+    telling = [
+        sorted(snapshot.ids_of(set(rows))) for rows in bearers.values() if len(rows) <= _MOST_NAMESAKES
+    ]
+    return list(dict.fromkeys(itertools.chain.from_iterable(telling)))
+
+
+@lru_cache(maxsize=64)
+def _starts_in(text: str) -> tuple[tuple[tuple[str, ...], ...], Any]:
+    """Return how a name in a text may begin, and the facets of that; every collection is asked for them."""
+    starts = tuple(NamedIn.of(text).starts())
+    return starts, np.fromiter(map(name_facet, starts), "u8", len(starts))

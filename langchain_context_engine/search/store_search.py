@@ -20,10 +20,9 @@ from langchain_context_engine.filters import AllOf, all_of, to_chroma
 from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle, NoSearchError, is_in_process
+from langchain_context_engine.search.collection import FIELDS, QUOTA, CollectionHandle, NoSearchError
 from langchain_context_engine.search.hybrid_search import Search, asked_more, merge_by_rank
-from langchain_context_engine.search.quotas import QUOTA
-from langchain_context_engine.search.records import compare, relevance_of, steady, without_sparse
+from langchain_context_engine.search.records import steady, without_sparse
 
 if TYPE_CHECKING:
     from chromadb.base_types import SparseVector
@@ -103,7 +102,7 @@ def choose_search(handle: CollectionHandle, search: str) -> SparseIndex | None:
         raise ConfigError(f"search must be one of {', '.join(SEARCHES)}, got {search!r}")
     if search == "own":
         return None
-    is_local = is_in_process(handle.collection)
+    is_local = handle.is_in_process
     found = None if is_local else sparse_index_of(handle.collection)
     if search == "store" and found is None:
         why = (
@@ -200,13 +199,12 @@ class StoreSearch(Search):
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of both legs."""
         self._measure_rest(ids)
-        found = []
-        for id_ in ids:
-            distance, cosine = self._distance(id_)
-            claims = {"dense": cosine, "lexical": self.points.get(id_, 0.0)} if self.sparse else {}
-            relevance = relevance_of(distance, self.handle.space)
-            found.append(self.to_candidate(id_, self.records[id_], relevance=relevance, claims=claims))
-        return found
+        return super().candidates(ids)
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether it searches by words too."""
+        return self.sparse is not None
 
     @kept_property
     def _words(self) -> Any:
@@ -238,7 +236,7 @@ class StoreSearch(Search):
                 asked.append(search.select(K.DOCUMENT, K.METADATA, K.SCORE))
             return asked
 
-        for leg, rows in zip(legs, self._rows(searches), strict=True):
+        for leg, rows in zip(legs, self._rows(searches, len(legs)), strict=True):
             leg.depth += leg.asked
             leg.is_all |= len(rows) < leg.asked
             for row in leg.take(rows):
@@ -255,22 +253,17 @@ class StoreSearch(Search):
         if self._words is not None and self.sparse is not None:
             rest = [id_ for id_ in ids if id_ not in self.points]
             legs.append((_Leg(self.sparse.key, self._words), rest))
-        start, size = 0, 0
-        while asking := [(leg, rest) for leg, rest in legs if len(rest) > start]:
-
-            def searches(most: int, start: int = start, asking: Any = asking) -> list[Any]:
-                nonlocal size
-                size, parts = most, [(leg, rest[start : start + most]) for leg, rest in asking]
-                return [
-                    Search(where=self._where(part), rank=Knn(query=leg.query, key=leg.key, limit=len(part)))
-                    .limit(len(part))
-                    .select(K.SCORE)
-                    for leg, part in parts
-                ]
-
-            for (leg, _), rows in zip(asking, self._rows(searches), strict=True):
+        for start in range(0, max(len(rest) for _, rest in legs), QUOTA):
+            asking = [(leg, part) for leg, rest in legs if (part := rest[start : start + QUOTA])]
+            searches = [
+                Search(where=self._where(part), rank=Knn(query=leg.query, key=leg.key, limit=len(part)))
+                .limit(len(part))
+                .select(K.SCORE)
+                for leg, part in asking
+            ]
+            answers = self._rows(lambda _, searches=searches: searches, len(asking))  # type: ignore[misc]
+            for (leg, _), rows in zip(asking, answers, strict=True):
                 leg.take(rows)
-            start += size
         for leg, _ in legs:
             self._note(leg)
         self._read_vectors(ids)
@@ -288,13 +281,8 @@ class StoreSearch(Search):
         for id_, fields in self.handle.read(unmeasured, ("embeddings",)).items():
             self.records[id_] = {**self.records[id_], **fields}
 
-    def _distance(self, id_: str) -> tuple[float, float]:
-        """Return (raw distance, cosine similarity); what the store has no vector of is infinitely far."""
-        distance, vector = self.distances.get(id_), self.records[id_].get("embeddings")
-        if vector is not None and len(vector) == len(self.vector):
-            own, cosine = compare(self.vector, vector, self.handle.space)
-            return (own if distance is None else distance), cosine
-        return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
+    def _points(self, ids: Sequence[str]) -> dict[str, float]:
+        return {id_: self.points.get(id_, 0.0) for id_ in ids}
 
     def _where(self, ids: Sequence[str] = ()) -> dict[str, Any] | None:
         """Return the filter as far as the store can check it, whole parts of it, the scope's first."""
@@ -309,23 +297,17 @@ class StoreSearch(Search):
                 told.append(where)
         return {"$and": told} if len(told) > 1 else (told[0] if told else None)
 
-    def _rows(self, make: Callable[[int], list[Any]]) -> list[list[Mapping[str, Any]]]:
-        asked: list[Any] = []
-
-        def noted(most: int) -> list[Any]:
-            asked[:] = make(most)
-            return list(asked)
-
+    def _rows(self, make: Callable[[int], list[Any]], expected: int) -> list[list[Mapping[str, Any]]]:
         try:
-            answer = self.handle.search(noted)
+            answer = self.handle.search(make)
         except NoSearchError as error:
             raise NoSearchError(f"{error}; {TWO_WAYS}") from None
         try:
             rows = list(answer.rows())
         except (AttributeError, KeyError, TypeError):
             rows = []
-        if len(rows) != len(asked):
-            msg = f"collection {self.handle.name!r} answered {len(rows)} of {len(asked)} searches"
+        if len(rows) != expected:
+            msg = f"collection {self.handle.name!r} answered {len(rows)} of {expected} searches"
             raise SourceError(msg)
         return rows
 

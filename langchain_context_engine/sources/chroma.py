@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.filters import (
     HIDDEN,
@@ -27,14 +28,13 @@ from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex, Told
-from langchain_context_engine.search.folders import is_local
 from langchain_context_engine.search.hybrid_search import Search
+from langchain_context_engine.search.index_folder import is_local
 from langchain_context_engine.search.index_manager import IndexManager
-from langchain_context_engine.search.lookups import ids_named_in
-from langchain_context_engine.search.query_vectors import Vector, check_vector
 from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.snapshot import ids_named_in
 from langchain_context_engine.search.store_search import StoreSearch, choose_search
-from langchain_context_engine.sources.shared import SharedResources
+from langchain_context_engine.sources.shared import SharedResources, Vector
 
 DEFAULT_LIMIT = 20
 """Candidates of a source that is asked outside an engine, without a limit."""
@@ -126,13 +126,17 @@ class ChromaSource:
             EmbeddingError: The query could not be embedded.
             SourceError: The collection could not be read.
         """
-        pushed = all_of(read_scope(request.scope), read_where(request.where))
+        return self._shared.lexical.guarded(lambda: self._fetched(request))
+
+    def _fetched(self, request: ContextRequest) -> Offer:
+        scope = read_scope(request.scope)
+        pushed = all_of(scope, read_where(request.where))
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         if limit == 0 or pushed == NOTHING or request.kinds == ():
             return Offer()
         if request.vector is None and not request.query.strip():
             return Offer()
-        search = self._search(request, self._vector(request), pushed)
+        search = self._search(request, self._vector(request), scope, pushed)
         search.rejected |= {
             item if isinstance(item, str) else item[1]
             for item in request.excluded
@@ -167,13 +171,16 @@ class ChromaSource:
         Raises:
             SourceError: The collection could not be read.
         """
-        scope = self._scope(request)
+        return self._shared.lexical.guarded(lambda: self._got(ids, request))
+
+    def _got(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
+        scope = read_scope(request.scope)
         if not ids or scope == NOTHING:
             return []
         has_query = request.vector is not None or bool(request.query.strip())
-        search = self._search(request, self._vector(request) if has_query else (), read_scope(request.scope))
+        search = self._search(request, self._vector(request) if has_query else (), scope, scope)
         search.load(list(dict.fromkeys(ids)))
-        is_known = matcher(scope)
+        is_known = matcher(search.within)
         kept = [
             id_
             for id_ in dict.fromkeys(ids)
@@ -191,8 +198,8 @@ class ChromaSource:
         index = self._shared.lexical.peek(self._handle) if self._keeps_index else None
         if index is None:
             return []
-        within, manager = self._scope(request), self._shared.lexical
-        return manager.guarded(index, lambda: ids_named_in(text, index.snapshot, within), [])
+        within = self._scope(request)
+        return self._shared.lexical.guarded(lambda: ids_named_in(text, index.snapshot, within))
 
     def look_up(self, named: str, request: ContextRequest) -> list[Candidate]:
         """Return records in scope with this id, path, title or symbol, else some that hold this very text.
@@ -232,11 +239,13 @@ class ChromaSource:
         index = self._shared.lexical.sync(self._handle)
         return None if index is None else (self._shared.lexical, index)
 
-    def _search(self, request: ContextRequest, vector: Vector, pushed: Filter) -> Search:
+    def _search(self, request: ContextRequest, vector: Vector, scope: Filter, pushed: Filter) -> Search:
         def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
+            if self.fields:
+                record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
             return to_candidate(
                 id_,
-                {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)},
+                record,
                 source=self.collection_name,
                 kind=self.kind,
                 sequence=self.sequence,
@@ -247,7 +256,7 @@ class ChromaSource:
             "handle": self._handle,
             "request": request,
             "vector": vector,
-            "wanted": all_of(Not(HIDDEN), pushed),
+            "scope": scope,
             "pushed": pushed,
             "to_candidate": candidate,
             "default_kind": self.kind,

@@ -1,47 +1,341 @@
-"""Files in a Chroma collection, found without vectors and shown by the excerpt that the question asks for."""
+"""Files in a Chroma collection, found without vectors and shown by the excerpt that the question asks for.
+
+Found by full text, by keywords, by spelling, by date or by reference: a finder is
+`(searched, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
+"""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.filters import (
     HIDDEN,
     NOTHING,
+    Condition,
+    Filter,
+    Matcher,
     Not,
     all_of,
     filter_test,
     matcher,
     read_scope,
     read_where,
+    to_chroma,
 )
+from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate, Offer
-from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.ranking.signals import Keyword
+from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.collection_index import Told
-from langchain_context_engine.search.finders import Finder, Hit, Searched
+from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.scoring import LexicalQuery
+from langchain_context_engine.search.segment import facet
+from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.densest import densest
 from langchain_context_engine.text.highlights import mark_matches, match_spans
+from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.truncate import Extractive, keep_start
-from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.text.words import STOP_WORDS, query_terms
 
 EXCERPT_CHARACTERS = 500
 """Length of the excerpt that stands for a longer file."""
 
+KEYWORDS = Keyword(shortest=4, ignored=STOP_WORDS)
+"""A question's keywords: its words of more than three letters that are no stop words."""
+
+_KEYWORDS_TRIED, _FEW, _VIEWS_READ = 20, 30, 200
+_SHORT_TERMS = 100
 _READ_FOR_EXCERPT = 12_000
 """Characters that an excerpt is chosen from: those around the matches, of a longer file."""
-
 _CHARACTERS_PER_TOKEN, _LEAST_OF_WHOLE = 8, 24_000
 """What is offered of a whole text that no budget can hold: so much around the matches."""
 
-_FIELDS = ("documents", "metadatas")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A record that was found.
+
+    Attributes:
+        id: Its id.
+        relevance: The finder's own claim, 0–1.
+        rank: The raw measure that the finder sorts by, or None where it has none.
+        claims: Measures that compare with those of other searches, see `Candidate.claims`.
+    """
+
+    id: str
+    relevance: float
+    rank: float | None = None
+    claims: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """One collection as one request may see it.
+
+    Attributes:
+        handle: The collection.
+        manager: The indexes of the engine.
+        snapshot: The collection's index, up to date.
+        wanted: Scope, `deleted` and `where`.
+        within: Scope and `deleted`: words are weighed there.
+        admits: Tells of an id and its metadata whether the record may be offered.
+    """
+
+    handle: CollectionHandle
+    manager: IndexManager
+    snapshot: Snapshot
+    wanted: Filter
+    within: Filter
+    admits: Callable[[str, Mapping[str, Any]], bool]
+
+    @property
+    def mask(self) -> Any:
+        """Which rows of the index the request may see; None is all."""
+        return self.snapshot.mask(self.wanted)[0]
+
+    def admitted(
+        self, rows: Iterable[int], needed: int, is_wanted: Matcher | None = None
+    ) -> list[tuple[str, int]]:
+        """Return (id, row) of the first so many that the request may see and a finder wants."""
+        rest, found = iter(rows), list[tuple[str, int]]()
+        while len(found) < needed and (some := list(itertools.islice(rest, max(_FEW, needed)))):
+            ids = self.snapshot.ids_of(some)
+            known = self.handle.metadata_of(ids)
+            found += [
+                (id_, row)
+                for id_, row in zip(ids, some, strict=True)
+                if id_ in known
+                and self.admits(id_, known[id_])
+                and (is_wanted is None or is_wanted(known[id_]))
+            ]
+        return found[:needed]
+
+
+Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
+
+
+def full_text(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    """Return the records that have words of the question, by BM25."""
+    return _by_words(searched, request, LexicalQuery.of(request.query), needed)
+
+
+def by_keywords(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    """Return the records that have every keyword of the question, by BM25; none without keywords."""
+    keywords = sorted(KEYWORDS.keywords(request.query))
+    terms = tuple(dict.fromkeys(term for word in keywords for term in query_terms(word)))
+    return _by_words(searched, request, LexicalQuery(terms, needs_all=True), needed)
+
+
+def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, needed: int) -> list[Hit]:
+    if not query.terms:
+        return []
+    snapshot, manager, asked = searched.snapshot, searched.manager, LexicalQuery.of(request.query)
+    scores = manager.weighed(query, searched.within).scores(snapshot)
+    claims = scores if asked == query else manager.weighed(asked, searched.within).scores(snapshot)
+    rows, _ = snapshot.best(scores, searched.mask, snapshot.size)
+    return [
+        Hit(
+            id=id_,
+            relevance=float(scores[row] / (1 + scores[row])),
+            rank=float(scores[row]),
+            claims={"lexical": float(claims[row])},
+        )
+        for id_, row in searched.admitted(rows.tolist(), needed)
+    ]
+
+
+@dataclass(slots=True)
+class _Spelled:
+    """How the paths and short texts of a collection are spelled, as a snapshot had them."""
+
+    stamp: int = -1
+    digests: dict[str, int] = field(default_factory=dict)
+    paths: TrigramIndex = field(default_factory=TrigramIndex)
+    texts: TrigramIndex = field(default_factory=TrigramIndex)
+
+    def sync(self, snapshot: Snapshot, handle: CollectionHandle) -> None:
+        """Read what has changed since."""
+        rows = snapshot.chosen(None).tolist()
+        ids = snapshot.ids_of(rows)
+        now = snapshot.digests_of(ids)
+        for id_ in self.digests.keys() - now.keys():
+            self.paths.remove(id_)
+            self.texts.remove(id_)
+        row_of = {id_: row for id_, row in zip(ids, rows, strict=True) if self.digests.get(id_) != now[id_]}
+        for id_, names in zip(row_of, snapshot.names_of(row_of.values()), strict=True):
+            self.paths.put(id_, names["path"] or names["title"])
+            self.texts.remove(id_)
+        # A long text is never alike enough to a question.
+        short = [id_ for id_, row in row_of.items() if snapshot.lengths[row] <= _SHORT_TERMS]
+        for id_, fields in handle.read(short, ("documents",)).items():
+            self.texts.put(id_, fields.get("documents") or "")
+        self.digests, self.stamp = now, snapshot.stamp
+
+
+class Fuzzy:
+    """Finds records whose path, or short text, is spelled like the question, its keywords or one of them.
+
+    Likeness is pg_trgm's, the best one of all these. A long text is never that alike to a question.
+
+    Args:
+        threshold: Records must be more alike than this, 0–1.
+
+    Raises:
+        ConfigError: It is no number from 0 to 1.
+    """
+
+    def __init__(self, threshold: float = 0.3) -> None:
+        is_number = isinstance(threshold, (int, float)) and not isinstance(threshold, bool)
+        if not is_number or not 0 <= threshold <= 1:
+            raise ConfigError(f"a fuzzy threshold is a number from 0 to 1, got {threshold!r}")
+        self.threshold = threshold
+        self._known: dict[str, _Spelled] = {}
+        self._lock = ForkSafeLock()
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records that are alike enough, the most alike first."""
+        keywords = sorted(KEYWORDS.keywords(request.query))[:_KEYWORDS_TRIED]
+        texts = {request.query, " ".join(keywords), *keywords}
+        likeness: dict[str, float] = {}
+        with self._lock:
+            known = self._known.setdefault(searched.handle.id, _Spelled())
+            if known.stamp != searched.snapshot.stamp:
+                known.sync(searched.snapshot, searched.handle)
+            for index, text in itertools.product((known.paths, known.texts), texts):
+                for id_, alike in index.search(text, self.threshold):
+                    likeness[id_] = max(alike, likeness.get(id_, 0.0))
+        best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
+        rows, mask = searched.snapshot.rows_of(best_first), searched.mask
+        seen = (rows[id_] for id_ in best_first if id_ in rows and (mask is None or mask[rows[id_]]))
+        found = searched.admitted(seen, needed)
+        return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_, _ in found]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentlyAccessed:
+    """Finds what was opened last: by a date in the metadata, and by the user's views in a journal.
+
+    Attributes:
+        by: The metadata key, which ends with `_at` or holds ISO dates; records without it, and without a
+            view, are not found.
+        journal: A `Journal`, or None.
+        user_key: The key of the request's scope that names the user.
+    """
+
+    by: str = "accessed_at"
+    journal: Any = None
+    user_key: str = "user_id"
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        snapshot, user = searched.snapshot, request.scope.get(self.user_key)
+        instants = snapshot.instants(self.by).copy()
+        seen = self.journal.recent(user, limit=_VIEWS_READ) if self.journal and isinstance(user, str) else ()
+        views = {
+            view.key[1]: view.time.timestamp()
+            for view in reversed(seen)
+            if view.key[0] == searched.handle.name
+        }
+        for id_, row in snapshot.rows_of(list(views)).items():
+            instants[row] = np.fmax(instants[row], views[id_])
+        rows = snapshot.chosen(searched.mask)
+        return _latest(searched, rows[~np.isnan(instants[rows])], instants, needed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfThread:
+    """Finds the latest records of the thread that `request.focus["thread"]` names; none without one.
+
+    Attributes:
+        thread_key: The metadata key that holds the thread.
+        by: The metadata key of the date; the undated count as oldest.
+        lacking: A metadata key that a record must not have, or "".
+    """
+
+    thread_key: str = "thread_id"
+    by: str = "created_at"
+    lacking: str = ""
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records, latest first."""
+        thread = _thread(request)
+        if not thread:
+            return []
+        snapshot = searched.snapshot
+        instants = np.nan_to_num(snapshot.instants(self.by), nan=-np.inf)
+        wanted = all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted)
+        rows = snapshot.chosen(snapshot.mask(wanted)[0])
+        return _latest(searched, rows, instants, needed, lambda told: told.get(self.lacking) is None)
+
+
+def _latest(
+    searched: Searched, rows: Any, instants: Any, needed: int, is_wanted: Matcher | None = None
+) -> list[Hit]:
+    order = np.lexsort((searched.snapshot.ids[rows], -instants[rows]))
+    found = searched.admitted(rows[order].tolist(), needed, is_wanted)
+    return [Hit(id=id_, relevance=1 / (1 + place)) for place, (id_, _) in enumerate(found)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referenced:
+    """Finds the records that the user named: `request.focus["references"]`, and those kept for the thread.
+
+    Attributes:
+        kept: A collection whose records name a thread and, under `file_key`, a file's id or path; or None.
+        thread_key: The metadata key that holds the thread.
+        file_key: The metadata key that holds the id or path.
+    """
+
+    kept: CollectionHandle | None = None
+    thread_key: str = "thread_id"
+    file_key: str = "file_id"
+
+    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+        """Return the records in the order in which they are named; an unknown name finds nothing."""
+        given = _focused(request, "references")
+        names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
+        wanted = dict.fromkeys([*names, *self._kept(request)])
+        snapshot, mask = searched.snapshot, searched.mask
+        by_id = snapshot.rows_of(list(wanted))
+        named: dict[int, None] = {}
+        for name in wanted:
+            rows = [by_id[name]] if name in by_id else snapshot.having([facet("path", name)]).tolist()
+            named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
+        return [Hit(id=id_, relevance=1.0) for id_, _ in searched.admitted(named, needed)]
+
+    def _kept(self, request: ContextRequest) -> list[str]:
+        thread = _thread(request)
+        if self.kept is None or not thread:
+            return []
+        wanted = all_of(Condition(self.thread_key, "$in", (thread,)), read_scope(request.scope))
+        records = self.kept.metadata_of(self.kept.find(to_chroma(wanted))).values()
+        is_wanted = matcher(wanted)
+        return [
+            str(metadata[self.file_key])
+            for metadata in records
+            if metadata.get(self.file_key) is not None and is_wanted(metadata)
+        ]
+
+
+def _focused(request: ContextRequest, name: str) -> Any:
+    return request.focus.get(name) if isinstance(request.focus, Mapping) else None
+
+
+def _thread(request: ContextRequest) -> str:
+    thread = _focused(request, "thread")
+    return thread if isinstance(thread, str) else ""
 
 
 class FileSource:
@@ -137,6 +431,9 @@ class FileSource:
         Raises:
             SourceError: The collection could not be read.
         """
+        return self._shared.lexical.guarded(lambda: self._fetched(request))
+
+    def _fetched(self, request: ContextRequest) -> list[Candidate]:
         # What is pinned must come in: only the scope and exclusions keep it out.
         where = read_where({} if self.is_pinned else request.where)
         wanted = all_of(Not(HIDDEN), read_scope(request.scope), where)
@@ -163,10 +460,8 @@ class FileSource:
             within=all_of(Not(HIDDEN), read_scope(request.scope)),
             admits=admits,
         )
-        nothing: Sequence[Hit] = ()
-        hits = manager.guarded(index, lambda: self.find(searched, request, request.offset + limit), nothing)
-        hits = hits[request.offset :]
-        records = self._handle.read([hit.id for hit in hits], _FIELDS)
+        hits = self.find(searched, request, request.offset + limit)[request.offset :]
+        records = self._handle.read([hit.id for hit in hits], FIELDS)
         asked = query_terms(request.query)
         return [
             self._shown(hit, records[hit.id], request, asked)
@@ -183,7 +478,7 @@ class FileSource:
         scope = all_of(Not(HIDDEN), read_scope(request.scope))
         if not ids or scope == NOTHING:
             return []
-        records, is_known = self._handle.read(ids, _FIELDS), matcher(scope)
+        records, is_known = self._handle.read(ids, FIELDS), matcher(scope)
         return [
             self._candidate(id_, records[id_])
             for id_ in dict.fromkeys(ids)

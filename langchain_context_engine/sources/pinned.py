@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.filters import in_scope
+from langchain_context_engine.filters import scope_test
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate
@@ -54,7 +54,7 @@ class PinnedSource:
             return []
         given = (item for item in request.pinned if not is_key(item))
         read = [self._read(item, request) for item in (*self._items, *given)]
-        unique = {candidate.key: candidate for candidate in read if in_scope(candidate, request)}
+        unique = {candidate.key: candidate for candidate in filter(scope_test(request), read)}
         return list(unique.values())
 
     def _read(self, item: Any, request: ContextRequest) -> Candidate:

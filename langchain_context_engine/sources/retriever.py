@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.filters import in_scope
+from langchain_context_engine.filters import scope_test
 from langchain_context_engine.models.freeze import as_data
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
@@ -118,7 +118,7 @@ class RetrieverSource:
             )
             for id_, document, relevance in zip(_ids_of(answer), answer, _relevance_of(answer), strict=True)
         ]
-        return [candidate for candidate in found if in_scope(candidate, request)][request.offset :]
+        return list(filter(scope_test(request), found))[request.offset :]
 
 
 def _is_asked(request: ContextRequest) -> bool:

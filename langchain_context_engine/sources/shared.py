@@ -3,12 +3,57 @@
 from __future__ import annotations
 
 import itertools
+import os
+from collections.abc import Iterable
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
-from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.embeddings.vectors import check_vector
+from langchain_context_engine.errors import EmbeddingError
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.index_manager import IndexManager
-from langchain_context_engine.search.query_vectors import QueryVectors
+
+Vector = tuple[float, ...]
+
+
+class QueryVectors:
+    """Embeds each query once, per embedder: concurrent equal queries wait for one call. Thread-safe.
+
+    A failure reaches every caller that waited for it and is not remembered. The oldest query is forgotten
+    first.
+
+    Args:
+        max_queries: Queries to remember over all embedders.
+    """
+
+    def __init__(self, *, max_queries: int = 1000) -> None:
+        self._max_queries = max_queries
+        # The embedder is kept beside its vector: its id() must not be given to another one meanwhile.
+        self._futures: dict[tuple[int, int, str], tuple[Any, Future[Vector]]] = {}
+
+    def __len__(self) -> int:
+        return len(self._futures)
+
+    def embed(self, embeddings: Any, query: str) -> Vector:
+        """Return the vector of a query by `embeddings.embed_query`, LangChain's or of Chroma's functions.
+
+        Raises:
+            EmbeddingError: The embedder failed, or its vector is empty, zero, NaN or infinite.
+        """
+        # By process: the threads that a forked child would wait for stayed with the parent.
+        key, mine = (os.getpid(), id(embeddings), query), Future[Vector]()
+        _, future = self._futures.setdefault(key, (embeddings, mine))
+        if future is mine:
+            for oldest in list(self._futures)[: -self._max_queries]:
+                self._futures.pop(oldest, None)
+            try:
+                mine.set_result(check_vector(_embed(embeddings, query), "the query's embedding"))
+            except BaseException as error:  # noqa: BLE001 - those who wait must be woken whatever happened
+                self._futures.pop(key, None)
+                mine.set_exception(error)
+        return future.result()
 
 
 class SharedResources:
@@ -23,15 +68,9 @@ class SharedResources:
         max_queries: Embedded queries to remember.
     """
 
-    def __init__(
-        self,
-        *,
-        index_dir: str | Path | None = None,
-        max_queries: int = 1000,
-    ) -> None:
+    def __init__(self, *, index_dir: str | Path | None = None, max_queries: int = 1000) -> None:
         self.query_vectors = QueryVectors(max_queries=max_queries)
         self.lexical = IndexManager(index_dir)
-        self._lock = ForkSafeLock()
         self._named: dict[str, str] = {}
 
     def name_of(self, handle: CollectionHandle) -> str:
@@ -41,5 +80,31 @@ class SharedResources:
         """
         own = str(handle.collection.id)
         names = itertools.chain([handle.name], (f"{handle.name}#{n}" for n in itertools.count(2)))
-        with self._lock:
-            return next(name for name in names if self._named.setdefault(name, own) == own)
+        return next(name for name in names if self._named.setdefault(name, own) == own)
+
+
+def is_chroma_function(embeddings: Any) -> bool:
+    """Say whether this is one of Chroma's embedding functions: they take a list of texts, a query too.
+
+    Example:
+        >>> from langchain_core.embeddings import DeterministicFakeEmbedding
+        >>> is_chroma_function(DeterministicFakeEmbedding(size=3))
+        False
+    """
+    return hasattr(embeddings, "build_from_config") and not hasattr(embeddings, "embed_documents")
+
+
+def _embed(embeddings: Any, query: str) -> Iterable[float]:
+    try:
+        vector: Iterable[float]
+        if is_chroma_function(embeddings):
+            (vector,) = embeddings.embed_query([query])
+        else:
+            vector = embeddings.embed_query(query)
+    except EmbeddingError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an embedder raises
+        # Not `from error`: its text may hold a key, and tracebacks end in logs.
+        msg = f"the query could not be embedded: {safe_message(error)}"
+        raise EmbeddingError(msg) from None
+    return vector

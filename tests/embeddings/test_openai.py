@@ -58,12 +58,11 @@ class TestOpenAIEmbeddingsIntegration(EmbeddingsIntegrationTests):
 
 
 @pytest.mark.unmeasured
-async def test_three_thousand_texts_go_out_in_calls_of_at_most_2048_in_order(server, embeddings):
+def test_three_thousand_texts_go_out_in_calls_of_at_most_2048_in_order(server, embeddings):
     """I75."""
     texts = ["x" * (i % 97 + 1) for i in range(3000)]
-    for vectors in (embeddings.embed_documents(texts), await embeddings.aembed_documents(texts)):
-        assert vectors == [vector_of(text) for text in texts]
-    assert [len(r["input"]) for r in server.requests] == [2048, 952] * 2
+    assert embeddings.embed_documents(texts) == [vector_of(text) for text in texts]
+    assert [len(r["input"]) for r in server.requests] == [2048, 952]
 
 
 def test_a_call_stays_within_the_request_s_token_limit(server, embeddings):
@@ -147,35 +146,6 @@ async def test_an_unusable_answer_is_an_embedding_error(server, embeddings, spoi
         embeddings.embed_documents(["a", "bb"])
     with pytest.raises(EmbeddingError):
         await embeddings.aembed_documents(["a", "bb"])
-
-
-def test_a_missing_key_is_a_config_error(monkeypatch):
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        OpenAIEmbeddings()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"dimensions": 0},
-        {"max_retries": -1},
-        {"max_text_tokens": 0},
-        {"max_retries": "3"},
-        {"timeout_seconds": 0},
-    ],
-)
-def test_a_number_out_of_range_is_a_config_error(wrong):
-    with pytest.raises(ConfigError, match=next(iter(wrong))):
-        OpenAIEmbeddings(api_key=KEY, **wrong)
-
-
-def test_without_the_sdk_the_error_names_the_extra(monkeypatch):
-    from langchain_context_engine.embeddings import openai
-
-    monkeypatch.setattr(openai, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"langchain-context-engine\[openai\]"):
-        OpenAIEmbeddings(api_key=KEY)
 
 
 def test_the_key_is_shown_nowhere(embeddings):

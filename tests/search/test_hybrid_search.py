@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, SourceError
-from langchain_context_engine.models.source import Source
-from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.records import relevance_of
 from langchain_context_engine.sources.chroma import ChromaSource
 from tests.builders import WordEmbeddings, a_collection, a_request
@@ -40,29 +38,12 @@ def test_a_limit_of_none_asks_nobody():
     assert source.get([], a_request()) == []
 
 
-@HYBRID
-def test_an_offset_beyond_the_end_gives_nothing(hybrid):
-    """C24."""
-    assert a_source(notes(3), hybrid=hybrid).fetch(a_request(offset=3)) == []
-
-
 @pytest.mark.parametrize("query", ["", "   ", "\n"])
 def test_an_empty_query_embeds_nothing(query):
     """I74."""
     embeddings = WordEmbeddings()
     source = ChromaSource(a_collection(notes(3)), embeddings=embeddings)
     assert source.fetch(a_request(query=query)) == []
-    assert embeddings.calls == []
-
-
-@HYBRID
-def test_a_given_vector_embeds_nothing(hybrid):
-    embeddings = WordEmbeddings()
-    source = ChromaSource(a_collection(notes(9)), embeddings=embeddings, hybrid=hybrid)
-    found = source.fetch(
-        a_request(query="", vector=WordEmbeddings().embed_query("note 4 about billing and item 4"))
-    )
-    assert found[0].id == "n004"
     assert embeddings.calls == []
 
 
@@ -202,33 +183,6 @@ def test_every_candidate_states_all_claims_in_every_space(client, space):
     assert {c.id for c in source.get(["word"], a_request(query=query))[0:1] if c.claims["lexical"] > 0} == {
         "word"
     }
-
-
-def test_an_id_in_two_collections_is_two_candidates():
-    """G64."""
-    one, two = a_source([{"id": "1", "text": "billing a"}]), a_source([{"id": "1", "text": "billing b"}])
-    assert one.fetch(a_request())[0].key != two.fetch(a_request())[0].key
-
-
-def test_a_named_source_still_tells_where_its_records_live():
-    source = a_source(notes(1), name="memories")
-    assert source.name == "memories"
-    assert source.collection_name == source.fetch(a_request())[0].source != "memories"
-    assert isinstance(source, Source)
-
-
-def test_an_asynchronous_collection_is_refused_while_building():
-    class Asynchronous:
-        name = "abc"
-
-        async def query(self): ...
-
-        async def get(self): ...
-
-        async def count(self): ...
-
-    with pytest.raises(ConfigError, match="synchronous"):
-        CollectionHandle(Asynchronous())
 
 
 def test_two_collections_of_one_name_in_two_databases_are_two(tmp_path):

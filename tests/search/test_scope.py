@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine.errors import ScopeError
 from tests.builders import a_request
 from tests.chroma_builders import HYBRID, a_source, client, ids, notes
 
@@ -39,11 +38,6 @@ def test_zero_is_not_false_in_a_scope(client, hybrid):
     assert ids(source.fetch(a_request(scope={"t": False}))) == ["false"]
 
 
-def test_a_scope_of_none_is_refused():
-    with pytest.raises(ScopeError):
-        a_source(notes(1)).fetch(a_request(scope={"user": None}))
-
-
 @HYBRID
 def test_the_deleted_are_hidden_everywhere(client, hybrid):
     """G67."""
@@ -58,16 +52,6 @@ def test_the_deleted_are_hidden_everywhere(client, hybrid):
     assert ids(source.get(["gone", "kept"], a_request())) == ["kept"]
     assert all("gone" not in candidate.neighbours for candidate in found)
     assert len(source.fetch(a_request(query="billing", limit=1))) == 1
-
-
-@HYBRID
-def test_many_deleted_records_in_front_hide_nothing_behind_them(client, hybrid):
-    """G67."""
-    records = [{"id": f"d{i}", "text": "billing", "deleted": True} for i in range(250)]
-    source = a_source(
-        [*records, {"id": "kept", "text": "a note about billing"}], client=client, hybrid=hybrid
-    )
-    assert ids(source.fetch(a_request(query="billing", limit=3))) == ["kept"]
 
 
 @HYBRID

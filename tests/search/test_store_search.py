@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 
+import chromadb
 import pytest
-from chromadb.utils.embedding_functions import ChromaBm25EmbeddingFunction
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import EmbeddingError, SourceError
-from langchain_context_engine.search.state import index_state
+from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.search.index_folder import folder_of
+from langchain_context_engine.search.stores import index_state
 from langchain_context_engine.sources.chroma import ChromaSource
-from tests.builders import a_request
+from tests.builders import a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, ids, notes
-from tests.store_server import SPARSE, a_source, serve
+from tests.store_server import RECORDS, SPARSE, a_source, serve
 
 __all__ = ["serve"]
 
@@ -76,10 +77,6 @@ def test_a_server_that_ignores_a_filter_shows_nobody_what_is_out_of_scope(serve)
     assert source.fetch(a_request(query="invoices", scope={"team": "Red"})) == []
 
 
-def test_a_deleted_record_is_never_answered_with(serve):
-    assert "gone" not in ids(a_source(serve()).fetch(a_request(query="invoices once went out daily")))
-
-
 def test_what_the_store_cannot_check_is_checked_here_and_asked_deeper(serve):
     records = notes(120, created_at="2020-01-01")
     records[117]["created_at"] = records[3]["created_at"] = "2026-01-01"
@@ -132,13 +129,6 @@ def test_records_without_a_word_of_the_question_are_no_hits_of_the_words(serve):
     assert not [id_ for id_ in found if id_.startswith("a")]
 
 
-def test_a_question_without_a_word_that_counts_asks_vectors_only(serve):
-    server = serve()
-    found = a_source(server).fetch(a_request(query="the of and"))
-    assert {s["rank"]["$knn"]["key"] for s in server.searches()} == {"#embedding"}
-    assert {candidate.claims["lexical"] for candidate in found} == {0.0}
-
-
 @pytest.mark.parametrize("search", ["auto", "own"])
 def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
     source, request = a_source(serve(), search=search), a_request(query="invoices")
@@ -146,44 +136,6 @@ def test_sparse_vectors_are_no_metadata_of_a_record(serve, search):
     for found in (source.fetch(request), source.fetch(request), source.get(["invoice"], request)):
         assert found
         assert all(SPARSE not in candidate.metadata for candidate in found)
-
-
-def test_a_question_whose_words_cannot_be_embedded_is_one_error_of_the_source(serve, monkeypatch):
-    """L93."""
-
-    def refuse(self, **_):
-        raise RuntimeError("401: api_key=sk-test-abc")
-
-    monkeypatch.setattr(ChromaBm25EmbeddingFunction, "embed_query", refuse)
-    with pytest.raises(EmbeddingError, match="words could not be embedded") as raised:
-        a_source(serve()).fetch(a_request(query="invoices"))
-    assert "sk-test" not in str(raised.value)
-
-
-def test_a_filter_on_scope_that_no_record_passes_finds_nothing(serve):
-    server = serve()
-    assert a_source(server).fetch(a_request(query="invoices", scope={"team": []})) == []
-    assert a_source(server).fetch(a_request(query="invoices", scope={"team": ["green", 3]})) == []
-    assert "get" not in {path for path, _ in server.asked}
-
-
-def test_pages_of_an_answer_follow_each_other(serve):
-    server = serve(notes(60))
-    source = a_source(server)
-    whole = ids(source.fetch(a_request(query="note 7 about billing", limit=30)))
-    first = ids(source.fetch(a_request(query="note 7 about billing", limit=10)))
-    later = ids(source.fetch(a_request(query="note 7 about billing", limit=20, offset=10)))
-    assert first + later == whole
-
-
-def test_a_row_without_a_score_costs_itself(serve):
-    def spoil(answer):
-        answer["scores"] = [scores and [None, *scores[1:]] for scores in answer["scores"]]
-        return answer
-
-    server = serve(notes(30))
-    server.spoil = spoil
-    assert len(a_source(server).fetch(a_request(query="note about billing", limit=10))) == 10
 
 
 @pytest.mark.parametrize(
@@ -207,3 +159,44 @@ def test_an_engine_answers_over_a_store_that_searches_by_itself(serve):
     assert math.isfinite(context.passages[0].ranked.score)
     engine.sources[0].prepare()
     assert "get" not in {path for path, _ in server.asked}
+
+
+def test_a_server_whose_schema_has_a_sparse_index_searches_by_itself(serve):
+    server = serve()
+    source = a_source(server)
+    folder = folder_of(source._handle)
+    found = source.fetch(a_request(query="when do invoices go out?", scope={"team": "red"}))
+    assert set(ids(found)) == {"invoice", "refund", "other"}
+    assert found[0].id == "invoice"
+    assert {path for path, _ in server.asked} == {"search"}
+    assert {search["rank"]["$knn"]["key"] for search in server.searches()} == {"#embedding", SPARSE}
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("kind", ["memory", "persistent"])
+def test_local_chroma_refuses_the_stores_search_and_names_the_two_ways(kind, tmp_path):
+    client = chromadb.EphemeralClient() if kind == "memory" else chromadb.PersistentClient(str(tmp_path))
+    collection = a_collection(RECORDS, client=client)
+    with pytest.raises(ConfigError, match=r'local Chroma.*search="own".*Chroma Cloud or distributed Chroma'):
+        ChromaSource(collection, embeddings=EMBEDDINGS, search="store")
+    assert len(ChromaSource(collection, embeddings=EMBEDDINGS).fetch(a_request(query="invoices"))) == 4
+
+
+@pytest.mark.parametrize("options", [{"has_sparse": False}, {"embeds": False}])
+def test_without_a_sparse_index_that_embeds_our_own_search_answers(serve, options):
+    server = serve(**options)
+    with pytest.raises(ConfigError, match="no sparse index"):
+        a_source(server, search="store")
+    source = a_source(server)
+    source.prepare()
+    assert source.fetch(a_request(query="invoices"))[0].claims["lexical"] > 0
+    assert "search" not in {path for path, _ in server.asked}
+
+
+def test_a_server_that_has_no_search_is_told_with_the_two_ways(serve):
+    server = serve()
+    server.refusal = (
+        "Error executing plan: Not implemented: Search operation is not implemented for local executor"
+    )
+    with pytest.raises(SourceError, match=r'no search of its own.*search="own".*distributed Chroma'):
+        a_source(server).fetch(a_request(query="invoices"))

@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from pydantic import Field
 
-from langchain_context_engine.errors import ConfigError, SourceError
+from langchain_context_engine.errors import SourceError
 from langchain_context_engine.sources.retriever import RetrieverSource
 from tests.builders import a_request
 
@@ -58,37 +58,11 @@ def test_a_stated_score_is_the_relevance(key):
     assert [c.relevance for c in found] == [0.9, 0.2]
 
 
-@pytest.mark.parametrize(
-    "scores", [(0.1, 0.4), (12.0, 3.0), (0.9, None), (float("nan"), 0.5), ("high", "low")]
-)
-def test_what_cannot_be_a_relevance_is_not_taken_for_one(scores):
-    """A distance grows, a BM25 score is above 1, and some state nothing."""
-    found = a_source(*(Document(f"d{s}", metadata={"score": s}) for s in scores)).fetch(a_request())
-    assert [c.relevance for c in found] == [1, 1 / 2]
-
-
-def test_a_document_without_an_id_has_the_same_one_every_time():
-    """H68."""
-    document = Document("text", metadata={"b": 1, "a": 2})
-    same = Document("text", metadata={"a": 2, "b": 1})
-    other = Document("text", metadata={"a": 3})
-    one, two, three = (a_source(d).fetch(a_request())[0].id for d in (document, same, other))
-    assert one == two != three
-
-
 def test_what_is_out_of_scope_is_left_out_before_a_page_is_cut():
     """J83."""
     documents = [Document(str(i), metadata={"user": "A" if i % 2 else "B"}) for i in range(6)]
     found = a_source(*documents, Document("no user")).fetch(a_request(scope={"user": "A"}, offset=1))
     assert [c.text for c in found] == ["3", "5"]
-
-
-def test_metadata_are_read():
-    metadata = {"created_at": 1714550400, "kind": "code", "document": "d", "start": 3}
-    found = a_source(Document("x", metadata=metadata), sequence=("document", "start")).fetch(a_request())[0]
-    assert found.created_at.isoformat() == "2024-05-01T08:00:00+00:00"
-    assert found.kind == "code"
-    assert found.position == ("d", 3.0)
 
 
 @pytest.mark.parametrize("asked", [{"limit": 0}, {"query": ""}, {"query": "  "}])
@@ -135,8 +109,3 @@ def test_callbacks_of_a_surrounding_run_reach_a_copied_context_in_a_thread():
     RunnableLambda(inside).invoke("q", config={"callbacks": [starts]})
     assert len(starts.parents) == 1
     assert starts.parents[0] is not None
-
-
-def test_what_cannot_be_invoked_is_refused_while_building():
-    with pytest.raises(ConfigError, match="retriever"):
-        RetrieverSource(object())

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ChromaSource, ContextEngine
+from langchain_context_engine.evaluation import known_item
 from langchain_context_engine.evaluation.known_item import why_not_offered
 from tests.builders import WordEmbeddings, a_collection
 
 NOTES = [
-    *({"id": f"n{n}", "text": f"Berth {n} is booked by the day.", "team": "red"} for n in range(150)),
+    *({"id": f"n{n}", "text": f"Berth {n} is booked by the day.", "team": "red"} for n in range(40)),
     {"id": "tea", "text": "Tea is served at four, far from any berth.", "path": "docs/tea.md", "kind": "doc",
      "title": "Tea time", "team": "red"},
     {"id": "secret", "text": "Coffee is served at five.", "path": "docs/coffee.md", "team": "blue"},
@@ -45,9 +46,16 @@ def test_its_rank_is_told_in_each_leg_and_what_lets_it_in_holds(engine):
     assert offered.is_offered
 
 
+def test_among_very_many_it_is_not_tried_what_else_would_let_it_in(engine, monkeypatch):
+    """Each try packs them all: of 150 they took a minute of a processor."""
+    monkeypatch.setattr(known_item, "_TRIED_UP_TO", 20)
+    (found,) = why(engine, "tea", limit=20)
+    assert found.changes == (f"limit {found.rank}, and more, which is not tried out of so many",)
+
+
 def test_a_limit_that_is_told_to_let_it_in_does(engine):
     question, given = "is tea at a berth served at four?", {"scope": {"team": "red"}, "budget": 64_000}
-    (found,) = why_not_offered(engine, question, "n149", limit=5, **given)
+    (found,) = why_not_offered(engine, question, "n39", limit=5, **given)
     assert found.changes == (f"limit {found.rank}",)
     context = engine.build(question, limit=found.rank, **given)
     assert found.key in {passage.key for passage in context.passages}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import chromadb
 import pytest
 
-from langchain_context_engine import ConfigError, ContextEngine, ContextRequest, Journal, SourceError
+from langchain_context_engine import ConfigError, ContextRequest, Journal
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.finders import (
+from langchain_context_engine.sources.files import (
+    FileSource,
     Fuzzy,
     OfThread,
     RecentlyAccessed,
@@ -15,7 +16,6 @@ from langchain_context_engine.search.finders import (
     by_keywords,
     full_text,
 )
-from langchain_context_engine.sources.files import FileSource
 from tests.builders import a_collection
 from tests.chroma_builders import client
 
@@ -72,13 +72,6 @@ def test_fuzzy_finds_a_misspelled_path_and_a_misspelled_short_text(client):
     assert ids(by_path) == ["b"]
     assert by_path[0].metadata["search_rank"] > 0.3
     assert "c" in ids(source.fetch(asked("office gardn")))
-
-
-def test_fuzzy_leaves_out_what_is_not_more_alike_than_the_threshold():
-    """C2."""
-    found = a_source(find=Fuzzy(0.3)).fetch(asked("paymnts"))
-    alike = found[0].metadata["search_rank"]
-    assert a_source(find=Fuzzy(alike)).fetch(asked("paymnts")) == []
 
 
 def test_fuzzy_sees_what_was_added_changed_and_deleted(client):
@@ -157,16 +150,6 @@ def test_a_long_file_is_shown_by_the_sentences_that_answer_with_marks():
     assert found.metadata["excerpt"].replace("<<<", "").replace(">>>", "") == found.text
 
 
-def test_a_long_file_without_the_words_is_shown_by_its_beginning():
-    """C3."""
-    text = "The garden is green and quiet in the evening. " * 40
-    records = [{"id": "a", "text": text, "path": "invoices.md"}]
-    found = a_source(records, Fuzzy()).fetch(asked("invoces"))[0]
-    assert text.startswith(found.text)
-    assert 400 <= len(found.text) <= 500
-    assert "excerpt" not in found.metadata
-
-
 @pytest.mark.parametrize(
     "find", [full_text, by_keywords, Fuzzy(0.0), RecentlyAccessed(), OfThread(), Referenced()]
 )
@@ -203,14 +186,6 @@ def test_pages_neither_overlap_nor_skip(find):
     assert paged == whole
 
 
-def test_its_own_limit_and_that_of_the_request_both_hold():
-    records = [{"id": f"n{n:02}", "text": "invoices"} for n in range(20)]
-    source = a_source(records, limit=10)
-    assert len(source.fetch(asked("invoices"))) == 10
-    assert len(source.fetch(asked("invoices", limit=3))) == 3
-    assert source.fetch(asked("invoices", limit=0)) == []
-
-
 def test_filters_hold_but_not_for_what_is_pinned():
     source = a_source()
     assert ids(source.fetch(asked("garden invoices", where={"path": "docs/garden.md"}))) == ["c"]
@@ -218,35 +193,6 @@ def test_filters_hold_but_not_for_what_is_pinned():
     pinned = a_source(find=Referenced(), is_pinned=True)
     named = asked(focus={"references": ["a"]}, where={"path": "x"}, kinds=("message",))
     assert ids(pinned.fetch(named)) == ["a"]
-
-
-def test_a_file_found_in_many_ways_is_one_candidate_that_names_them_all():
-    """C3."""
-    collection = a_collection([{"id": "a", "text": "invoices", "path": "invoices", "accessed_at": 1}])
-    finders = {
-        "full_text": full_text,
-        "keywords": by_keywords,
-        "fuzzy": Fuzzy(),
-        "recent": RecentlyAccessed(),
-    }
-    engine = ContextEngine([FileSource(collection, find, name=name) for name, find in finders.items()])
-    context = engine.build("invoices")
-    assert [c.provenance for c in context.candidates] == [tuple(finders)]
-    assert len(context.passages) == 1
-
-
-def test_a_collection_that_is_gone_says_so():
-    collection = a_collection(FILES)
-    source = FileSource(collection, full_text, name="files")
-    collection._client.delete_collection(collection.name)
-    with pytest.raises(SourceError, match="does not exist"):
-        source.fetch(ContextRequest(query="invoices"))
-
-
-@pytest.mark.parametrize("wrong", [{"find": "full_text"}, {"limit": -1}, {"limit": True}, {"limit": "3"}])
-def test_a_wrong_setting_is_refused_while_building(wrong):
-    with pytest.raises(ConfigError):
-        a_source(**wrong)
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan"), True, "0.3", None])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
-import textwrap
 import time
 
 import pytest
@@ -19,7 +16,7 @@ from langchain_context_engine import (
     UnknownNameError,
     replay,
 )
-from langchain_context_engine.models.types import Reason, Status, Verdict
+from langchain_context_engine.models.types import Offer, Reason, Status, Verdict
 from tests.builders import FailingSource, ListSource, MeetingSource, SlowSource, a_candidate
 
 
@@ -72,28 +69,6 @@ def test_a_hanging_source_costs_no_more_than_the_deadline():
     assert time.monotonic() - start < 4
     assert len(context.passages) == 1
     assert len([w for w in context.warnings if "deadline" in w]) == 2
-
-
-def test_a_hanging_source_does_not_keep_the_program_from_ending():
-    script = textwrap.dedent(
-        """
-        import time
-        from langchain_context_engine import Candidate, ContextEngine
-        class Hangs:
-            name = "hangs"
-            def fetch(self, request): time.sleep(60)
-        class Answers:
-            name = "answers"
-            def fetch(self, request): return [Candidate(id="1", text="here", relevance=1)]
-        print(ContextEngine(sources=[Hangs(), Answers()], timeout_seconds=0.2).build("x").text)
-        """
-    )
-    start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
-    )
-    assert "here" in done.stdout
-    assert time.monotonic() - start < 20
 
 
 @pytest.mark.parametrize("answer", [None, 3, "text", b"bytes", {"a": 1}])
@@ -180,25 +155,6 @@ def test_scope_is_enforced_before_the_limit():
     assert len(context.decisions) == 1
 
 
-def test_a_source_that_forgets_the_scope_gives_nothing_unfiltered():
-    """J83."""
-    forgetful = ListSource([a_candidate(metadata={}), a_candidate(metadata={"user": None})], "forgetful")
-    assert engine_of(forgetful).build("x", scope={"user": "B"}).passages == ()
-
-
-def test_filters_are_enforced_whatever_a_source_did():
-    found = [
-        a_candidate(id="old", created_at="2020-01-01"),
-        a_candidate(id="new", created_at="2025-06-01", kind="note"),
-    ]
-    engine = engine_of(ListSource(found))
-    assert [i.key[1] for i in engine.search("x", since="2025-01-01")] == ["new"]
-    assert [i.key[1] for i in engine.search("x", until="2025-01-01")] == ["old"]
-    assert [i.key[1] for i in engine.search("x", kinds="note")] == ["new"]
-    assert [i.key[1] for i in engine.search("x", excluded=["new"])] == ["old"]
-    assert [i.key[1] for i in engine.search("x", excluded=[("memories", "old")])] == ["new"]
-
-
 def test_soft_deleted_records_are_hidden_and_leave_no_trace():
     """G67."""
     found = [
@@ -266,13 +222,6 @@ async def test_a_hanging_async_source_costs_no_more_than_the_deadline():
     assert (await engine.abuild("x")).status is Status.PARTIAL
 
 
-def test_candidates_are_copied_in_and_never_changed():
-    metadata = {"title": "before"}
-    candidate = a_candidate(metadata=metadata)
-    metadata["title"] = "after"
-    assert candidate.metadata == {"title": "before"}
-
-
 async def test_a_trace_says_how_long_each_source_was_waited_for():
     quick, slow = ListSource([a_candidate()], name="quick"), SlowSource([a_candidate(id="s")], seconds=0.2)
     for context in (engine_of(quick, slow).build("x"), await engine_of(quick, slow).abuild("x")):
@@ -283,7 +232,101 @@ async def test_a_trace_says_how_long_each_source_was_waited_for():
         assert replay(context).source_timings == took
 
 
-def test_a_source_that_was_late_was_waited_for_until_the_deadline():
-    late = SlowSource(name="late", seconds=2)
-    context = engine_of(ListSource([a_candidate()]), late, timeout_seconds=0.7).build("x")
-    assert 500 <= context.source_timings["late"] <= context.timings["collect"]
+class Saying:
+    """A source that answers one thing."""
+
+    name = "saying"
+
+    def __init__(self, answer: list[Candidate]) -> None:
+        self.answer = answer
+
+    def fetch(self, request):
+        return self.answer
+
+
+class Breaking(Offer):
+    """An offer that ends in an error."""
+
+    def __iter__(self):
+        yield from super().__iter__()
+        raise OSError("cable pulled")
+
+
+class Own(Offer):
+    """An offer of one's own class."""
+
+
+@pytest.mark.parametrize("kind", [Offer, Own])
+@pytest.mark.parametrize("asks", [lambda e: e.build("x"), lambda e: asyncio.run(e.abuild("x"))])
+def test_what_a_source_says_stands_in_the_context_and_is_no_failure(kind, asks):
+    answer = kind([a_candidate()], warnings=["saying: half of it is read"])
+    context = asks(ContextEngine(sources=[Saying(answer)]))
+    assert context.warnings == ("saying: half of it is read",)
+    assert (context.status, len(context.passages)) == ("ok", 1)
+
+
+def test_what_a_source_says_stands_in_the_context_though_its_answer_breaks_off():
+    context = ContextEngine(sources=[Saying(Breaking([a_candidate()], warnings=["half is read"]))]).build("x")
+    assert context.status is Status.PARTIAL
+    assert [w for w in context.warnings if "broke off" in w]
+    assert "half is read" in context.warnings
+
+
+class Panic(BaseException):
+    """What a library in Rust raises when it fails: no `Exception`."""
+
+
+@pytest.mark.parametrize("error", [Panic("api_key=sk-test"), SystemExit(), GeneratorExit()])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_source_that_panics_costs_its_own_candidates_at_once(error, is_async):
+    """Promise 8, A3."""
+    engine = ContextEngine([FailingSource(error), ListSource([a_candidate(text="fine")])], timeout_seconds=30)
+    start = time.monotonic()
+    context = asyncio.run(engine.abuild("q")) if is_async else engine.build("q")
+    assert time.monotonic() - start < 15  # nothing is waited for
+    assert context.text == "[1] fine"
+    assert len(context.warnings) == 1
+    assert "sk-test" not in context.warnings[0]
+
+
+class StubbornSource(ListSource):
+    """A source that takes no notice of being cancelled, or cancels itself."""
+
+    def __init__(self, seconds):
+        super().__init__([], "stubborn")
+        self.seconds = seconds
+
+    async def afetch(self, request):
+        if not self.seconds:
+            raise asyncio.CancelledError
+        try:
+            await asyncio.sleep(self.seconds)
+        except asyncio.CancelledError:
+            await asyncio.sleep(self.seconds)
+
+
+@pytest.mark.parametrize("seconds", [0, 1.5])
+def test_a_source_that_mistakes_cancelling_costs_its_own_candidates(seconds):
+    """Promise 8."""
+
+    async def answered_after():
+        engine = ContextEngine(
+            [StubbornSource(seconds), ListSource([a_candidate(text="fine")])], timeout_seconds=0.3
+        )
+        start = time.monotonic()
+        context = await engine.abuild("q")
+        assert context.text == "[1] fine"
+        assert len(context.warnings) == 1
+        return time.monotonic() - start
+
+    assert asyncio.run(answered_after()) < 1.6  # where it was waited for, 1.8
+
+
+def test_a_source_of_nothing_but_vectors_says_why_it_is_silent():
+    """A collection that was filled with embeddings alone gave an empty context and no word."""
+    engine = ContextEngine([ListSource([a_candidate(id=i, text="") for i in "ab"], name="vectors")])
+    context = engine.build("where are the boats?")
+    assert context.status is Status.EMPTY
+    assert "source 'vectors' offered 2 records, and none of them has a text to read" in context.warnings
+    mixed = ContextEngine([ListSource([a_candidate(id="a", text=""), a_candidate(id="b", text="Boats.")])])
+    assert mixed.build("where are the boats?").warnings == ()

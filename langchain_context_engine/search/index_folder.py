@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from langchain_context_engine.search.collection import CollectionHandle
+from langchain_context_engine.search.collection import CollectionHandle, settings_of
 
 INDEX_DIR = "CONTEXT_ENGINE_INDEX_DIR"
 """The environment variable that names another folder for the indexes."""
@@ -27,29 +27,26 @@ def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path
         handle: The collection.
         given: A folder for all indexes, in place of what the environment or the client says.
     """
-    settings = settings_of(handle)
-    is_server = settings is not None and not settings.is_persistent and _server(settings) != ""
-    if settings is None or not (settings.is_persistent or is_server):
+    settings, collection = settings_of(handle.collection), handle.collection
+    store = _persistent(settings)
+    host = getattr(settings, "chroma_server_host", None)
+    if store is None and not host:
         return None
-    collection = str(handle.collection.id)
-    chosen = given or os.environ.get(INDEX_DIR)
-    if chosen:
-        return Path(chosen).expanduser() / _digest(_home(handle, settings)) / collection
-    if settings.is_persistent:
-        inside = Path(str(settings.persist_directory)) / _NAME
-        if os.access(inside if inside.is_dir() else inside.parent, os.W_OK | os.X_OK):
-            return inside / collection
-    return _cache() / _digest(_home(handle, settings)) / collection
-
-
-def is_beside(folder: Path) -> bool:
-    """Tell whether a collection's folder is inside Chroma's own."""
-    return folder.parent.name == _NAME
+    place = str(store.absolute()) if store else f"{host}:{getattr(settings, 'chroma_server_http_port', None)}"
+    home = "\n".join([place, str(collection.tenant), str(collection.database)])
+    digest = hashlib.blake2b(home.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    if chosen := given or os.environ.get(INDEX_DIR):
+        return Path(chosen).expanduser() / digest / str(collection.id)
+    if store is not None:
+        inside = store / _NAME
+        if os.access(inside if inside.is_dir() else store, os.W_OK | os.X_OK):
+            return inside / str(collection.id)
+    return _cache() / digest / str(collection.id)
 
 
 def told_of_folder(handle: CollectionHandle, folder: Path | None) -> str:
     """Return what people should know of where an index is: that it is not beside a store as they expect."""
-    is_usual = folder is None or is_beside(folder) or _cache() not in folder.parents or not is_local(handle)
+    is_usual = folder is None or _cache() not in folder.parents or not is_local(handle)
     return "" if is_usual else f"the store's folder may not be written; its index is kept at {folder}"
 
 
@@ -62,7 +59,7 @@ def make(folder: Path) -> None:
     if folder.is_dir():
         return
     parent = folder.parent
-    mode = stat.S_IMODE(parent.parent.stat().st_mode) if is_beside(folder) else 0o700
+    mode = stat.S_IMODE(parent.parent.stat().st_mode) if parent.name == _NAME else 0o700
     parent.mkdir(parents=True, exist_ok=True, mode=mode)
     folder.mkdir(exist_ok=True)
     folder.chmod(mode)
@@ -78,15 +75,14 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[A
         handle: A collection of the store.
         is_settled: Wait until the moment is over.
     """
-    settings = settings_of(handle)
-    if settings is None or not settings.is_persistent:
+    files = handle.files
+    if not files:
         return None
-    file = Path(str(settings.persist_directory)) / "chroma.sqlite3"
     while True:
         found: list[Any] = []
-        for path in (file, file.with_name(f"{file.name}-wal")):
+        for path in files:
             try:
-                told = path.stat()
+                told = os.stat(path)  # noqa: PTH116 - of every question
             except OSError:
                 continue
             # Who sets a file's age back cannot set back when it was changed.
@@ -101,31 +97,11 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[A
 
 def is_local(handle: CollectionHandle) -> bool:
     """Tell whether a collection is in files of this machine that this process opens."""
-    settings = settings_of(handle)
-    return settings is not None and bool(settings.is_persistent)
+    return bool(handle.files)
 
 
-def settings_of(handle: CollectionHandle) -> Any:
-    """Return a client's settings, or None where it has none."""
-    return getattr(getattr(handle.collection._client, "_system", None), "settings", None)  # noqa: SLF001
-
-
-def _server(settings: Any) -> str:
-    host = getattr(settings, "chroma_server_host", None)
-    port = getattr(settings, "chroma_server_http_port", None)
-    return f"{host}:{port}" if host else ""
-
-
-def _home(handle: CollectionHandle, settings: Any) -> str:
-    place = (
-        str(Path(str(settings.persist_directory)).absolute()) if settings.is_persistent else _server(settings)
-    )
-    collection = handle.collection
-    return "\n".join([place, str(collection.tenant), str(collection.database)])
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+def _persistent(settings: Any) -> Path | None:
+    return Path(str(settings.persist_directory)) if settings is not None and settings.is_persistent else None
 
 
 def _cache() -> Path:
