@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.intent import intents
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, linked_places, names_of
-from langchain_context_engine.text.analysis import analyse, find_terms, idf_of, numbers_in
+from langchain_context_engine.text.analysis import analyse, numbers_in
 from langchain_context_engine.text.units import best_shares, numbers_of
 
 NAMING = 3
@@ -49,14 +50,14 @@ class Fusion:
         intent: The exponent of how well a record's role suits the question; 0: it does not count.
     """
 
-    dense: float = 3.0
-    lexical: float = 3.5
+    dense: float = 1.0
+    lexical: float = 2.0
     name: float = 0.8
-    sentence: float = 1.5
+    sentence: float = 0.4
     feedback: float = 0.4
-    neighbour: float = 2.0
-    link: float = 1.5
-    intent: float = 1.0
+    neighbour: float = 0.8
+    link: float = 0.4
+    intent: float = 0.8
 
 
 LEGS = ("dense", "lexical")
@@ -181,13 +182,14 @@ def name_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
 
     Args:
         candidates: The records.
-        wanted: The numbers of the question's terms; one that is rare in the records' texts counts more.
+        wanted: The numbers of the question's terms; one that few of the names hold counts more (BM25's idf).
     """
-    idf = idf_of([find_terms(candidate.text, wanted) for candidate in candidates], len(wanted))
-    total = math.fsum(idf) or 1.0
-    worth = dict(zip(wanted, idf, strict=True))
-    names = (numbers_in(name_of(candidate)) for candidate in candidates)
-    return [math.fsum(map(worth.__getitem__, name & worth.keys())) / total for name in names]
+    held = [numbers_in(name_of(candidate)).intersection(wanted) for candidate in candidates]
+    df = Counter(chain.from_iterable(held))
+    n = len(candidates)
+    worth = {term: math.log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in wanted}
+    total = math.fsum(worth.values()) or 1.0
+    return [math.fsum(map(worth.__getitem__, name)) / total for name in held]
 
 
 def name_of(candidate: Candidate) -> str:

@@ -51,7 +51,8 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
         r"|\b(?:in|of)\s+the\s+(?:\w+\s+)?(?:code|source|implementation)\b|\b(?:code|source)\s*base\b|\bimplement\w*\b"
         r"|\bwhere\s+(?:in|is|are|does|do|was|it|that|the)\b"
         r"|\bhow\s+(?:does|is|are|do\s+(?:they|we)|did)\b|\bwhat\s+happens\s+(?:if|when)\b"
-        r"|\b(?:algorithm|internally|under\s+the\s+hood|decides?|data\s+structure)\b"
+        r"|\b(?:algorithm|internally|under\s+the\s+hood|decides?|data\s+structure|inherit\w*|(?:sub)?class(?:es)?)\b"
+        r"|\b(?:method|function|attribute|decorator|constructor|instance|exception|parameter|argument|module|callback)s?\b"
         r"|\bwho\s+(?:calls|returns|raises|throws|sets|uses|owns|closes)\b",
         re.IGNORECASE,
     ),
@@ -59,7 +60,7 @@ _SIGNS: Mapping[str, re.Pattern[str]] = {
         r"\bhow\s+(?:can|do|could|should|would)\s+(?:i|we|you|one)\b|\bhow\s+to\b|\bhow\s*\?"
         r"|\b(?:can|could|may|should)\s+(?:i|we|it|you|one)\b|\bis\s+there\s+(?:a|an|any)\b"
         r"|\b(?:docs?|documentation|documented?|readme|guide|manual|tutorial|faq)\b"
-        r"|\b(?:steps|instructions|command|recommended)\b|\b(?:install|set\s*up|configur\w+|enable|disable)\b",
+        r"|\b(?:steps|instructions|recommended)\b",
         re.IGNORECASE,
     ),
     "history": re.compile(
