@@ -1,4 +1,4 @@
-"""`context-engine journal`: what is done with journals as files."""
+"""`context-engine journal merge`: journals of several machines as one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from langchain_context_engine.cli.failure import CommandFailedError
 journal = typer.Typer(
     name="journal", help="Bring journals of several machines together.", no_args_is_help=True
 )
-
-_MEGABYTE = 1_000_000
-
-
-@journal.callback()
-def _of_journals() -> None:
-    """Bring journals of several machines together."""
+journal.callback()(lambda: None)  # with a single command there would be no `merge`
 
 
 @journal.command()
@@ -40,13 +34,12 @@ def merge(
     """
     from langchain_context_engine.journal import merge_journals
 
-    told = merge_journals(journals, into, max_bytes=megabytes * _MEGABYTE)
-    for each in told:
+    merged = merge_journals(journals, into, max_bytes=megabytes * 1_000_000)
+    for each in merged:
         if each.error:
             output.note(f"error: {each.error}")
             continue
         came = f"{each.traces:,} traces, {each.counts:,} counts, {each.judgments:,} judgments are new"
         output.write_text(f"{each.path}: {came}")
-    refused = sum(bool(each.error) for each in told)
-    if refused:
-        raise CommandFailedError(f"{refused} of {len(told)} journals could not be merged into {into}")
+    if refused := sum(bool(each.error) for each in merged):
+        raise CommandFailedError(f"{refused} of {len(merged)} journals could not be merged into {into}")

@@ -12,12 +12,11 @@ import typer
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.cli.options import JsonOption, StoreOption
+from langchain_context_engine.cli.options import JsonOption, StoreOption, Texts
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of
 from langchain_context_engine.errors import ConfigError
 
 _PAGE = 300
-_STEP = 1000
 
 
 def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
@@ -37,13 +36,11 @@ def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
         output.write_text(output.without_controls("\n  ".join(filter(None, (head, by, each["folder"])))))
     collections = output.counted(len(found), "collection")
     records = output.counted(sum(each["records"] for each in found), "record")
-    output.write_text(f"{collections}, {records}, {_in_words(size)} in {home.folder}")
+    output.write_text(f"{collections}, {records}, {size / 1e6:,.1f} MB in {home.folder}")
 
 
 def rm(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="COLLECTION...", help="What to delete.")
-    ] = None,
+    names: Annotated[Texts, typer.Argument(metavar="COLLECTION...", help="What to delete.")] = None,
     *,
     store: StoreOption = DEFAULT_STORE,
     is_all: Annotated[bool, typer.Option("--all", help="Every collection of the store.")] = False,
@@ -72,13 +69,13 @@ def rm(
 
 def _holding(collection: Any) -> dict[str, Any]:
     """Return what a collection holds; dates are days in UTC, "" where no record has one."""
-    dates = list(_dates(collection))
+    dates = sorted(_dates(collection))
     known = embedders.remembered(collection)
     return {
         "collection": str(collection.name),
         "records": collection.count(),
-        "oldest": min(dates).date().isoformat() if dates else "",
-        "newest": max(dates).date().isoformat() if dates else "",
+        "oldest": dates[0].date().isoformat() if dates else "",
+        "newest": dates[-1].date().isoformat() if dates else "",
         "embedder": known.model,
         "dimension": known.dimension,
         "folder": str((collection.metadata or {}).get("indexed_folder", "")),
@@ -92,12 +89,3 @@ def _dates(collection: Any) -> Iterator[datetime]:
         page = collection.get(include=["metadatas"], limit=_PAGE, offset=start)["metadatas"] or []
         read = (read_instant((metadata or {}).get("created_at")) for metadata in page)
         yield from (date for date in read if date is not None)
-
-
-def _in_words(size: int) -> str:
-    number = float(size)
-    for unit in ("bytes", "kB", "MB"):
-        if number < _STEP:
-            return f"{number:.0f} {unit}"
-        number /= _STEP
-    return f"{number:.1f} GB"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +13,6 @@ import typer
 
 from langchain_context_engine.cli import output
 from langchain_context_engine.cli.allocator import share_memory
-from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.options import (
     EngineOptions,
@@ -37,8 +36,6 @@ CLIENTS: Mapping[str, tuple[str, str]] = {
 }
 """Coding agents: under which key their settings name a server, and where those settings are."""
 
-_NAME = "context-engine"
-
 
 @with_engine_options
 def mcp(
@@ -51,11 +48,7 @@ def mcp(
     records: RecordsOption = True,
     register: Annotated[
         str | None,
-        typer.Option(
-            "--register",
-            metavar="CLIENT",
-            help=f"Print what stands in the settings of {', '.join(CLIENTS)}, and serve nothing.",
-        ),
+        typer.Option("--register", metavar="CLIENT", help=f"Print settings of {', '.join(CLIENTS)}."),
     ] = None,
 ) -> None:
     """Serve the tools get_context and explain_candidate to an MCP client, until it ends.
@@ -64,26 +57,26 @@ def mcp(
     shell's PATH: its store and command are absolute, and the other options given here stand in it.
     """
     if register is not None:
-        told: dict[str, Sequence[Any] | None] = {
-            "--budget": None if budget is None else [budget],
+        file = options.settings_file
+        told: dict[str, Iterable[object] | None] = {
+            "--budget": [budget] if budget else None,
             "--scope": scope,
             "--collection": options.collections,
             "--weight": options.weights,
             "--set": options.settings,
-            "--settings": None if options.settings_file is None else [options.settings_file.absolute()],
-            "--embeddings": None if options.embeddings == AUTO else [options.embeddings],
+            "--settings": file and [file.absolute()],
+            "--embeddings": [options.embeddings],
         }
         more = [
             str(part) for name, values in told.items() for value in values or () for part in (name, value)
         ]
-        _register(register, options, [*more, *(() if records else ("--no-journal",))])
+        _register(register, options, more if records else [*more, "--no-journal"])
         return
     require("mcp")
     from langchain_context_engine.serving.mcp_server import serve_mcp
 
     share_memory()
-    options.refuse_request()
-    engine = options.engine(records=records)
+    engine = options.engine(records=records, is_asked_by_others=True)
     try:
         serve_mcp(engine, scope=read_pairs("--scope", scope), budget=budget)
     finally:
@@ -92,12 +85,7 @@ def mcp(
 
 
 def _register(client: str, options: EngineOptions, more: Sequence[str]) -> None:
-    """Print the settings of a coding agent that start this server, over an absolute store.
-
-    Raises:
-        UnknownNameError: The client is not known.
-        CommandFailedError: There is no store yet.
-    """
+    """Print the settings of a coding agent that start this server, over an absolute store."""
     if client not in CLIENTS:
         raise UnknownNameError("client", client, CLIENTS)
     store = options.store.absolute()
@@ -107,24 +95,20 @@ def _register(client: str, options: EngineOptions, more: Sequence[str]) -> None:
         )
     key, place = CLIENTS[client]
     output.note(f"for {place}:")
-    command, arguments = _executable(), ["mcp", "--store", str(store), *more]
+    # In full: a client is seldom started where this environment is active.
+    beside = str(Path(sys.executable).parent)
+    command = (
+        shutil.which("context-engine", path=beside) or shutil.which("context-engine") or "context-engine"
+    )
+    arguments = ["mcp", "--store", str(store), *more]
     if client == "codex":
         # A text in JSON is one in TOML.
         told = (json.dumps(each, ensure_ascii=False) for each in (command, arguments))
-        output.write_json("[{}.{}]\ncommand = {}\nargs = {}".format(key, _NAME, *told))
+        output.write_json("[{}.context-engine]\ncommand = {}\nargs = {}".format(key, *told))
         return
     entry: dict[str, Any] = {"command": command, "args": arguments}
     if client == "opencode":
         entry = {"type": "local", "command": [command, *arguments], "enabled": True}
     elif client == "vscode":
         entry = {"type": "stdio", **entry}
-    output.write_json(json.dumps({key: {_NAME: entry}}, indent=2, ensure_ascii=False))
-
-
-def _executable() -> str:
-    """Return the command in full: a client is seldom started where this environment is active."""
-    for name in ("context-engine", "context-engine.exe"):
-        beside = Path(sys.executable).with_name(name)
-        if beside.is_file():
-            return str(beside)
-    return shutil.which("context-engine") or "context-engine"
+    output.write_json(json.dumps({key: {"context-engine": entry}}, indent=2, ensure_ascii=False))

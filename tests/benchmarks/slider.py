@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.cli.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from tests.benchmarks.timing import quantile
 from tests.builders import ListSource, a_candidate
 from tests.inspector.visiting import a_browser, visits

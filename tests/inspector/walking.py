@@ -13,7 +13,7 @@ from typing import Any
 
 from inspector.tables import option_of
 from langchain_context_engine import Journal
-from langchain_context_engine.cli.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from tests.builders import a_free_port
 from tests.conftest import ROOT
 
@@ -69,11 +69,9 @@ def running(command: Sequence[str], url: str, **settings: Any) -> Iterator[Any]:
 def launched() -> Iterator[str]:
     """Start the inspector as a program that calls `inspect` does, and give its address."""
     url = f"http://127.0.0.1:{(port := a_free_port())}"
-    code = (
-        "from langchain_context_engine.cli.inspect_command import inspect\n"
-        f"raise SystemExit(inspect(port={port}, opens_browser=False))"
-    )
-    with running([sys.executable, "-c", code], url, cwd=ROOT):
+    code = "import sys; from langchain_context_engine.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "inspect", "--port", str(port), "--no-browser"]
+    with running(command, url, cwd=ROOT):
         yield url
 
 
