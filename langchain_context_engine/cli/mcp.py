@@ -13,6 +13,7 @@ import typer
 
 from langchain_context_engine.cli import output
 from langchain_context_engine.cli.allocator import share_memory
+from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.options import (
     EngineOptions,
@@ -65,7 +66,7 @@ def mcp(
             "--weight": options.weights,
             "--set": options.settings,
             "--settings": file and [file.absolute()],
-            "--embeddings": [options.embeddings],
+            "--embeddings": None if options.embeddings == AUTO else [options.embeddings],
         }
         more = [
             str(part) for name, values in told.items() for value in values or () for part in (name, value)

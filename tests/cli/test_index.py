@@ -184,7 +184,7 @@ def test_rm_deletes_what_it_is_told_when_it_is_sure(indexed, run, fails):
         (("rm",), 2, "or --all"),
         (("rm", "docs", "--all"), 2, "or --all"),
         (("rm", "dosc", "-y"), 2, "Did you mean 'docs'"),
-        (("index", ".", "--max-size", "big"), 2, "is not a valid float"),
+        (("index", ".", "--max-size", "big"), 2, "should be a valid number"),
         (("index", ".", "--name", "a b"), 2, "3-512 characters"),
         (("index", "nowhere"), 2, "there is no nowhere"),
         (("ls", "--store", "other"), 1, "no store in other"),
