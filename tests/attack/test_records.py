@@ -97,7 +97,7 @@ QUESTIONS = (
 )
 
 
-MANY_VALUES = ("a cycle", "a million values")
+MANY_VALUES = ("a cycle", "a million values", "a long range")
 """Ten thousand values in each record, as many as are kept: written, read and replayed they take seconds."""
 
 

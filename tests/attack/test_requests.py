@@ -97,12 +97,19 @@ def test_a_trace_whose_settings_are_damaged_is_an_error_of_ours(name, value):
         replay(damaged)
 
 
+@pytest.mark.parametrize("seconds", [1e10, 1e300])
+def test_a_deadline_beyond_a_day_is_refused(seconds):
+    """Point 14: it was an OverflowError of a question."""
+    with pytest.raises(ConfigError, match="timeout_seconds"):
+        ContextEngine([ListSource([])], timeout_seconds=seconds)
+
+
 SETTINGS = (
     "budget", "timeout_seconds", "dedupe_threshold", "min_score", "weights", "template", "tokenizer", "order",
     "selection", "scope_keys", "citations", "truncator", "thresholds", "rerank_seconds", "group_by", "titles",
     "cache", "journal", "fusion", "signals",
 )  # fmt: skip
-ODD = (1e300, 10**400, -(10**5000), float("nan"), "9" * 5000, [], {}, b"x", object(), {"relevance": 10**400})
+ODD = (10**400, -(10**5000), float("nan"), "9" * 5000, [], {}, b"x", object(), {"relevance": 10**400})
 
 
 def refusal_of(make):
