@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _MODULE_OF = {
-    **dict.fromkeys(("demo",), "demo"),
     **dict.fromkeys(("index", "prepare"), "index"),
-    **dict.fromkeys(("ls", "rm"), "ls"),
+    **dict.fromkeys(("ls", "rm", "journal"), "ls"),
     **dict.fromkeys(("ask", "explain"), "ask"),
     **dict.fromkeys(("evaluate", "tune"), "evaluate"),
-    **{name: name for name in ("inspect", "serve", "mcp", "doctor", "journal")},
+    **dict.fromkeys(("serve", "mcp"), "serve"),
+    **{name: name for name in ("demo", "inspect", "doctor")},
 }
 """The commands in the order of the help: the module of each."""
 

@@ -15,7 +15,7 @@ from tests.attack.timing import TooSlowError, processor_seconds
 from tests.builders import ListSource
 
 ROOT = Path(__file__).parents[2]
-SHORT, SHORT_SECONDS = 12_000, 0.1
+SHORT, SHORT_SECONDS = 6_000, 0.1
 LONG, LONG_SECONDS = 160_000, 0.75
 """What is quadratic needs seconds for the short text and minutes for the long one."""
 

@@ -19,7 +19,7 @@ from mcp import Client, StdioServerParameters
 
 from langchain_context_engine import Journal
 from langchain_context_engine.cli import main
-from langchain_context_engine.cli.mcp import CLIENTS
+from langchain_context_engine.cli.serve import CLIENTS
 from tests.builders import a_free_port
 from tests.conftest import ROOT
 
