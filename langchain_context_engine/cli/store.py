@@ -73,7 +73,7 @@ class Store:
         mark.write_text(whole, encoding="utf-8", errors="replace")
         try:
             yield
-        except Exception:
+        except ContextEngineError:
             if not was_there:
                 mark.unlink(missing_ok=True)
             raise

@@ -125,11 +125,11 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection; the one that has been silent longest goes where there are too many."""
         super().connection_made(transport)
-        self._opened = self.loop.time()
+        self.opened = self.loop.time()
         self._timer = self.loop.call_later(HEADER_SECONDS, transport.abort)
         if len(self.connections) > MOST_CONNECTIONS:
             silent = [each for each in self.connections if isinstance(each, Connection) and not each.cycle]
-            min(silent or [self], key=lambda each: each._opened).transport.abort()  # noqa: SLF001 - its own kind
+            min(silent or [self], key=lambda each: each.opened).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Read a request; once its head is whole, it has the time of an answer."""

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Any, Literal
 
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Security
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -213,20 +213,20 @@ def _answers(told: Answer, scope: Scope, service: Service) -> Any:
 
 @_ROUTES.get("/traces/{traceId}", response_model=dict[str, dict[str, Any]])
 def _why(
-    traceId: str,  # noqa: N803 - as the document names it
+    trace_id: Annotated[str, Path(alias="traceId")],
     scope: Scope,
     service: Service,
     item: Annotated[Item | None, Query(description="One candidate, by any of its names.")] = None,
 ) -> Any:
     """Say why an answer is as it is: `meta.traceId` of POST /build names it."""
-    context = _trace(service, traceId, scope)
+    context = _trace(service, trace_id, scope)
     try:
         explanation = context.explain(item)
     except ConfigError:
         raise HTTPException(404, _UNKNOWN) from None
     return {
         "data": {
-            "traceId": traceId,
+            "traceId": trace_id,
             "question": context.request.query,
             "status": context.status,
             "tokens": context.tokens,

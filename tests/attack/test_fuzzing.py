@@ -22,14 +22,12 @@ from langchain_context_engine import (
     Context,
     ContextEngine,
     ContextEngineError,
-    ContextRequest,
     Journal,
     Template,
     diff,
     replay,
 )
 from langchain_context_engine.errors import TemplateError
-from langchain_context_engine.filters import matches, read_where, to_chroma
 from langchain_context_engine.ingest import delete_collection, index_jsonl
 from langchain_context_engine.serving.server import Opinion, Question
 from tests.builders import ListSource, WordEmbeddings, a_candidate
@@ -268,51 +266,3 @@ def test_a_template_of_any_pieces_holds_every_text(forms):
         shows = forms.get("passage", "").count("{{citation}}")
         for marker in context.citations:
             assert context.text.count(marker) <= max(1, shows)
-
-
-OPERATORS = st.sampled_from(
-    ["$eq", "$ne", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$contains", "$not_contains", "$and", "$or", "$not", "$regex", "$"]
-)  # fmt: skip
-KEYS_OF_FILTER = st.sampled_from(
-    ["n", "name", "created_at", "flag", "tags", "absent", "#document", "$and", "$or", "$not"]
-)
-LISTS = SCALARS | st.lists(SCALARS, max_size=3)
-FILTERS = st.recursive(
-    st.dictionaries(KEYS_OF_FILTER | TEXTS, LISTS | st.dictionaries(OPERATORS, LISTS, max_size=2), max_size=2),
-    lambda inner: st.dictionaries(st.sampled_from(["$and", "$or", "$not"]), inner | st.lists(inner, max_size=3), max_size=2),
-    max_leaves=8,
-)  # fmt: skip
-STORED = [
-    {"n": 1, "name": "a", "created_at": "2024-05-01", "flag": True},
-    {"n": 2.5, "name": "", "created_at": 1714550400, "flag": False},
-    {"n": -3, "name": "9" * 30, "tags": ["a", "b"]},
-    {"name": "\u00e9"},
-]
-
-
-@pytest.fixture(scope="module")
-def stored(client):
-    collection = client.create_collection("fuzzed-filters", embedding_function=None)
-    texts = [f"Invoice {i}" for i in range(len(STORED))]
-    vectors = WordEmbeddings(16).embed_documents(texts)
-    collection.add(ids=list("0123"), embeddings=vectors, documents=texts, metadatas=STORED)
-    return collection
-
-
-def filter_by(stored, where):
-    request = quick(ContextRequest, query="invoices", where=where)
-    condition = None if request is None else quick(read_where, request.where)
-    if condition is None:
-        return
-    right = {f"{i}" for i, metadata in enumerate(STORED) if quick(matches, metadata, condition)}
-    # What the store is asked may let more through, which is tested again; never less.
-    assert right <= set(stored.get(where=to_chroma(condition), include=[])["ids"])
-    engine = ContextEngine([ChromaSource(stored, embeddings=WordEmbeddings(16))])
-    found = quick(engine.search, "invoice", where=where, limit=10) or ()
-    assert {ranked.candidate.id for ranked in found} <= right
-
-
-test_a_filter_of_anything_is_refused_or_the_stores_own_answer = FUZZED(given(where=FILTERS)(filter_by))
-test_thousands_of_filters = pytest.mark.attack(
-    settings(FUZZED, max_examples=1000)(given(where=FILTERS)(filter_by))
-)
