@@ -129,7 +129,7 @@ def mcp(
             "--collection": options.collections,
             "--weight": options.weights,
             "--set": options.settings,
-            "--settings": file and [file.absolute()],
+            "--settings": [file.absolute()] if file else None,
             "--embeddings": None if options.embeddings == AUTO else [options.embeddings],
         }
         more = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -11,11 +12,13 @@ import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
+from starlette.testclient import TestClient
 
 from langchain_context_engine import Journal
 from langchain_context_engine.cli import main
@@ -83,6 +86,30 @@ def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store)
         httpx.get(f"{address}/health")
 
 
+def test_each_process_makes_the_application_that_was_asked_for(store, monkeypatch):
+    ran = {}
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: ran.update(options, app=app))
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setenv("CONTEXT_ENGINE_WORKER", "")
+    asked = [
+        "serve",
+        "--store",
+        str(store),
+        "--port",
+        str(a_free_port()),
+        "--workers",
+        "3",
+        "--no-journal",
+        *SCOPE,
+    ]
+    assert main(asked) == 0
+    assert (ran["workers"], ran["factory"]) == (3, True)
+    module, _, function = ran["app"].partition(":")
+    with TestClient(getattr(import_module(module), function)(), base_url="http://localhost") as caller:
+        items = caller.post("/build", json={"message": "which invoices are there?"}).json()["data"]["items"]
+    assert [item["id"] for item in items] == ["a"]
+
+
 def test_serve_beyond_this_machine_without_a_token_is_refused_whatever_listens_at_the_port(store, capsys):
     with socket.create_server(("0.0.0.0", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -144,6 +171,14 @@ async def test_the_printed_command_answers_a_client_that_starts_it_from_anywhere
         why = await client.call_tool("explain_candidate", {"candidate": "[1]"})
     assert found.content[0].text.startswith("[1] Invoices are sent monthly.\n\ncontext_id: ")
     assert "is in, whole" in why.content[0].text
+
+
+def test_mcp_ends_when_its_client_does(store, monkeypatch):
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO()))
+    assert main(["mcp", "--store", str(store), *SCOPE]) == 0
+    assert sys.stdout.buffer.getvalue() == b""
 
 
 def said(process, message, encoding="utf-8"):
