@@ -51,7 +51,7 @@ BESIDE = {
 """Extras that an extra's commands and imports need beside it."""
 
 IMPORTS = {
-    "cli": "from langchain_context_engine.cli import main; main(["--help"])",
+    "cli": "from langchain_context_engine.cli import main; main(['--help'])",
     "ingest": "from langchain_context_engine.ingest import index_repository",
     "openai": "from langchain_context_engine import OpenAIEmbeddings; OpenAIEmbeddings(api_key='x')",
     "agents": "from langchain_context_engine.langchain.middleware import ContextEngineMiddleware",

@@ -135,7 +135,9 @@ def test_the_scope_is_passed_on_outside_the_command_line(path, monkeypatch):
 def test_the_start_says_what_is_shown(scope, told, path, monkeypatch, capsys):
     monkeypatch.setattr(command, "inspect_command", lambda *_, **__: [sys.executable, "-c", ""])
     given = []
-    monkeypatch.setattr(command, "inspect_environment", lambda *asked: given.append(asked) or dict(os.environ))
+    monkeypatch.setattr(
+        command, "inspect_environment", lambda *asked: given.append(asked) or dict(os.environ)
+    )
     with pytest.raises(command.typer.Exit):
         command.inspect(store=path.parent, journal=path, scope=scope, opens_browser=False)
     assert told in capsys.readouterr().err
