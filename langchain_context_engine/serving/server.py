@@ -361,4 +361,5 @@ def run(app: FastAPI | str, *, host: str, port: int, workers: int = 1) -> None:
     uvicorn.run(
         app, factory=isinstance(app, str), workers=workers, host=host, port=port, log_level="warning",
         http=Connection, ws="none", proxy_headers=False, timeout_graceful_shutdown=ENDING_SECONDS,
+        timeout_worker_healthcheck=60,  # one that is busy is not one that is dead
     )  # fmt: skip

@@ -64,7 +64,8 @@ def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store)
                         break
                 except httpx.TransportError:
                     time.sleep(0.1)
-            assert httpx.post(f"{address}/build", json={"message": "invoices?"}).status_code == 401
+            told = httpx.post(f"{address}/build", json={"message": "invoices?"}, timeout=60)
+            assert told.status_code == 401
             headers = {"authorization": "Bearer a-token"}
 
             def ask(number):
