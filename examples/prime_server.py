@@ -1,4 +1,4 @@
-"""The prime-context design over HTTP, asked by a program.
+"""The prime-context design over HTTP, as `context-engine serve --design prime` serves it; asked by a program.
 
 python examples/prime_server.py
 """

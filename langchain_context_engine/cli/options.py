@@ -81,7 +81,12 @@ class EngineOptions:
         return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
 
     def engine(self, *, records: bool, is_asked_by_others: bool = False) -> ContextEngine:
-        """Return the engine over the store: by the file's settings, then `--set` and `--weight`.
+        """Return the engine over the store."""
+        given = self.given(records=records, is_asked_by_others=is_asked_by_others)
+        return self.home.engine(names=self.collections, embeddings=self.embeddings, **given)
+
+    def given(self, *, records: bool, is_asked_by_others: bool = False) -> dict[str, Any]:
+        """Return the engine's settings: those of the file, then `--set` and `--weight`, and its journal.
 
         Who answers others takes no question from the file.
         """
@@ -93,7 +98,7 @@ class EngineOptions:
         if weights := read_pairs("--weight", self.weights):
             settings["weights"] = weights
         settings.setdefault("journal", str(self.home.journal_path) if records else None)
-        return self.home.engine(names=self.collections, embeddings=self.embeddings, **settings)
+        return settings
 
 
 def with_engine_options(command: Callable[Concatenate[EngineOptions, ...], None]) -> Callable[..., None]:

@@ -30,8 +30,13 @@ from langchain_context_engine.errors import UnknownNameError
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+    from langchain_context_engine.designs.prime import PrimeContextService
+
 BEARER_VARIABLE = "CONTEXT_ENGINE_TOKEN"
 _WORKER_VARIABLE = "CONTEXT_ENGINE_WORKER"
+
+ENGINE, PRIME = "engine", "prime"
+"""What can be served."""
 
 CLIENTS: Mapping[str, tuple[str, str]] = {
     "claude": ("mcpServers", ".mcp.json, or Claude Desktop's claude_desktop_config.json"),
@@ -55,6 +60,11 @@ def serve(
     port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="Port.")] = 8765,
     workers: Annotated[int, typer.Option("--workers", min=1, max=64, help="Processes that answer.")] = 1,
     scope: ScopeOption = None,
+    design: Annotated[
+        str, typer.Option("--design", help="What answers: engine, or the design prime.")
+    ] = ENGINE,
+    messages: Annotated[str, typer.Option("--messages", help="prime: collection of messages.")] = "messages",
+    references: Annotated[str, typer.Option("--references", help="prime: of references.")] = "references",
     records: RecordsOption = True,
 ) -> None:
     """Answer POST /build and POST /feedback. Ctrl-C ends it.
@@ -64,12 +74,16 @@ def serve(
 
     A process answers on about one core, some thirty questions a second; with --workers several do, each of
     which has the store open and the journal in common with the others.
+
+    With --design prime the collections are files, found by words and without vectors; threads, references
+    and feedback count. Two collections by the names of --messages and --references are no files.
     """
     require("fastapi", "uvicorn")
     from langchain_context_engine.serving.server import require_token_beyond_this_machine, run
 
     require_token_beyond_this_machine(host, _tokens())  # before the port: on which it does not depend
     told: dict[str, Any] = {"host": host, "scope": read_pairs("--scope", scope), "records": records}
+    told |= {"design": design, "of_threads": (messages, references)}
     app = _application(options, **told)  # here too, so that what is wrong is said once and at once
     require_free(host, port, "the server")
     output.note(f"answering at http://{f'[{host}]' if ':' in host else host}:{port}; Ctrl-C ends it")
@@ -87,14 +101,41 @@ def worker() -> FastAPI:
     return _application(EngineOptions(**given | paths), **told)
 
 
-def _application(options: EngineOptions, *, host: str, scope: dict[str, Any], records: bool) -> FastAPI:
-    from langchain_context_engine.designs.prime import PrimeContextService
+def _application(options: EngineOptions, *, host: str, scope: dict[str, Any], **chosen: Any) -> FastAPI:
     from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app
 
     share_memory()
-    service = PrimeContextService.over(options.engine(records=records, is_asked_by_others=True))
+    service = _service(options, "user_id" in scope, **chosen)
     allowed = LOOPBACK_HOSTS if host in LOOPBACK_HOSTS else None
     return create_app(service, scope=scope, tokens=_tokens(), allowed_hosts=allowed)
+
+
+def _service(
+    options: EngineOptions, has_users: bool, *, design: str, of_threads: Sequence[str], records: bool
+) -> PrimeContextService:
+    """Return what answers: the engine, or the prime-context design over files and what belongs to threads."""
+    from langchain_context_engine.designs.prime import PrimeContextService, PrimeSettings
+
+    if design == ENGINE:
+        return PrimeContextService.over(options.engine(records=records, is_asked_by_others=True))
+    if design != PRIME:
+        raise UnknownNameError("design to serve", design, (ENGINE, PRIME))
+    found = {collection.name: collection for collection in options.home.collections()}
+    threads = [found.pop(name, None) for name in of_threads]
+    for name in options.collections or ():
+        if name not in found:
+            raise UnknownNameError("collection of files", name, found)
+    files = [found[name] for name in options.collections or found]
+    if not files:
+        raise CommandFailedError(
+            "the store holds no collection of files; fill it with: context-engine index PATH"
+        )
+    # Whose a record is counts where the server says whose may be seen.
+    settings = PrimeSettings(user_key="user_id" if has_users else "")
+    given = options.given(records=records, is_asked_by_others=True)
+    service = PrimeContextService(files, *threads, settings=settings, **given)
+    service.prepare()
+    return service
 
 
 def _tokens() -> dict[str, dict[str, Any]] | None:

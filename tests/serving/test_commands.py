@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 
+import chromadb
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
@@ -87,11 +88,17 @@ def test_serve_answers_with_a_token_within_its_scope_by_several_processes(store)
         httpx.get(f"{address}/health")
 
 
-def test_each_process_makes_the_application_that_was_asked_for(store, monkeypatch):
-    ran = {}
-    monkeypatch.setattr("uvicorn.run", lambda app, **options: ran.update(options, app=app))
+@pytest.fixture
+def ran(monkeypatch):
+    """Return what uvicorn is given by the next command, in place of running."""
+    given = {}
+    monkeypatch.setattr("uvicorn.run", lambda app, **options: given.update(options, app=app))
     monkeypatch.setattr("signal.signal", lambda *_: None)
     monkeypatch.setenv("CONTEXT_ENGINE_WORKER", "")
+    return given
+
+
+def test_each_process_makes_the_application_that_was_asked_for(store, ran):
     asked = [
         "serve",
         "--store",
@@ -109,6 +116,43 @@ def test_each_process_makes_the_application_that_was_asked_for(store, monkeypatc
     with TestClient(getattr(import_module(module), function)(), base_url="http://localhost") as caller:
         items = caller.post("/build", json={"message": "which invoices are there?"}).json()["data"]["items"]
     assert [item["id"] for item in items] == ["a"]
+
+
+def test_serve_answers_as_the_prime_design_with_the_documents_fields(tmp_path, ran):
+    """C12: thread, references, history and feedback over HTTP, of a store that any Chroma filled."""
+    client = chromadb.PersistentClient(str(tmp_path))
+    for name, records in {
+        "files": [
+            {"path": "docs/billing.md", "text": "Invoices are sent monthly."},
+            {"path": "docs/refunds.md", "text": "A refund takes ten days."},
+        ],
+        "messages": [{"thread_id": "t1", "author": "Ben", "text": "Are invoices yearly?"}],
+    }.items():
+        client.create_collection(name, embedding_function=None).add(
+            ids=[f"{name}-{i}" for i in range(len(records))],
+            documents=[record.pop("text") for record in records],
+            metadatas=[{"user_id": "ann", **record} for record in records],
+            embeddings=[[1.0]] * len(records),
+        )
+    asked = ["serve", "--store", str(tmp_path), "--design", "prime", "--scope", "user_id=ann"]
+    assert main([*asked, "--port", str(a_free_port())]) == 0
+    body = {
+        "threadId": "t1", "message": "When are invoices sent?", "references": ["docs/refunds.md"],
+        "history": [{"role": "user", "content": "Be brief."}], "maxTokens": 500,
+    }  # fmt: skip
+    with TestClient(ran["app"], base_url="http://127.0.0.1") as caller:
+        data = caller.post("/build", json=body).json()["data"]
+        feedback = caller.post("/feedback", json={"contextItemId": "files-1", "useful": False})
+    assert {(item["type"], item["source"]) for item in data["items"]} == {
+        ("file", "docs/billing.md"), ("reference", "docs/refunds.md"), ("message", "Ben"), ("message", "user"),
+    }  # fmt: skip
+    assert data["stats"]["explicitCount"] == 1
+    assert feedback.json() == {"success": True}
+
+
+def test_serve_knows_the_designs_that_it_serves(store, capsys):
+    assert main(["serve", "--store", str(store), "--design", "primo"]) == 2
+    assert "Did you mean 'prime'" in capsys.readouterr().err
 
 
 def test_serve_beyond_this_machine_without_a_token_is_refused_whatever_listens_at_the_port(store, capsys):
