@@ -25,7 +25,7 @@ from langchain_context_engine.pipeline.expand import expand
 from langchain_context_engine.pipeline.rerank import Reranking, rerank
 from langchain_context_engine.pipeline.turnstile import after, aturn, turn
 from langchain_context_engine.sources.asking import Asking
-from langchain_context_engine.telemetry.instruments import record_context, stage_span
+from langchain_context_engine.telemetry import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
 from langchain_context_engine.trace.result_cache import ResultCache, check_cache, request_key

@@ -51,11 +51,11 @@ BESIDE = {
 """Extras that an extra's commands and imports need beside it."""
 
 IMPORTS = {
-    "cli": "from langchain_context_engine.cli.app import app",
+    "cli": "from langchain_context_engine.cli import main; main(['--help'])",
     "ingest": "from langchain_context_engine.ingest import index_repository",
     "openai": "from langchain_context_engine import OpenAIEmbeddings; OpenAIEmbeddings(api_key='x')",
     "agents": "from langchain_context_engine.langchain.middleware import ContextEngineMiddleware",
-    "inspector": "from langchain_context_engine.cli.inspect_command import app_path; import streamlit\n"
+    "inspector": "from langchain_context_engine.cli.inspect import app_path; import streamlit\n"
     "assert app_path().is_file()",
     "server": "from langchain_context_engine.serving.server import create_app; import fastapi, uvicorn",
     "mcp": "import langchain_context_engine.serving.mcp_server",

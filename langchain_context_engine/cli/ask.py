@@ -1,8 +1,10 @@
-"""`context-engine ask`: one question, its context, and a table of what is in it and what nearly was."""
+"""`context-engine ask` and `explain`: a question, its context, and why each candidate is in it or not."""
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,12 +14,14 @@ from langchain_context_engine.cli.options import (
     EngineOptions,
     RecordsOption,
     ScopeOption,
+    Texts,
     read_pairs,
     with_engine_options,
 )
 from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
+    from langchain_context_engine.cli.store import Store
     from langchain_context_engine.trace.context import Context
 
 
@@ -31,9 +35,7 @@ def ask(
     ] = None,
     k: Annotated[int | None, typer.Option("-k", min=0, help="Passages at most; else as many as fit.")] = None,
     template: Annotated[str | None, typer.Option("--template", "-t", help="A template's name.")] = None,
-    kinds: Annotated[
-        list[str] | None, typer.Option("--kind", help="Only records of this kind; repeatable.")
-    ] = None,
+    kinds: Annotated[Texts, typer.Option("--kind", help="Only records of this kind; repeatable.")] = None,
     scope: ScopeOption = None,
     where: Annotated[
         str | None, typer.Option("--where", metavar="JSON", help="A further filter, in Chroma's syntax.")
@@ -79,8 +81,57 @@ def ask(
     else:
         output.note(_nothing(context))
     if not text_only:
-        output.write_table(output.fate_table(context, near, output.width()))
-        output.write_text(output.figures(context))
+        _write_fates(context, near)
+
+
+@with_engine_options
+def explain(
+    options: EngineOptions,
+    candidate: Annotated[
+        str | None, typer.Argument(help="One candidate: its marker, id, path, symbol or title; else all.")
+    ] = None,
+    *,
+    trace: Annotated[
+        str | None,
+        typer.Option("--trace", "-t", help="A trace's id, a file of `ask --json`, or -; else the latest."),
+    ] = None,
+    other: Annotated[
+        str | None,
+        typer.Option("--other", metavar="NAME", help="A record that was not offered: id, place or text."),
+    ] = None,
+) -> None:
+    """Say why each candidate of the latest answer is in its context, or what kept it out.
+
+    With --other the store is asked once more, with this command's settings, about what was not offered.
+    """
+    context = _read_trace(trace, options.home)
+    if other is not None:
+        if candidate is not None:
+            raise ConfigError("give a candidate of the answer, or --other for a record that is none")
+        _write_other(options, context, other)
+        return
+    if candidate is None:
+        for warning in context.warnings:
+            output.warn(warning)
+        _write_fates(context, len(context.decisions))
+        return
+    from langchain_context_engine.trace.labels import meant
+    from langchain_context_engine.trace.what_if import what_would_it_take
+
+    keys = meant(candidate, context)
+    if not keys:
+        raise ConfigError(
+            f"no candidate {candidate!r} in this answer: no source offered it; for why not:"
+            f" context-engine explain --other {candidate!r}"
+        )
+    output.write_text(output.without_controls(context.explain(candidate)))
+    for change in what_would_it_take(context, keys[0]):
+        output.write_text(f"  would be in: {output.without_controls(change.sentence)}")
+
+
+def _write_fates(context: Context, near: int) -> None:
+    output.console().print(output.fate_table(context, near))
+    output.write_text(output.figures(context))
 
 
 def _nothing(context: Context) -> str:
@@ -92,12 +143,36 @@ def _nothing(context: Context) -> str:
 
 
 def _read_where(where: str | None) -> dict[str, Any]:
-    if where is None:
-        return {}
     try:
-        filters = json.loads(where)
+        filters = json.loads(where or "{}")
     except ValueError as error:
         raise ConfigError(f'--where takes JSON such as {{"path": "README.md"}}: {error}') from error
     if not isinstance(filters, dict):
         raise ConfigError(f"--where takes a JSON object, got {where}")
     return filters
+
+
+def _read_trace(trace: str | None, store: Store) -> Context:
+    """Return the trace of a file, of standard input (-), of an id, or the latest."""
+    from langchain_context_engine.trace.context import Context
+
+    if trace is None or (trace != "-" and not Path(trace).is_file()):
+        return store.trace(trace)
+    try:
+        text = sys.stdin.read() if trace == "-" else Path(trace).read_text(encoding="utf-8")
+        return Context.from_dict(json.loads(text))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"{trace} is no trace that `context-engine ask --json` gave: {error}") from error
+
+
+def _write_other(options: EngineOptions, context: Context, named: str) -> None:
+    from langchain_context_engine.evaluation.known_item import why_not_offered
+
+    found = why_not_offered(options.engine(records=False), context.request, named)
+    if not found:
+        raise ConfigError(
+            f"the store holds nothing called {named!r} that this question may see: give an id, a path with or"
+            " without lines, or an exact piece of the text"
+        )
+    for item in found:
+        output.write_text(output.without_controls(item.sentence))

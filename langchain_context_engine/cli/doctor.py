@@ -6,24 +6,20 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.failure import DONE, FAILED, CommandFailedError, one_line
+from langchain_context_engine.cli.failure import DONE, EXTRA_OF, FAILED, one_line
 from langchain_context_engine.cli.options import EmbeddingsOption, StoreOption
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, told_of_unfinished
 from langchain_context_engine.errors import ContextEngineError
 
-if TYPE_CHECKING:
-    from packaging.requirements import Requirement
-
-EXTRAS = ("cli", "ingest", "local", "openai", "inspector", "agents", "server", "mcp", "code", "documents")
-
 _PACKAGE = "langchain-context-engine"
-_REQUIRED = ("langchain-core", "chromadb", "tiktoken")
 
 Finding = tuple[str, str, bool]
 """What was looked at, what was found, whether it is well."""
@@ -35,67 +31,21 @@ def doctor(*, store: StoreOption = DEFAULT_STORE, embeddings: EmbeddingsOption =
     Ends with exit code 1 where something that would be used does not work.
     """
     findings = [*_installed(), _tokenizer(), _embedder(embeddings), *_store(Store(store), embeddings)]
-    output.write_lines((f"{'✓' if is_well else '✗'} {name}", found) for name, found, is_well in findings)
+    for name, found, is_well in findings:
+        output.write_text(output.without_controls(f"{'✓' if is_well else '✗'} {name}: {found}"))
     raise typer.Exit(DONE if all(is_well for _, _, is_well in findings) else FAILED)
 
 
 def _installed() -> Iterator[Finding]:
-    own = _version_of(_PACKAGE) or "not installed, run from a checkout"
-    python = ".".join(map(str, sys.version_info[:3]))
-    yield _PACKAGE, f"{own}, Python {python} on {sys.platform}", True
-    found = {name: _version_of(name) for name in _REQUIRED}
-    told = ", ".join(f"{name} {number or 'missing'}" for name, number in found.items())
-    yield "libraries", told, None not in found.values()
-    for extra in EXTRAS:
-        yield f"extra {extra}", _told_of_extra(extra), True
-
-
-def _told_of_extra(extra: str) -> str:
-    """Tell which versions there are of what an extra holds; one that is not here is no fault."""
-    stated = packages_of(extra)
-    if not stated:
-        return "not known to what is installed here: install this version anew"
-    numbers = {package.name: _version_of(package.name) for package in stated}
-    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number)
-    lacking = [
-        f"{package.name} {number or 'missing'}, {package.specifier or 'any'} is needed"
-        for package in stated
-        if (number := numbers[package.name]) is None
-        or not package.specifier.contains(number, prereleases=True)
-    ]
-    if not lacking:
-        return told
-    state = f"not whole ({'; '.join(lacking)})" if told else "not installed"
-    return f'{state}: pip install "{_PACKAGE}[{extra}]"'
-
-
-def packages_of(extra: str) -> list[Requirement]:
-    """Return what an extra holds on this machine, as the package itself says; nothing where it is unknown."""
-    from importlib.metadata import PackageNotFoundError, requires
-
-    from packaging.requirements import Requirement
-
-    try:
-        stated = map(Requirement, requires(_PACKAGE) or [])
-    except PackageNotFoundError:
-        return []
-    return [
-        package
-        for package in stated
-        if package.marker is not None
-        and package.marker.evaluate({"extra": extra})
-        and not package.marker.evaluate({"extra": ""})
-    ]
-
-
-def _version_of(name: str) -> str | None:
-    """Return the version of a distribution, or None where there is none or only half of its papers."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(name)
-    except (PackageNotFoundError, KeyError):
-        return None
+    python = f"Python {sys.version.split()[0]} on {sys.platform}"
+    for name in (_PACKAGE, "langchain-core", "chromadb"):
+        yield name, f"{version(name)}, {python}" if name == _PACKAGE else version(name), True
+    for extra in dict.fromkeys(EXTRA_OF.values()):
+        # One that is not here is no fault.
+        held = [module for module, holder in EXTRA_OF.items() if holder == extra]
+        lacking = [module for module in held if find_spec(module) is None]
+        told = f'without {", ".join(lacking)}: pip install "{_PACKAGE}[{extra}]"' if lacking else "installed"
+        yield f"extra {extra}", told, True
 
 
 def _tokenizer() -> Finding:
@@ -112,7 +62,7 @@ def _tokenizer() -> Finding:
 def _embedder(name: str) -> Finding:
     try:
         found = embedders.embedder(name)
-    except CommandFailedError as error:
+    except ContextEngineError as error:
         return "embedder", str(error), False
     place = "on this machine" if getattr(found, "is_in_process", False) else "by OpenAI's API"
     return "embedder", f"{embedders.describe(found)}, {place}", True
@@ -124,7 +74,7 @@ def _store(store: Store, embeddings: str) -> Iterator[Finding]:
         return
     try:
         collections = collections_of(store.open())
-    except CommandFailedError as error:
+    except ContextEngineError as error:
         yield "store", str(error), False
         return
     yield "store", f"{store.chroma_path}, {output.counted(len(collections), 'collection')}", True
@@ -148,9 +98,9 @@ def _collection(collection: Any, embeddings: str) -> Iterator[Finding]:
     model = known.model or "an unnamed model"
     told = f"{output.counted(count, 'record')}, {known.dimension} dimensions by {model}"
     try:
-        fits = f"{told}: fits {getattr(embedders.embedder_for(collection, embeddings), 'model', '')}"
-        yield name, fits, True
-    except CommandFailedError as error:
+        found = embedders.embedder_for(collection, embeddings)
+        yield name, f"{told}: fits {getattr(found, 'model', '')}", True
+    except ContextEngineError as error:
         yield name, f"{told}: {error}", False
     # What is not there yet, or is made anew by the next question, is no fault.
     yield f"index of {collection.name}", str(index_state(collection)), True
@@ -162,37 +112,29 @@ def _journal(path: Path) -> Finding:
 
     try:
         with Journal(path, read_only=True) as journal:
-            lost = journal.lost()
-            missing = f"; {lost:,} could not be kept" if lost else ""
+            missing = f"; {lost:,} could not be kept" if (lost := journal.lost()) else ""
             return "journal", f"{path}, {output.counted(journal.count(), 'answer')}{missing}", True
     except ContextEngineError as error:
         return "journal", str(error), False
 
 
-def _sharing(chroma_path: Path) -> Finding:
-    """Tell who else has the store open: one path shared by processes gives stale answers."""
-    server = f"chroma run --path {chroma_path}"
-    if others := _processes_with(chroma_path):
-        told = (
-            f"also open in process {', '.join(map(str, others))}: after it writes, searches from here are"
-            f" stale until the store is opened anew; share it by a server instead: {server}"
-        )
-        return "sharing", told, False
-    return (
-        "sharing",
-        f"one process at a time may have a Chroma folder open; several share it by: {server}",
-        True,
-    )
+def _sharing(folder: Path) -> Finding:
+    """Tell which other processes have the store open: one path shared gives stale answers.
 
-
-def _processes_with(folder: Path) -> list[int]:
-    """Return the other processes that have a file of a folder open; none where /proc does not tell."""
-    found = []
+    Where /proc does not tell, none is known.
+    """
+    others, server = [], f"chroma run --path {folder}"
     for process in Path("/proc").glob("[0-9]*"):
         try:
             opened = [handle.readlink() for handle in (process / "fd").iterdir()]
         except OSError:
             continue
-        if int(process.name) != os.getpid() and any(folder.resolve() in path.parents for path in opened):
-            found.append(int(process.name))
-    return sorted(found)
+        if process.name != str(os.getpid()) and any(folder.resolve() in path.parents for path in opened):
+            others.append(process.name)
+    if not others:
+        return "sharing", f"one process at a time may have it open; several share it by: {server}", True
+    told = (
+        f"also open in process {', '.join(others)}: after it writes, searches from here are stale until the"
+        f" store is opened anew; share it by a server instead: {server}"
+    )
+    return "sharing", told, False

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from langchain_context_engine.cli.failure import CommandFailedError
 from langchain_context_engine.errors import ConfigError
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
     from langchain_context_engine.embeddings.static import StaticEmbeddings
 
-T = TypeVar("T")
 AUTO = "auto"
 _OPENAI_MODELS = "text-embedding-"
 
@@ -47,34 +45,25 @@ def embedder(name: str = AUTO) -> Embeddings:
     from langchain_context_engine.embeddings import LocalEmbeddings, OpenAIEmbeddings
 
     kind, _, model = name.partition(":")
-    if kind == AUTO:
-        kind = automatic()
+    if kind == AUTO and find_spec("wordllama") is not None:
+        kind = "local"
+    elif kind == AUTO and find_spec("openai") is not None and os.environ.get("OPENAI_API_KEY"):
+        kind = "openai"
+    elif kind == AUTO:
+        raise CommandFailedError(
+            'nothing here embeds: pip install "langchain-context-engine[local]", or set OPENAI_API_KEY and'
+            ' install "langchain-context-engine[openai]"'
+        )
     if kind == "local" and not model:
-        return _made(LocalEmbeddings)
+        return LocalEmbeddings()
     if kind == "openai":
-        return _made(OpenAIEmbeddings, *([model] if model else []))
+        return OpenAIEmbeddings(model) if model else OpenAIEmbeddings()
     raise ConfigError(f"--embeddings takes auto, local, openai or openai:MODEL, got {name!r}")
-
-
-def automatic() -> str:
-    """Return what `auto` means here: local where it is installed, else openai where there is a key."""
-    if find_spec("wordllama") is not None:
-        return "local"
-    if find_spec("openai") is not None and os.environ.get("OPENAI_API_KEY"):
-        return "openai"
-    raise CommandFailedError(
-        'nothing here embeds: pip install "langchain-context-engine[local]", or set OPENAI_API_KEY and'
-        ' install "langchain-context-engine[openai]"'
-    )
 
 
 def embedder_for(collection: Any, name: str = AUTO) -> Embeddings | StaticEmbeddings:
     """Return what embeds questions to a collection: what it remembers, else what is named."""
     known = remembered(collection)
-    if name == AUTO and not known.model:
-        raise CommandFailedError(
-            f"collection {collection.name!r} does not say what embedded it; give --embeddings"
-        )
     found = _of_model(known, collection.name) if name == AUTO else embedder(name)
     dimension = getattr(found, "dimensions", None)
     if None not in (dimension, known.dimension) and dimension != known.dimension:
@@ -90,24 +79,21 @@ def _of_model(known: Memory, collection_name: str) -> Embeddings | StaticEmbeddi
     from langchain_context_engine.embeddings.static import StaticEmbeddings
 
     if known.model == StaticEmbeddings.model:
-        return _made(StaticEmbeddings)
+        return StaticEmbeddings()
     if known.model.startswith(_OPENAI_MODELS):
         from langchain_context_engine.embeddings import OpenAIEmbeddings
 
         # ada-002 has one length, and refuses to be asked for it.
         length = None if known.model == "text-embedding-ada-002" else known.dimension
-        return _made(OpenAIEmbeddings, known.model, dimensions=length)
+        return OpenAIEmbeddings(known.model, dimensions=length)
+    if not known.model:
+        raise CommandFailedError(
+            f"collection {collection_name!r} does not say what embedded it; give --embeddings"
+        )
     raise CommandFailedError(
         f"collection {collection_name!r} was embedded by {known.model}, which is not known here;"
         " ask it from Python with ChromaSource(collection, embeddings=…)"
     )
-
-
-def _made(kind: Callable[..., T], *args: Any, **settings: Any) -> T:
-    try:
-        return kind(*args, **settings)
-    except ConfigError as error:
-        raise CommandFailedError(str(error)) from error
 
 
 def describe(embeddings: Embeddings | StaticEmbeddings) -> str:

@@ -1,18 +1,25 @@
-"""`context-engine evaluate`: how much of the evidence for your own questions a budget buys."""
+"""`context-engine evaluate` and `tune`: how good answers are to questions whose answers are known."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.options import EngineOptions, JsonOption, read_pairs, with_engine_options
-
-if TYPE_CHECKING:
-    from langchain_context_engine.evaluation.evaluate import Report
+from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.options import (
+    EngineOptions,
+    JournalOption,
+    JsonOption,
+    StoreOption,
+    Texts,
+    read_pairs,
+    with_engine_options,
+)
+from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 
 _BUDGETS = (250, 500, 1000, 2000)
 
@@ -28,8 +35,7 @@ def evaluate(
         list[int] | None, typer.Option("--budget", "-b", min=1, help="Tokens; repeatable.")
     ] = None,
     versus: Annotated[
-        list[str] | None,
-        typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable."),
+        Texts, typer.Option("--versus", metavar="NAME=VALUE", help="A setting to compare with; repeatable.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,32 +47,63 @@ def evaluate(
     from langchain_context_engine.evaluation import evaluate as evaluation
 
     asked = evaluation.load_questions(questions)
-    options.refuse_request()
-    engine = options.engine(records=False)
+    engines = [options.engine(records=False, is_asked_by_others=True)]
     chosen = tuple(dict.fromkeys(budgets or _BUDGETS))
-    engines = [engine]
     if versus:
-        engines.append(engine.with_settings(**read_pairs("--versus", versus)))
+        engines.append(engines[0].with_settings(**read_pairs("--versus", versus)))
     reports = []
-    for number, subject in enumerate(engines, 1):
+    for number, engine in enumerate(engines, 1):
         with output.progress_bar(f"asking with setting {number}") as on_progress:
-            reports.append(evaluation.evaluate(subject, asked, budgets=chosen, progress=on_progress))
+            reports.append(evaluation.evaluate(engine, asked, budgets=chosen, progress=on_progress))
     if as_json:
         output.write_json(json.dumps([report.to_dict() for report in reports], ensure_ascii=False))
         return
     for report in reports:
         output.write_text(f"{report.table()}\n")
-    if versus:
-        _compare(reports[0], reports[1], chosen)
-
-
-def _compare(first: Report, second: Report, budgets: tuple[int, ...]) -> None:
-    from langchain_context_engine.evaluation.evaluate import compare
-
-    for budget in budgets:
-        found = compare(first, second, budget)
-        told = "beyond chance" if found.is_real else "within chance"
+    for budget in chosen if versus else ():
+        found = evaluation.compare(reports[0], reports[1], budget)
         output.write_text(
             f"at {budget} tokens: recall {found.difference:+.3f} with --versus, 95 % interval"
-            f" {found.low:+.3f} to {found.high:+.3f} over {found.pairs} questions: {told}"
+            f" {found.low:+.3f} to {found.high:+.3f} over {found.pairs} questions:"
+            f" {'beyond' if found.is_real else 'within'} chance"
+        )
+
+
+def tune(
+    *,
+    store: StoreOption = DEFAULT_STORE,
+    journal: JournalOption = None,
+    metric: Annotated[str, typer.Option("--metric", "-m", help="ndcg or recall, of the first ten.")] = "ndcg",
+    signals: Annotated[
+        Texts, typer.Option("--signal", metavar="NAME", help="Weigh only these; repeatable.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Deals the questions into folds.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn weights from judged questions, and say whether they are better on questions held out.
+
+    Nothing is applied: the settings are printed to be copied. Ends with exit code 1 where the present
+    weights should stay.
+    """
+    from langchain_context_engine.evaluation.tune import suggest
+    from langchain_context_engine.journal import Journal
+
+    path = journal or Store(store).journal_path
+    if not path.is_file():
+        raise CommandFailedError(
+            f"there is no journal {path}; judge recorded answers first: context-engine inspect"
+        )
+    with Journal(path, read_only=True) as recorded:
+        tuning = suggest(recorded, metric=metric, signals=signals, seed=seed)
+    if as_json:
+        output.write_json(json.dumps(tuning.to_dict(), ensure_ascii=False))
+    elif tuning.gain is not None:
+        output.write_text(tuning.table())
+    if not tuning.is_worth_it:
+        raise CommandFailedError(tuning.reason)
+    if not as_json:
+        weights = dict(tuning.learned)
+        output.write_text(
+            f"\n{tuning.reason}"
+            f"\n\nengine = engine.with_settings(weights={weights!r})\n{json.dumps({'weights': weights})}"
         )

@@ -13,11 +13,12 @@ DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; could not be done; asked in a way that cannot be understood; interrupted."""
 
 EXTRA_OF = {
-    **dict.fromkeys(("packaging", "rich", "typer"), "cli"),
+    **dict.fromkeys(("rich", "typer"), "cli"),
     **dict.fromkeys(("charset_normalizer", "html_to_markdown", "markdown_it", "pygit2"), "ingest"),
     **dict.fromkeys(("pygments", "tree_sitter"), "code"),
     **dict.fromkeys(("kreuzberg", "pypdfium2", "python_calamine"), "documents"),
     **dict.fromkeys(("fastapi", "starlette", "uvicorn"), "server"),
+    "langchain": "agents",
     "mcp": "mcp",
     "openai": "openai",
     "streamlit": "inspector",
@@ -26,18 +27,14 @@ EXTRA_OF = {
 """Modules that a command may lack: the extra that holds each."""
 
 _STORE: ContextVar[Path | None] = ContextVar("store", default=None)
-_NEXT_STEPS = dict.fromkeys((READ_ONLY, NO_RIGHT), "give a folder that may be written: --store")
-_FREE_SOME = "free some space and run this again; what was written before stands"
 
 
 class CommandFailedError(ContextEngineError):
     """A command could not do what it was asked; the message names the next step."""
 
-
-class InterruptedCommandError(CommandFailedError):
-    """A command was interrupted; the message says what stands and what is missing."""
-
-    exit_code = INTERRUPTED
+    def __init__(self, message: str, exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 def exit_code_of(error: BaseException) -> int:
@@ -59,7 +56,7 @@ def working_on(folder: Path | None) -> None:
 
 
 def told(error: Exception) -> str:
-    """Return an error as one line with a next step; "" where all has been said.
+    """Return an error as one line with a next step, without what another library says; "" where all is said.
 
     Example:
         >>> told(OSError(28, "No space left on device"))
@@ -76,19 +73,17 @@ def told(error: Exception) -> str:
         return message and f"{message.rstrip('.')}; see: {command} --help"
     if isinstance(error, ModuleNotFoundError) and error.name:
         module = error.name.partition(".")[0]
-        extra = EXTRA_OF.get(module, "all")
-        return f'this needs {module}: pip install "langchain-context-engine[{extra}]"'
+        return f'this needs {module}: pip install "langchain-context-engine[{EXTRA_OF.get(module, "all")}]"'
     store = _STORE.get()
     if refused := disk_trouble(error, None if isinstance(error, OSError) else store):
         # Of an error of the system that names no file, it is what standard output is written to.
         place = error.filename if isinstance(error, OSError) else store
-        return f"{refused}{f' ({place})' if place else ''}: {_NEXT_STEPS.get(refused, _FREE_SOME)}"
-    from langchain_context_engine.models.redact import safe_message
-
-    return (
-        f"unexpected {type(error).__name__}: {one_line(safe_message(error))};"
-        " set CONTEXT_ENGINE_TRACEBACK=1 to see where, and please report it"
-    )
+        step = "free some space and run this again; what was written before stands"
+        if refused in {READ_ONLY, NO_RIGHT}:
+            step = "give a folder that may be written: --store"
+        return f"{refused}{f' ({place})' if place else ''}: {step}"
+    step = "set CONTEXT_ENGINE_TRACEBACK=1 to see where, and please report it"
+    return f"unexpected {type(error).__name__}; {step}"
 
 
 def require(*modules: str) -> None:
@@ -99,10 +94,5 @@ def require(*modules: str) -> None:
 
 
 def one_line(text: str) -> str:
-    r"""Return a message as one line.
-
-    Example:
-        >>> one_line("first\n  second")
-        'first second'
-    """
+    """Return a message as one line."""
     return " ".join(text.split())

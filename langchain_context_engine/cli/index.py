@@ -12,13 +12,13 @@ import typer
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.allocator import give_back, share_memory
-from langchain_context_engine.cli.failure import CommandFailedError, InterruptedCommandError
+from langchain_context_engine.cli.failure import INTERRUPTED, CommandFailedError
 from langchain_context_engine.cli.options import (
     CollectionsOption,
     EmbeddingsOption,
     StoreOption,
+    Texts,
     read_pairs,
-    read_size,
 )
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError, ContextEngineError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from langchain_context_engine.ingest import IndexReport
 
 _JSON_LINES = frozenset({".jsonl", ".ndjson"})
-_MOST_LISTED = 10_000
+_MEGABYTE = 1_000_000
 
 
 def index(
@@ -37,38 +37,29 @@ def index(
         Path, typer.Argument(help="A git repository, a folder, or a file; else the folder here.")
     ] = Path(),
     *,
-    store: Annotated[Path, typer.Option("--store", "-s", metavar="DIR", help="Folder of the store.")] = (
-        DEFAULT_STORE
-    ),
+    store: Annotated[
+        Path, typer.Option("--store", "-s", metavar="DIR", help="Folder of the store.")
+    ] = DEFAULT_STORE,
     name: Annotated[
         str | None,
         typer.Option("--name", "-n", help="Collection of a file; else goes before code, commits, docs."),
     ] = None,
     include: Annotated[
-        list[str] | None,
-        typer.Option("--include", metavar="PATTERN", help="Only these files, as in .gitignore; repeatable."),
+        Texts, typer.Option("--include", metavar="PATTERN", help="Only these, as in .gitignore; repeatable.")
     ] = None,
     exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="PATTERN", help="Not these files, as in .gitignore; repeatable."),
+        Texts, typer.Option("--exclude", metavar="PATTERN", help="Not these, as in .gitignore; repeatable.")
     ] = None,
     metadata: Annotated[
-        list[str] | None,
-        typer.Option("--metadata", "-m", metavar="KEY=VALUE", help="More for every record; repeatable."),
+        Texts, typer.Option("--metadata", "-m", metavar="KEY=VALUE", help="For every record; repeatable.")
     ] = None,
     mapping: Annotated[
-        list[str] | None,
-        typer.Option("--field", "-f", metavar="TARGET=FIELD", help="For .jsonl: text=body, id=key, …"),
+        Texts, typer.Option("--field", "-f", metavar="TARGET=FIELD", help="For .jsonl: text=body, id=key, …")
     ] = None,
     embeddings: EmbeddingsOption = embedders.AUTO,
     max_size: Annotated[
-        str,
-        typer.Option(
-            "--max-size",
-            metavar="SIZE",
-            help="Larger files are left out: 500kB, 2MB. Ten times that for notebooks, PDF and DOCX.",
-        ),
-    ] = "1MB",
+        float, typer.Option("--max-size", min=0, help="Megabytes of a file; ten times that of PDF and DOCX.")
+    ] = 1,
     max_commits: Annotated[int, typer.Option("--max-commits", min=0, help="Latest commits to hold.")] = 5000,
     lists_skipped: Annotated[
         bool, typer.Option("--list-skipped", help="Print what is left out, one a line, with its reason.")
@@ -90,43 +81,31 @@ def index(
     home = store_to_fill(store)
     chosen: dict[str, Any] = {
         "metadata": read_pairs("--metadata", metadata),
-        "max_file_bytes": read_size("--max-size", max_size),
+        "max_file_bytes": int(max_size * _MEGABYTE),
+        "is_dry": is_dry,
     }
     fields = {target: str(field) for target, field in read_pairs("--field", mapping).items()}
     embedder = embedders.embedder(embeddings)
     client = home.client_for_dry_run() if is_dry else home.create()
     filling = contextlib.nullcontext() if is_dry else _filling(home, path, client)
     with filling, output.progress_bar("indexing") as on_progress:
-        chosen |= {"is_dry": is_dry, "on_progress": on_progress}
-        if path.is_file():
-            report = _index_file(path, (client, embedder), name=name, fields=fields, **chosen)
+        chosen["on_progress"] = on_progress
+        if path.is_dir():
+            chosen |= {"include": include or (), "exclude": exclude or (), "max_commits": max_commits}
+            prefix = f"{name}-" if name else None
+            report = ingest.index_repository(path, client, embedder, prefix=prefix, **chosen)
+        elif path.suffix.lower() in _JSON_LINES or fields:
+            del chosen["max_file_bytes"]  # it is read line by line
+            report = ingest.index_jsonl(path, name, client, embedder, fields, delete_missing=True, **chosen)
         else:
-            report = ingest.index_repository(
-                path,
-                client,
-                embedder,
-                prefix=f"{name}-" if name else None,
-                include=include or (),
-                exclude=exclude or (),
-                max_commits=max_commits,
-                **chosen,
-            )
+            report = ingest.index_file(path, client, embedder, name=name, **chosen)
         if report.written and not is_dry:
             give_back()
-            found = collections_of(client, list(report.collections))
-            _read_words(found, on_progress)
+            _read_words(collections_of(client, list(report.collections)), on_progress)
     _tell(report, home.folder, is_dry=is_dry, lists_skipped=lists_skipped)
 
 
-def prepare(
-    *,
-    store: StoreOption = DEFAULT_STORE,
-    collection: CollectionsOption = None,
-    server: Annotated[
-        str | None,
-        typer.Option("--server", metavar="HOST:PORT", help="A Chroma server, in place of a folder."),
-    ] = None,
-) -> None:
+def prepare(*, store: StoreOption = DEFAULT_STORE, collection: CollectionsOption = None) -> None:
     """Read collections into their indexes of words; what was read before is not read again.
 
     It may be interrupted and goes on where it was. Without it the first question starts the reading, and
@@ -135,10 +114,7 @@ def prepare(
     from langchain_context_engine.search.stores import index_state
 
     share_memory(1)
-    if server is None:
-        found = Store(store).collections(collection)
-    else:
-        found = collections_of(_server(server), collection)
+    found = Store(store).collections(collection)
     with output.progress_bar("reading") as show:
         _read_words(found, show)
     for each in found:
@@ -159,21 +135,11 @@ def _filling(home: Store, path: Path, client: ClientAPI) -> Iterator[None]:
         raise
     except KeyboardInterrupt as error:
         count = sum(each.count() for each in collections_of(client))
-        raise InterruptedCommandError(
+        raise CommandFailedError(
             f"interrupted; {output.counted(count, 'record')} stand in {home.folder}, not all of {path};"
-            f" the next run goes on: context-engine index {path}"
+            f" the next run goes on: context-engine index {path}",
+            exit_code=INTERRUPTED,
         ) from error
-
-
-def _index_file(
-    path: Path, into: tuple[Any, Any], *, name: str | None, fields: dict[str, str], **chosen: Any
-) -> IndexReport:
-    from langchain_context_engine.ingest import index_file, index_jsonl
-
-    if path.suffix.lower() not in _JSON_LINES and not fields:
-        return index_file(path, *into, name=name, **chosen)
-    del chosen["max_file_bytes"]  # it is read line by line
-    return index_jsonl(path, name, *into, fields, delete_missing=True, **chosen)
 
 
 def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
@@ -184,24 +150,10 @@ def _read_words(collections: Iterable[Any], show: Callable[..., None]) -> None:
         ChromaSource(each).prepare(progress=partial(show, label=f"words of {each.name}"))
 
 
-def _server(address: str) -> ClientAPI:
-    import chromadb
-
-    host, _, port = address.rpartition(":")
-    try:
-        return chromadb.HttpClient(host=host or "127.0.0.1", port=int(port))
-    except Exception as error:  # whatever Chroma raises here, it is the server that cannot be reached
-        raise CommandFailedError(
-            f"no Chroma server answers at {address}: {type(error).__name__}; give --server HOST:PORT"
-        ) from error
-
-
 def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool) -> None:
-    for entry in report.left_out[:_MOST_LISTED] if lists_skipped else ():
+    for entry in report.left_out if lists_skipped else ():
         detail = f" ({entry.detail})" if entry.detail else ""
         output.write_text(output.without_controls(f"{entry.reason}\t{entry.where}{detail}"))
-    if lists_skipped and len(report.left_out) > _MOST_LISTED:
-        output.write_text(f"and {len(report.left_out) - _MOST_LISTED} more")
     for warning in report.warnings:
         output.warn(warning)
     skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(report.skipped.items()))

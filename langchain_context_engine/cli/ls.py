@@ -1,4 +1,4 @@
-"""`context-engine ls` and `rm`: what a store holds, and deleting of it."""
+"""`context-engine ls`, `rm` and `journal merge`: what a store holds, deleting of it, journals as one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,23 @@ import json
 import sys
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError
-from langchain_context_engine.cli.options import JsonOption, StoreOption
+from langchain_context_engine.cli.options import JsonOption, StoreOption, Texts
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of
 from langchain_context_engine.errors import ConfigError
 
 _PAGE = 300
-_STEP = 1000
+
+journal = typer.Typer(
+    name="journal", help="Bring journals of several machines together.", no_args_is_help=True
+)
+journal.callback()(lambda: None)  # with a single command there would be no `merge`
 
 
 def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
@@ -37,13 +42,11 @@ def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> No
         output.write_text(output.without_controls("\n  ".join(filter(None, (head, by, each["folder"])))))
     collections = output.counted(len(found), "collection")
     records = output.counted(sum(each["records"] for each in found), "record")
-    output.write_text(f"{collections}, {records}, {_in_words(size)} in {home.folder}")
+    output.write_text(f"{collections}, {records}, {size / 1e6:,.1f} MB in {home.folder}")
 
 
 def rm(
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="COLLECTION...", help="What to delete.")
-    ] = None,
+    names: Annotated[Texts, typer.Argument(metavar="COLLECTION...", help="What to delete.")] = None,
     *,
     store: StoreOption = DEFAULT_STORE,
     is_all: Annotated[bool, typer.Option("--all", help="Every collection of the store.")] = False,
@@ -70,15 +73,44 @@ def rm(
     output.write_text(f"deleted {told} from {home.folder}")
 
 
+@journal.command()
+def merge(
+    journals: Annotated[list[Path], typer.Argument(metavar="JOURNAL...", help="They are only read.")],
+    *,
+    into: Annotated[
+        Path, typer.Option("--into", metavar="JOURNAL", help="The journal that is written; made if need be.")
+    ],
+    megabytes: Annotated[
+        int, typer.Option("--megabytes", min=1, help="Its size; the oldest traces go first.")
+    ] = 256,
+) -> None:
+    """Bring journals together; merging again adds what is new, and counts nothing twice.
+
+    Each machine writes a journal of its own, and may go on writing meanwhile. A damaged or foreign file is
+    told and left out.
+    """
+    from langchain_context_engine.journal import merge_journals
+
+    merged = merge_journals(journals, into, max_bytes=megabytes * 1_000_000)
+    for each in merged:
+        if each.error:
+            output.note(f"error: {each.error}")
+            continue
+        came = f"{each.traces:,} traces, {each.counts:,} counts, {each.judgments:,} judgments are new"
+        output.write_text(f"{each.path}: {came}")
+    if refused := sum(bool(each.error) for each in merged):
+        raise CommandFailedError(f"{refused} of {len(merged)} journals could not be merged into {into}")
+
+
 def _holding(collection: Any) -> dict[str, Any]:
     """Return what a collection holds; dates are days in UTC, "" where no record has one."""
-    dates = list(_dates(collection))
+    dates = sorted(_dates(collection))
     known = embedders.remembered(collection)
     return {
         "collection": str(collection.name),
         "records": collection.count(),
-        "oldest": min(dates).date().isoformat() if dates else "",
-        "newest": max(dates).date().isoformat() if dates else "",
+        "oldest": dates[0].date().isoformat() if dates else "",
+        "newest": dates[-1].date().isoformat() if dates else "",
         "embedder": known.model,
         "dimension": known.dimension,
         "folder": str((collection.metadata or {}).get("indexed_folder", "")),
@@ -92,12 +124,3 @@ def _dates(collection: Any) -> Iterator[datetime]:
         page = collection.get(include=["metadatas"], limit=_PAGE, offset=start)["metadatas"] or []
         read = (read_instant((metadata or {}).get("created_at")) for metadata in page)
         yield from (date for date in read if date is not None)
-
-
-def _in_words(size: int) -> str:
-    number = float(size)
-    for unit in ("bytes", "kB", "MB"):
-        if number < _STEP:
-            return f"{number:.0f} {unit}"
-        number /= _STEP
-    return f"{number:.1f} GB"

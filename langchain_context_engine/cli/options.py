@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -16,11 +15,13 @@ import typer
 from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, nearest_store
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.models.kept import kept_property
 
 if TYPE_CHECKING:
     from langchain_context_engine.config import SettingsFile
     from langchain_context_engine.engine import ContextEngine
+
+Texts = list[str] | None
+"""What is said by a repeatable option."""
 
 StoreOption = Annotated[
     Path,
@@ -33,18 +34,13 @@ StoreOption = Annotated[
     ),
 ]
 EmbeddingsOption = Annotated[
-    str,
-    typer.Option(
-        "--embeddings", "-e", metavar="NAME", help="auto, local, openai or openai:MODEL; what embeds."
-    ),
+    str, typer.Option("--embeddings", "-e", metavar="NAME", help="auto, local, openai or openai:MODEL.")
 ]
 CollectionsOption = Annotated[
-    list[str] | None,
-    typer.Option("--collection", "-c", metavar="NAME", help="Ask only this collection; repeatable."),
+    Texts, typer.Option("--collection", "-c", metavar="NAME", help="Ask only this collection; repeatable.")
 ]
 ScopeOption = Annotated[
-    list[str] | None,
-    typer.Option("--scope", metavar="KEY=VALUE", help="Metadata that must match; repeatable."),
+    Texts, typer.Option("--scope", metavar="KEY=VALUE", help="Metadata that must match; repeatable.")
 ]
 RecordsOption = Annotated[
     bool, typer.Option("--journal/--no-journal", help="Record the traces, for explain and inspect.")
@@ -54,8 +50,6 @@ JournalOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[kmg]?)(?P<binary>i?)b?", re.IGNORECASE)
-
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions:
@@ -64,12 +58,10 @@ class EngineOptions:
     store: StoreOption = DEFAULT_STORE
     collections: CollectionsOption = None
     weights: Annotated[
-        list[str] | None,
-        typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable."),
+        Texts, typer.Option("--weight", "-w", metavar="SIGNAL=NUMBER", help="Weigh a signal; repeatable.")
     ] = None
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any setting of the engine, as JSON; repeatable."),
+        Texts, typer.Option("--set", metavar="NAME=VALUE", help="Any setting, as JSON; repeatable.")
     ] = None
     settings_file: Annotated[
         Path | None, typer.Option("--settings", metavar="FILE", help="Settings in TOML or JSON.")
@@ -81,32 +73,32 @@ class EngineOptions:
         """The store."""
         return Store(self.store)
 
-    @kept_property
+    @property
     def file(self) -> SettingsFile:
         """What the file of settings says: nothing where none is named."""
         from langchain_context_engine.config import SettingsFile, read_settings
 
         return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
 
-    def refuse_request(self) -> None:
-        """Raise where the file says something of the question, which the caller asks."""
-        if self.file.request:
+    def engine(self, *, records: bool, is_asked_by_others: bool = False) -> ContextEngine:
+        """Return the engine over the store."""
+        given = self.given(records=records, is_asked_by_others=is_asked_by_others)
+        return self.home.engine(names=self.collections, embeddings=self.embeddings, **given)
+
+    def given(self, *, records: bool, is_asked_by_others: bool = False) -> dict[str, Any]:
+        """Return the engine's settings: those of the file, then `--set` and `--weight`, and its journal.
+
+        Who answers others takes no question from the file.
+        """
+        if is_asked_by_others and self.file.request:
             raise ConfigError(
                 f"{self.settings_file}: the table 'request' is the caller's to send; leave it out here"
             )
-
-    def given(self, *, records: bool) -> Mapping[str, Any]:
-        """Return the engine's settings: those of the file, then `--set` and `--weight`, and its journal."""
         settings = {**self.file.settings, **read_pairs("--set", self.settings)}
         if weights := read_pairs("--weight", self.weights):
             settings["weights"] = weights
-        return {"journal": str(self.home.journal_path) if records else None, **settings}
-
-    def engine(self, *, records: bool) -> ContextEngine:
-        """Return the engine over the store, which records its answers or not."""
-        return self.home.engine(
-            names=self.collections, embeddings=self.embeddings, **self.given(records=records)
-        )
+        settings.setdefault("journal", str(self.home.journal_path) if records else None)
+        return settings
 
 
 def with_engine_options(command: Callable[Concatenate[EngineOptions, ...], None]) -> Callable[..., None]:
@@ -142,17 +134,3 @@ def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
         except ValueError:
             found[name.strip()] = value
     return found
-
-
-def read_size(option: str, size: str) -> int:
-    """Return a size in bytes.
-
-    Example:
-        >>> read_size("--max-size", "2MB"), read_size("--max-size", "1.5 KiB"), read_size("--max-size", "10")
-        (2000000, 1536, 10)
-    """
-    found = _SIZE.fullmatch(size.strip())
-    if found is None:
-        raise ConfigError(f"{option} takes a size such as 500kB, 2MB or 1GiB, got {size!r}")
-    step = 1024 if found["binary"] else 1000
-    return int(float(found["number"]) * step ** " kmg".index(found["unit"].lower() or " "))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from langchain_context_engine.cli.failure import one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.table import Table
 
     from langchain_context_engine.trace.context import Context
@@ -21,14 +19,6 @@ if TYPE_CHECKING:
 
 # What could move the cursor, rename the window or worse: everything but line ends and tabs.
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_PIPED = 120
-_NARROWEST = 24
-
-_WIDE = 110
-"""From so many columns on, what a candidate is and why it is in or out stand side by side."""
-
-_BESIDE = 18
-"""Columns that marker and score take, with the space between columns."""
 
 
 def without_controls(text: str) -> str:
@@ -58,30 +48,9 @@ def write_text(text: str) -> None:
 
 def write_json(text: str) -> None:
     """Write JSON, and nothing else; where a person reads it, what could command the terminal is escaped."""
-    is_read = sys.stdout.isatty()
-    sys.stdout.write(
-        (_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) if is_read else text) + "\n"
-    )
-
-
-def write_table(table: RenderableType) -> None:
-    """Write a table or other rich output to standard output, as wide as the terminal."""
-    _console(is_error=False).print(table)
-
-
-def write_lines(lines: Iterable[tuple[str, str]]) -> None:
-    """Write what stands beside what: as wide as the terminal, broken between words, in a column of its own.
-
-    Where no person looks and COLUMNS says nothing, each is one line.
-    """
-    found = [(without_controls(head), without_controls(text)) for head, text in lines]
-    indent = max((len(head) for head, _ in found), default=0) + 2
-    is_read = os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()
-    room = max(_NARROWEST, width() - indent) if is_read else sys.maxsize
-    for head, text in found:
-        pieces = textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
-        for number, piece in enumerate(pieces):
-            sys.stdout.write(f"{'' if number else head:<{indent}}{piece}".rstrip() + "\n")
+    if sys.stdout.isatty():
+        text = _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    sys.stdout.write(text + "\n")
 
 
 def note(text: str) -> None:
@@ -94,24 +63,13 @@ def warn(text: object) -> None:
     note(f"warning: {one_line(str(text))}")
 
 
-def width() -> int:
-    """Return the columns of standard output: `COLUMNS`, else those of a terminal that is read, else 120."""
-    return _console(is_error=False).width
-
-
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[..., None]]:
     """Show a bar on standard error while something is done; silent where no person looks."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    console = _console(is_error=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    shown = console(is_error=True)
+    with Progress(console=shown, transient=True, disable=not shown.is_terminal) as progress:
         task = progress.add_task(title, total=None)
 
         def show(done: int, total: int, label: str = "") -> None:
@@ -136,36 +94,24 @@ def fates(context: Context, near: int) -> tuple[list[Row], list[Row], int]:
     return kept, nearest[:near], max(0, len(dropped) - near)
 
 
-def fate_table(context: Context, near: int, columns: int) -> Table:
-    """Return the candidates that are in the context and those that nearly were, with the reason.
+def fate_table(context: Context, near: int) -> Table:
+    """Return the candidates that are in the context and `near` of those that nearly were, with the reason.
 
-    Args:
-        context: What was built.
-        near: How many of those that are not in it are shown.
-        columns: What there are; where they are few, the reason stands below the candidate.
+    A candidate's label is whole, since `explain` takes it.
     """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    from langchain_context_engine.models.types import Verdict
-
     kept, missed, left = fates(context, near)
-    is_wide = columns >= _WIDE
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, expand=False)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("candidate" if is_wide else "candidate, and why", overflow="fold", no_wrap=is_wide)
-    if is_wide:
-        table.add_column("why", overflow="fold")
-    longest = columns - _BESIDE if not is_wide else (columns - _BESIDE) // 2
-    for row in (*kept, *missed):
-        is_in = row.verdict is Verdict.KEPT
+    table = Table("", "score", "candidate, and why", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.columns[2].overflow = "fold"
+    for place, row in enumerate((*kept, *missed)):
+        is_in = place < len(kept)
         score = "" if row.score is None else f"{row.score:.3f}"
-        label, why = _end_of(without_controls(row.label), longest), without_controls(row.sentence)
-        cells = (Text(label), Text(why)) if is_wide else (Text(f"{label}\n  {why}"),)
-        mark = Text(row.citation or ("·" if is_in else "✗"))
-        table.add_row(mark, score, *cells, style="" if is_in else "dim")
+        told = without_controls(f"{row.label}\n  {row.sentence}")
+        mark = row.citation or ("·" if is_in else "✗")
+        table.add_row(Text(mark), score, Text(told), style="" if is_in else "dim")
     if left:
         table.caption = f"and {left} more, further from it: context-engine explain"
         table.caption_justify = "left"
@@ -181,31 +127,8 @@ def figures(context: Context) -> str:
     )
 
 
-def _end_of(label: str, longest: int) -> str:
-    """Return a label that fits so many columns: its end, which tells it from others."""
-    from rich.cells import cell_len
-
-    if cell_len(label) <= longest:
-        return label
-    # A sign of some scripts takes two columns, some marks take none.
-    while label and cell_len(label) >= longest:
-        label = label[max(1, (cell_len(label) - longest) // 2) :]
-    return f"…{label}"
-
-
-def _console(*, is_error: bool) -> Console:
+def console(*, is_error: bool = False) -> Console:
+    """Return what draws tables and bars: as wide as `COLUMNS` says, else the terminal."""
     from rich.console import Console
 
-    is_wide = not os.environ.get("COLUMNS", "").isdigit() and not any(
-        map(_is_terminal, (sys.stdin, sys.stdout, sys.stderr))
-    )
-    # A pipe has no width, unless somebody reads its end in a pager.
-    columns = _PIPED if is_wide else None
-    return Console(stderr=is_error, highlight=False, markup=False, emoji=False, width=columns)
-
-
-def _is_terminal(stream: IO[str] | None) -> bool:
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:  # it is closed
-        return False
+    return Console(stderr=is_error, highlight=False, markup=False, emoji=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import embedders, output
 from langchain_context_engine.cli.failure import CommandFailedError, working_on
-from langchain_context_engine.errors import SourceError, UnknownNameError
+from langchain_context_engine.errors import ContextEngineError, SourceError, UnknownNameError
 from langchain_context_engine.models.disk import NO_RIGHT, disk_trouble
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 DEFAULT_STORE = Path(".context-engine")
 
 _CHROMA_FILE = "chroma.sqlite3"
-_OURS = {"chroma", "demo"}
 _UNFINISHED = "unfinished-"
 # What `index` writes: the file or document that a record is from, and where in it.
 _SEQUENCE = ("document", "start")
@@ -34,11 +34,7 @@ _TIMEOUT_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A folder with `chroma/` and `journal.db`; any folder of a persistent Chroma serves too.
-
-    Attributes:
-        folder: The folder.
-    """
+    """A folder with `chroma/` and `journal.db`; any folder of a persistent Chroma serves too."""
 
     folder: Path
 
@@ -77,7 +73,7 @@ class Store:
         mark.write_text(whole, encoding="utf-8", errors="replace")
         try:
             yield
-        except Exception:
+        except ContextEngineError:
             if not was_there:
                 mark.unlink(missing_ok=True)
             raise
@@ -88,7 +84,7 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             # Only where everything is ours: a folder of somebody's own keeps its own .gitignore.
-            if {path.name for path in self.folder.iterdir()} <= _OURS:
+            if {path.name for path in self.folder.iterdir()} <= {"chroma", "demo"}:
                 (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
         except OSError as error:
             told = disk_trouble(error) or error.strerror
@@ -128,11 +124,14 @@ class Store:
     ) -> ContextEngine:
         """Return an engine over the store's collections, its words already read.
 
-        A collection whose embedder is not known is left out with a warning, unless it was named.
+        Args:
+            names: The collections; None is all but those whose embedder is not known, which are warned of.
+            embeddings: What embeds the questions, as `embedders.embedder_for` takes it.
+            journal: Where the answers are recorded, if anywhere.
+            **settings: Of the engine.
 
         Raises:
             CommandFailedError: No collection can be asked.
-            ConfigError: A setting is wrong.
         """
         from langchain_context_engine.engine import ContextEngine
         from langchain_context_engine.sources.chroma import ChromaSource
@@ -142,7 +141,7 @@ class Store:
         for collection in self.collections(names):
             try:
                 found = embedders.embedder_for(collection, embeddings)
-            except CommandFailedError as error:
+            except ContextEngineError as error:
                 if names:
                     raise
                 reasons.append(str(error))
@@ -152,13 +151,10 @@ class Store:
             sources.append(ChromaSource(collection, embeddings=found, sequence=_SEQUENCE))
         if not sources:
             raise CommandFailedError(reasons[0])
-        for reason in reasons:
+        for reason in (*reasons, *map(told_of_unfinished, self.unfinished)):
             output.warn(reason)
-        for path in self.unfinished:
-            output.warn(told_of_unfinished(path))
-        engine = ContextEngine(
-            sources=sources, journal=journal, **{"timeout_seconds": _TIMEOUT_SECONDS, **settings}
-        )
+        settings.setdefault("timeout_seconds", _TIMEOUT_SECONDS)
+        engine = ContextEngine(sources=sources, journal=journal, **settings)
         for source in engine.sources:
             # One that cannot be read costs its own candidates and a warning, when it is asked.
             with contextlib.suppress(SourceError):
@@ -176,12 +172,12 @@ class Store:
         with Journal(self.journal_path, read_only=True) as journal:
             ids = [row.id for row in journal.traces(limit=1 if trace_id is None else 100_000)]
             matching = [found for found in ids if found.startswith(trace_id or "")]
-            if len(matching) != 1:
-                problem = "several traces begin with" if matching else "no trace has the id"
-                raise CommandFailedError(
-                    f"{problem} {trace_id!r}" if ids else f"the journal {self.journal_path} is empty"
-                )
-            return journal.trace(matching[0])
+            if len(matching) == 1:
+                return journal.trace(matching[0])
+        if not ids:
+            raise CommandFailedError(f"the journal {self.journal_path} is empty")
+        problem = "several traces begin with" if matching else "no trace has the id"
+        raise CommandFailedError(f"{problem} {trace_id!r}")
 
     def _client(self) -> ClientAPI:
         import chromadb
@@ -193,6 +189,10 @@ class Store:
         except Exception as error:
             # Whatever Chroma raises here, from Rust or SQLite, it is the folder that cannot be opened.
             raise CommandFailedError(f"Chroma cannot open {self.chroma_path}: {self._why(error)}") from error
+        finally:
+            if not gc.isenabled():  # in a process of a command: what is loaded by now stays to its end
+                gc.freeze()
+                gc.enable()
 
     def _why(self, error: Exception) -> str:
         told = disk_trouble(error, self.folder)

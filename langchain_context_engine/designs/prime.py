@@ -53,7 +53,7 @@ from langchain_context_engine.sources.files import (
     full_text,
 )
 from langchain_context_engine.sources.history import HistorySource
-from langchain_context_engine.telemetry.instruments import PHASES
+from langchain_context_engine.telemetry import PHASES
 from langchain_context_engine.text.words import words
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking

@@ -22,7 +22,7 @@ from langchain_context_engine.embeddings.vectors import Vector, align, check_vec
 from langchain_context_engine.errors import ConfigError, EmbeddingError
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.telemetry.instruments import record_cache
+from langchain_context_engine.telemetry import record_cache
 
 _QUERY = "query"
 _DOCUMENT = "document"

@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import io
 import os
+import signal
 import sys
 import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Annotated, Any
 
 from mcp.server import Server
@@ -30,7 +31,6 @@ from langchain_context_engine.langchain.plain import NOT_ASKED
 from langchain_context_engine.models.types import ContextRequest, Status
 from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.rendering.citations import list_citations
-from langchain_context_engine.serving.ending import ending_in_order
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 
@@ -117,7 +117,10 @@ class _Tools:
     def __init__(self, engine: Builder, bound: ContextRequest) -> None:
         self._engine = engine
         self._bound = bound
-        self._count = _counter_of(engine)
+        config = getattr(engine, "config", None)  # what only builds contexts has none
+        self._count: Callable[[str], int] = (
+            resolve_tokenizer("auto") if config is None else config.parts().packing.count
+        )
         self._contexts: OrderedDict[str, Context] = OrderedDict()
 
     async def list(self, *_: Any) -> ListToolsResult:
@@ -135,7 +138,6 @@ class _Tools:
             arguments = self._arguments(params.name, params.arguments)
             if isinstance(arguments, GetContext):
                 return await self._get_context(arguments)
-            assert isinstance(arguments, ExplainCandidate)  # noqa: S101 - there are no others
             return _result(self._explain(arguments))
         except (_RefusedError, ContextEngineError) as error:
             return _result(_told(error), is_error=True)
@@ -187,7 +189,7 @@ class _Tools:
             return ""
         return f"Nothing of kind {', '.join(asked)} was found; there is: {', '.join(known)}."
 
-    def _explain(self, asked: ExplainCandidate) -> str:
+    def _explain(self, asked: Any) -> str:
         latest = next(reversed(self._contexts), None)
         context = self._contexts.get(asked.context_id or latest or "")
         if context is None:
@@ -213,7 +215,7 @@ def create_mcp_server(engine: Builder, *, name: str = "context-engine", **bound:
     tools = _Tools(engine, ContextRequest(**check_options(bound)))
     return Server(
         name,
-        version=_own_version(),
+        version=version("langchain-context-engine"),
         instructions=_INSTRUCTIONS,
         on_list_tools=tools.list,
         on_call_tool=tools.call,
@@ -234,7 +236,9 @@ def serve_mcp(engine: Builder, **bound: Any) -> None:
         async with stdio_server(stdin=lines) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
-    with ending_in_order(), contextlib.suppress(KeyboardInterrupt):
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run())
 
 
@@ -297,19 +301,3 @@ def _told(error: Exception) -> str:
     if isinstance(error, ConfigError):
         return "the question could not be asked this way"
     return NOT_ASKED if isinstance(error, AllSourcesFailedError) else "the context could not be built"
-
-
-def _counter_of(engine: Any) -> Callable[[str], int]:
-    """Return the token counter of an engine, or the default one of what only builds contexts."""
-    config = getattr(engine, "config", None)
-    count: Callable[[str], int] = (
-        resolve_tokenizer("auto") if config is None else config.parts().packing.count
-    )
-    return count
-
-
-def _own_version() -> str:
-    try:
-        return version("langchain-context-engine")
-    except PackageNotFoundError:
-        return "0+checkout"

@@ -1,4 +1,4 @@
-"""A small HTTP server for a context service; `GET /openapi.json` describes its routes.
+"""An HTTP server for a context service; `GET /openapi.json` describes its routes.
 
 Whose records a caller may see is the server's own setting; a request can neither name nor widen it. Bodies
 are JSON of a bounded size, answers and errors are JSON, and an error says nothing about the inside.
@@ -7,110 +7,158 @@ are JSON of a bounded size, answers and errors are JSON, and an error says nothi
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+import signal
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Security
+import uvicorn
+from fastapi import APIRouter, Depends, FastAPI, HTTPException, Path, Query, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt
+from pydantic.alias_generators import to_camel
 from starlette.exceptions import HTTPException as RoutingError
 
 from langchain_context_engine.designs.prime import PrimeContextService
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.serving.bodies import (
-    Answer,
-    Built,
-    Explanation,
-    Item,
-    Opinion,
-    Question,
-    Refusal,
-    Use,
-)
-from langchain_context_engine.serving.connections import (
-    ENDING_SECONDS,
-    Connections,
-    Door,
-    refused,
-)
-from langchain_context_engine.serving.ending import ending_in_order
+from langchain_context_engine.models.types import Status
+from langchain_context_engine.serving.door import Connection, Door, refused
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "serve"]
+__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "run", "serve"]
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_HOSTS = (LOOPBACK, "localhost", "::1")
-MOST_BODY_BYTES = 256_000
+ENDING_SECONDS = 5
+"""How long answers in flight may take once the server is told to end."""
+
+_SAID = BeforeValidator(lambda value: clean_text(value) if isinstance(value, str) else value)
+# JSON has one kind of number: 500.0 is a whole one.
+_WHOLE = BeforeValidator(lambda n: int(n) if isinstance(n, float) and n.is_integer() else n)
+Id = Annotated[str, Field(max_length=512, pattern=r"\S"), _SAID]
+Item = Annotated[str, Field(max_length=1024, pattern=r"\S"), _SAID]
+Message = Annotated[str, Field(max_length=20_000, pattern=r"\S"), _SAID]
+LongText = Annotated[str, Field(max_length=100_000, pattern=r"\S"), _SAID]
+
+
+class Body(BaseModel):
+    """What is sent; an unknown field is refused: who sends a scope must not believe that it is heeded."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid")
+
+
+class Turn(Body):
+    """A turn of the conversation."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: Message
+
+
+class Question(Body):
+    """The body of `POST /build`."""
+
+    message: Message = Field(description="The question.")
+    thread_id: Id | None = Field(None, description="The conversation; its records come first.")
+    references: list[Id] | None = Field(None, max_length=50, description="Paths, titles or ids.")
+    history: list[Turn] | None = Field(None, max_length=100, description="Earlier turns, oldest first.")
+    max_tokens: Annotated[StrictInt, Field(ge=0, le=200_000), _WHOLE] | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return what the service is given beside message and thread, what was not sent left out."""
+        turns = None if self.history is None else tuple((turn.role, turn.content) for turn in self.history)
+        named = {"references": self.references, "history": turns, "budget": self.max_tokens}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class Opinion(Body):
+    """The body of `POST /feedback`."""
+
+    context_item_id: Item = Field(description="An item's id in an answer.")
+    useful: StrictBool
+
+
+class Answer(Body):
+    """The body of `POST /answers`."""
+
+    trace_id: Id = Field(description="`meta.traceId` of POST /build.")
+    answer: LongText = Field(description="What the model made of it, with its markers.")
+
+
+class BuiltContext(Body):
+    """The context."""
+
+    text: str = Field(description="What to give to the model.")
+    total_tokens: int
+    status: Status
+    items: list[dict[str, Any]] = Field(description="In text order.")
+    citations: list[dict[str, Any]] = Field(description="In text order; the id is the marker.")
+    stats: dict[str, int] = Field(description="How many records were found, by how, and left out.")
+
+
+class Meta(Body):
+    """Figures of the context, and the id of its trace where one is kept."""
+
+    token_usage: int
+    source_count: int
+    citation_count: int
+    trace_id: str = ""
+
+
+class Built(Body):
+    """What `POST /build` answers."""
+
+    data: BuiltContext
+    meta: Meta
+
+
+class Refusal(Body):
+    """What every other status answers."""
+
+    error: dict[Literal["code", "message"], str]
+
 
 _LOGGER = logging.getLogger(__name__)
 _CODES = {
     400: "invalid_request", 401: "unauthorized", 404: "not_found", 405: "method_not_allowed", 408: "too_slow",
     413: "too_large", 501: "not_kept",
 }  # fmt: skip
+_UNKNOWN = "there is no such trace or item"
 _BEARER = HTTPBearer(auto_error=False)
 _ROUTES = APIRouter(responses={"default": {"model": Refusal, "description": "It was refused, or failed."}})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Callers:
-    """Who may ask, and what each may see.
-
-    Attributes:
-        scope: What anybody may see who needs no token.
-        tokens: (SHA-256 of a token, its scope); without any, no token is needed.
-    """
-
-    scope: Mapping[str, Any]
-    tokens: Sequence[tuple[bytes, Mapping[str, Any]]] = ()
-
-    @classmethod
-    def of(
-        cls, service: PrimeContextService, scope: Mapping[str, Any], tokens: Mapping[str, Mapping[str, Any]]
-    ) -> _Callers:
-        """Check the callers of a service.
-
-        Raises:
-            ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
-        """
-        known: list[tuple[bytes, Mapping[str, Any]]] = []
-        for token, own in tokens.items():
-            if not isinstance(token, str) or not token.strip():
-                raise ConfigError("a token is a non-empty string")
-            sent = token.strip().encode("utf-8", "surrogateescape")
-            known.append((hashlib.sha256(sent).digest(), {**own, **scope}))
-        for seen in [allowed for _, allowed in known] if known else [scope]:
-            for key in service.engine.config.scope_keys:
-                if seen.get(key) is None:
-                    msg = f"the engine answers only within a scope: give every caller of the server {key!r}"
-                    raise ConfigError(msg)
-        return cls(scope=dict(scope), tokens=tuple(known))
-
-    def scope_of(self, token: str | None) -> Mapping[str, Any] | None:
-        """Return the scope of a caller by the token sent, or None for a stranger.
-
-        Every token is compared, each in constant time, so the time tells nothing.
-        """
-        if not self.tokens:
-            return self.scope
-        # Headers are read as Latin-1; a token is the bytes that were sent, UTF-8 among them.
-        digest = hashlib.sha256((token or "").strip().encode("latin-1", "replace")).digest()
-        found = None
-        for known, scope in self.tokens:
-            if hmac.compare_digest(known, digest):
-                found = scope
-        return found
+def _scopes(
+    service: PrimeContextService, scope: Mapping[str, Any], tokens: Mapping[str, Mapping[str, Any]]
+) -> dict[bytes, Mapping[str, Any]]:
+    """Return what each caller may see by the SHA-256 of the token, b"" where none is needed."""
+    known: dict[bytes, Mapping[str, Any]] = {}
+    for token, own in tokens.items():
+        if not isinstance(token, str) or not token.strip():
+            raise ConfigError("a token is a non-empty string")
+        sent = token.strip().encode("utf-8", "surrogateescape")
+        known[hashlib.sha256(sent).digest()] = {**own, **scope}
+    known = known or {b"": dict(scope)}
+    for seen in known.values():
+        for key in service.engine.config.scope_keys:
+            if seen.get(key) is None:
+                msg = f"the engine answers only within a scope: give every caller of the server {key!r}"
+                raise ConfigError(msg)
+    return known
 
 
 def _caller(
     request: Request, sent: Annotated[HTTPAuthorizationCredentials | None, Security(_BEARER)]
 ) -> Mapping[str, Any]:
-    callers: _Callers = request.app.state.callers
-    scope = callers.scope_of(None if sent is None else sent.credentials)
+    scopes: dict[bytes, Mapping[str, Any]] = request.app.state.scopes
+    # Headers are read as Latin-1; a token is the bytes that were sent, UTF-8 among them. How long a look-up
+    # takes tells of the digest, from which nobody learns the token.
+    token = ("" if sent is None else sent.credentials).strip().encode("latin-1", "replace")
+    scope = scopes.get(b"", scopes.get(hashlib.sha256(token).digest()))
     if scope is None:
         needed = {"WWW-Authenticate": "Bearer"}
         raise HTTPException(401, "a valid bearer token is needed", headers=needed)
@@ -153,7 +201,7 @@ def _feedback(told: Opinion, scope: Scope, service: Service) -> Any:
     return {"success": True}
 
 
-@_ROUTES.post("/answers", response_model=dict[str, Use])
+@_ROUTES.post("/answers", response_model=dict[str, dict[str, list[str]]])
 def _answers(told: Answer, scope: Scope, service: Service) -> Any:
     """Keep what a model answered beside its context; say which items it cites, and which it never used."""
     context = _trace(service, told.trace_id, scope)
@@ -163,22 +211,22 @@ def _answers(told: Answer, scope: Scope, service: Service) -> Any:
     return {"data": {"cited": cited, "unused": unused}}
 
 
-@_ROUTES.get("/traces/{traceId}", response_model=dict[str, Explanation])
+@_ROUTES.get("/traces/{traceId}", response_model=dict[str, dict[str, Any]])
 def _why(
-    traceId: str,  # noqa: N803 - as the document names it
+    trace_id: Annotated[str, Path(alias="traceId")],
     scope: Scope,
     service: Service,
     item: Annotated[Item | None, Query(description="One candidate, by any of its names.")] = None,
 ) -> Any:
     """Say why an answer is as it is: `meta.traceId` of POST /build names it."""
-    context = _trace(service, traceId, scope)
+    context = _trace(service, trace_id, scope)
     try:
         explanation = context.explain(item)
     except ConfigError:
-        raise _unknown() from None
+        raise HTTPException(404, _UNKNOWN) from None
     return {
         "data": {
-            "traceId": traceId,
+            "traceId": trace_id,
             "question": context.request.query,
             "status": context.status,
             "tokens": context.tokens,
@@ -202,14 +250,10 @@ def _trace(service: PrimeContextService, trace_id: str, scope: Mapping[str, Any]
     try:
         context: Context = service.engine.journal.trace(clean_text(trace_id))
     except ConfigError:
-        raise _unknown() from None
+        raise HTTPException(404, _UNKNOWN) from None
     if dict(context.request.scope) != dict(scope):
-        raise _unknown()
+        raise HTTPException(404, _UNKNOWN)
     return context
-
-
-def _unknown() -> HTTPException:
-    return HTTPException(404, "there is no such trace or item")
 
 
 def create_app(
@@ -218,35 +262,34 @@ def create_app(
     scope: Mapping[str, Any] | None = None,
     tokens: Mapping[str, Mapping[str, Any]] | None = None,
     allowed_hosts: Sequence[str] | None = None,
-    most_body_bytes: int = MOST_BODY_BYTES,
-    body_seconds: float = 20.0,
 ) -> FastAPI:
     """Return the server as an ASGI application.
 
     Args:
-        service: What answers; `PrimeContextService.over(engine)` makes one of any engine.
+        service: What answers; `PrimeContextService.over(engine)` makes one of any engine. It is closed once
+            the application ends.
         scope: What every caller may see.
         tokens: Bearer token → what its caller may see besides; then a token is needed.
         allowed_hosts: Names by which the server may be called; None is any. Name them where no token is
             needed, or a web page could reach the server by a name of its own.
-        most_body_bytes: The largest body that is read.
-        body_seconds: How long a body may take.
 
     Raises:
         ConfigError: A token is empty, or a caller's scope lacks a key that the engine demands.
     """
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
     # No pages of documentation: they load programs from elsewhere.
-    app = FastAPI(title="Context engine", version="1", docs_url=None, redoc_url=None)
+    app = FastAPI(title="Context engine", version="1", docs_url=None, redoc_url=None, lifespan=life)
     app.state.service = service
-    app.state.callers = _Callers.of(service, scope or {}, tokens or {})
+    app.state.scopes = _scopes(service, scope or {}, tokens or {})
     app.include_router(_ROUTES)
-    app.add_middleware(
-        Door, allowed_hosts=allowed_hosts, most_body_bytes=most_body_bytes, body_seconds=body_seconds
-    )
-    app.add_exception_handler(RoutingError, _told)
-    app.add_exception_handler(RequestValidationError, _told)
-    app.add_exception_handler(ContextEngineError, _told)
-    app.add_exception_handler(Exception, _told)
+    app.add_middleware(Door, allowed_hosts=allowed_hosts)
+    for kind in (RoutingError, RequestValidationError, ContextEngineError, Exception):
+        app.add_exception_handler(kind, _told)
     return app
 
 
@@ -285,11 +328,7 @@ def require_token_beyond_this_machine(host: str, tokens: Mapping[str, Any] | Non
 def serve(
     service: PrimeContextService, *, host: str = LOOPBACK, port: int = 8765, **app_settings: Any
 ) -> None:
-    """Run the server until it is ended: by Ctrl-C or SIGTERM, once the answers in flight are given.
-
-    Half-sent requests are ended after seconds, and connections and answers at once are bounded. One process
-    answers on about one core, some thirty questions a second; for more, run several on ports of their own
-    behind a proxy: they share the store and the journal.
+    """Answer until the process is ended: by Ctrl-C or SIGTERM, once the answers in flight are given.
 
     Args:
         service: What answers.
@@ -300,14 +339,27 @@ def serve(
     Raises:
         ConfigError: Others than this machine could ask, and no token is needed; or as `create_app`.
     """
-    import uvicorn
-
     require_token_beyond_this_machine(host, app_settings.get("tokens"))
     if host in LOOPBACK_HOSTS:
         app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
-    connections = Connections(create_app(service, **app_settings))
-    with ending_in_order():
-        uvicorn.run(
-            connections, host=host, port=port, log_level="warning", http=connections.protocol(), ws="none",
-            proxy_headers=False, timeout_graceful_shutdown=ENDING_SECONDS,
-        )  # fmt: skip
+    run(create_app(service, **app_settings), host=host, port=port)
+
+
+def run(app: FastAPI | str, *, host: str, port: int, workers: int = 1) -> None:
+    """Run an application until this process is ended.
+
+    A process answers on about one core, some thirty questions a second; several do so in parallel.
+
+    Args:
+        app: It, or `module:function` that makes it: in each process anew, which opens the store itself.
+        host: The address to listen at.
+        port: The port.
+        workers: Processes, where `app` is a name.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    uvicorn.run(
+        app, factory=isinstance(app, str), workers=workers, host=host, port=port, log_level="warning",
+        http=Connection, ws="none", proxy_headers=False, timeout_graceful_shutdown=ENDING_SECONDS,
+        timeout_worker_healthcheck=60,  # one that is busy is not one that is dead
+    )  # fmt: skip

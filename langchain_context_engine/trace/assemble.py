@@ -31,7 +31,7 @@ from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
 from langchain_context_engine.pipeline.thresholds import above_thresholds, related
 from langchain_context_engine.ranking.answerability import Answerability, answerability
-from langchain_context_engine.telemetry.instruments import stage_span
+from langchain_context_engine.telemetry import stage_span
 from langchain_context_engine.trace.context import Context
 
 __all__ = ["Ordered", "Parts", "assemble", "order", "package_version"]

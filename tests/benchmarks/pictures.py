@@ -17,7 +17,7 @@ from inspector.figures.budget_usage import near_misses
 from inspector.opening import Settings, open_trace, sample_names
 from inspector.tables import option_of
 from langchain_context_engine import Journal
-from langchain_context_engine.cli.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.replay import ranking
 from tests.conftest import ROOT

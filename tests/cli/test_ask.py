@@ -1,4 +1,4 @@
-"""`ask`: a question, its context, and why each candidate is in it or not."""
+"""`ask` and `explain`: a question, its context, and why each candidate is in it or not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import Context
+from langchain_context_engine.cli import main
 from tests.builders import WordEmbeddings, a_collection
 
 
@@ -16,13 +17,19 @@ def ask(notes, run):
     return lambda *arguments: run("ask", "--store", notes, *arguments)
 
 
-def test_ask_prints_the_context_and_why_a_duplicate_was_dropped(ask):
+@pytest.fixture
+def explain(notes, run):
+    return lambda *arguments: run("explain", "--store", notes, *arguments)
+
+
+def test_ask_prints_the_context_and_why_a_duplicate_was_dropped(ask, explain):
     code, out, err = ask("when do invoices go out?", "--scope", "workspace_id=acme")
     assert (code, err) == (0, "")
     assert out.startswith("[1] Invoices go out on the first working day")
     assert "in, whole" in out
-    assert "says what another passage says: [1] notes/" in out
     assert "Zeta" not in out
+    for told in (out, explain()[1]):
+        assert "says what another passage says: [1] notes/" in " ".join(told.split())
 
 
 def test_a_question_needs_no_quotes(ask):
@@ -31,19 +38,26 @@ def test_a_question_needs_no_quotes(ask):
     assert quoted[1] == "[1] The boats are moved to the inner basin in a storm.\n"
 
 
-def test_ask_shows_as_many_near_misses_as_asked_for_and_what_they_lacked(ask):
+def test_ask_shows_as_many_near_misses_as_asked_for_and_what_they_lacked(ask, explain):
     _, out, _ = ask("when do invoices go out?", "--budget", "18", "--near", "1")
     assert out.count("✗") == 1
     assert "more, further from it: context-engine explain" in out
     assert "no room in the budget: needs" in ask("invoices?", "--budget", "20", "--set", "selection=score")[1]
+    ask("when do invoices go out?", "--budget", "18", "--scope", "workspace_id=acme")
+    assert "would be in: budget from 18 to " in explain("c")[1]
 
 
-def test_ask_json_is_the_whole_trace_and_nothing_else(ask):
-    code, out, _ = ask("when do invoices go out?", "--json")
+def test_ask_json_is_the_whole_trace_and_nothing_else_and_explain_reads_it(
+    ask, explain, tmp_path, fails, notes
+):
+    code, out, _ = ask("what happens in a storm?", "--json")
     context = Context.from_dict(json.loads(out))
     assert code == 0
-    assert context.request.query == "when do invoices go out?"
+    assert context.request.query == "what happens in a storm?"
     assert {decision.key[1] for decision in context.decisions} == {"a", "b", "c", "z"}
+    (tmp_path / "trace.json").write_text(out, encoding="utf-8")
+    assert "notes/c is in" in explain("c", "--trace", tmp_path / "trace.json")[1]
+    assert "no trace has the id" in fails(1, "explain", "--trace", "feedcafe", "--store", notes)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +71,8 @@ def test_an_empty_context_says_why_and_is_no_error(ask, options, said):
 
 
 def test_a_where_filter_is_json(ask):
-    assert (
-        ask("invoices", "--where", '{"workspace_id": "zeta"}', "--text")[1]
-        == "[1] Invoices are Zeta's secret.\n"
-    )
+    told = ask("invoices", "--where", '{"workspace_id": "zeta"}', "--text")
+    assert told[1] == "[1] Invoices are Zeta's secret.\n"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +92,7 @@ def test_a_where_filter_is_json(ask):
     ],
 )
 def test_what_is_asked_wrongly_is_one_line_with_a_next_step_and_exit_code_2(notes, fails, arguments, told):
-    assert told in fails(2, "ask", "invoices", "--store", notes, *arguments)
+    assert told in fails(2, "ask", "invoices", "--collection", "notes", "--store", notes, *arguments)
 
 
 def test_an_empty_question_is_refused(notes, fails):
@@ -106,15 +118,6 @@ def test_who_answers_others_takes_no_question_from_a_file_of_settings(notes, fai
     assert "the table 'request' is the caller's to send" in err
 
 
-def test_text_that_would_command_the_terminal_is_shown_harmless_in_tables(tmp_path, run):
-    line = json.dumps({"id": "evil", "text": "A berth costs 40.", "title": "\x1b]0;owned\x07berth"})
-    (tmp_path / "evil.jsonl").write_text(line, encoding="utf-8")
-    run("index", tmp_path / "evil.jsonl", "--store", tmp_path)
-    _, out, err = run("ask", "berth", "--store", tmp_path)
-    assert "\x1b" not in out + err
-    assert "owned" in out
-
-
 def test_a_collection_of_another_dimension_is_left_out_with_a_warning_or_refused_by_name(notes, run, fails):
     client = chromadb.PersistentClient(path=str(notes / "chroma"))
     a_collection([{"id": "1", "text": "words"}], client=client, embeddings=WordEmbeddings(64), name="foreign")
@@ -127,3 +130,61 @@ def test_a_collection_of_another_dimension_is_left_out_with_a_warning_or_refused
         assert "has vectors of 64 dimensions, here wordllama-l2-supercat-256, 256 dimensions;" in told
     finally:
         client.delete_collection("foreign")
+
+
+@pytest.mark.parametrize("named", ["1", "[1]", "notes/c", "c"])
+def test_explain_tells_of_one_candidate_by_its_marker_key_or_id(explain, ask, named):
+    """C1."""
+    ask("what happens in a storm?", "-k", "1")
+    assert "notes/c is in, whole" in explain(named)[1]
+
+
+def test_explain_takes_every_name_that_was_printed(tmp_path, run, fails):
+    """C1."""
+    sections = "\n\n".join(f"## Part {n}\n\nBerth {n} costs {n} euros a day." for n in range(4))
+    (tmp_path / "guide.md").write_text(f"# Guide\n\n{sections}")
+    store = tmp_path / "store"
+    run("index", tmp_path, "--store", store)
+    run("ask", "what does a berth cost?", "--store", store)
+    for number in range(4):
+        code, out, err = run("explain", f"guide.md › Part {number}", "--store", store)
+        assert (code, err) == (0, "")
+        assert out.startswith(f"guide.md › Part {number} is in, whole")
+    told = fails(2, "explain", "guide.md", "--store", store)
+    assert "4 candidates are called 'guide.md'; give one of: guide.md › Part" in told
+
+
+def test_explain_says_what_to_do_where_there_is_nothing_to_explain(tmp_path, notes, run, fails):
+    assert "context-engine ask" in fails(1, "explain", "--store", tmp_path)
+    (tmp_path / "no.json").write_text("{}", encoding="utf-8")
+    assert "is no trace" in fails(2, "explain", "--trace", tmp_path / "no.json")
+    run("ask", "storm", "--store", notes)
+    assert "explain --other 'nobody'" in fails(2, "explain", "nobody", "--store", notes)
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A store of 300 notes on berths and one on tea."""
+    folder = tmp_path_factory.mktemp("many")
+    notes = [{"id": f"n{n}", "text": f"Berth {n} is booked by the day, says note {n}."} for n in range(300)]
+    notes.append({"id": "tea", "text": "Tea is served at four.", "team": "red"})
+    (folder / "notes.jsonl").write_text("\n".join(map(json.dumps, notes)))
+    assert main(["index", str(folder / "notes.jsonl"), "--store", str(folder)]) == 0
+    return folder
+
+
+def test_a_record_that_was_not_offered_is_told_with_its_rank_and_what_lets_it_in(many, run, fails):
+    """B22; one that the scope hides is told as one that there is not."""
+    run("ask", "how are berths booked?", "--store", many)
+    code, out, _ = run("explain", "--other", "is served at four", "--store", many)
+    assert code == 0
+    assert "in the store and not offered: 'notes' offers" in out
+    assert "rank 301 of its source" in out
+    assert "would be in: limit 301, and budget from" in out
+    both = fails(2, "explain", "1", "--other", "tea", "--store", many)
+    assert "give a candidate of the answer, or --other" in both
+    absent = fails(2, "explain", "--other", "coffee", "--store", many)
+    assert "the store holds nothing called 'coffee' that this question may see" in absent
+    run("ask", "how are berths booked?", "--scope", "team=blue", "--store", many)
+    hidden = fails(2, "explain", "--other", "tea", "--store", many)
+    assert hidden == absent.replace("coffee", "tea")

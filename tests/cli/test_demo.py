@@ -21,29 +21,21 @@ from tests.cli.conftest import process
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    return load_demo(tmp_path_factory.mktemp("demo"))
+def printed(tmp_path_factory):
+    """Return the folder of a demo that was run outside of a checkout, and what it printed."""
+    folder = tmp_path_factory.mktemp("printed")
+    done = process("demo", "--no-inspect", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / ".context-engine" / "demo", done.stdout
 
 
-def records(collection):
-    found = collection.get()
-    return {i: (d, m) for i, d, m in zip(found["ids"], found["documents"], found["metadatas"], strict=True)}
-
-
-def test_the_demo_has_six_collections_with_records_in_each(demo):
-    counts = {
-        name: getattr(demo, name).count()
-        for name in ("memories", "chat", "experiences", "code", "commits", "docs")
-    }
-    assert counts["memories"] == 40
-    assert counts["commits"] == 8
+def test_the_demo_has_six_collections_and_building_it_again_writes_nothing(printed):
+    again = load_demo(printed[0])
+    names = ("memories", "chat", "experiences", "code", "commits", "docs")
+    counts = {name: getattr(again, name).count() for name in names}
+    assert (counts["memories"], counts["commits"]) == (40, 8)
     assert min(counts.values()) >= 8
-    assert demo.written == sum(counts.values())
-
-
-def test_building_the_demo_again_writes_nothing(demo):
-    again = load_demo(demo.repository.parent)
-    assert (again.written, again.unchanged) == (0, demo.written)
+    assert (again.written, again.unchanged) == (0, sum(counts.values()))
 
 
 def test_the_bundled_repository_is_the_same_everywhere_and_every_time(tmp_path):
@@ -57,24 +49,6 @@ def test_the_bundled_repository_is_the_same_everywhere_and_every_time(tmp_path):
         assert git("rev-parse", "HEAD") == "285e831f2406953ac2cf" + git("rev-parse", "HEAD")[20:]
         assert git("rev-list", "--count", "HEAD") == "8"
         assert git("status", "--porcelain") == ""
-
-
-def test_a_repository_of_ones_own_takes_the_place_of_the_bundled_one(tmp_path):
-    load_demo(tmp_path / "demo")
-    own = create_demo_repository(tmp_path / "own")
-    (own / "extra.md").write_text("# Extra\n\nMine.")
-    demo = load_demo(tmp_path / "demo", repository=own)
-    assert (demo.repository, demo.workspace_id) == (own.resolve(), "own")
-    assert "extra.md" in {m["path"] for _, m in records(demo.docs).values()}
-
-
-@pytest.fixture(scope="module")
-def printed(tmp_path_factory):
-    """Return the folder of a demo that was run outside of a checkout, and what it printed."""
-    folder = tmp_path_factory.mktemp("printed")
-    done = process("demo", "--no-inspect", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    return folder / ".context-engine" / "demo", done.stdout
 
 
 def test_the_command_introduces_its_company_asks_three_questions_and_says_why(printed):

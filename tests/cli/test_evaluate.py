@@ -1,4 +1,4 @@
-"""`evaluate`, `tune`, `journal` and `inspect`: what is done with recorded answers and known ones."""
+"""`evaluate`, `tune` and `inspect`: what is done with recorded answers and known ones."""
 
 from __future__ import annotations
 
@@ -13,28 +13,19 @@ from langchain_context_engine.evaluation.tune import tune
 from tests.evaluation.builders import judged
 
 
-@pytest.fixture
-def questions(tmp_path):
+def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(notes, tmp_path, run, fails):
     lines = [
         {"query": "when do invoices go out?", "gold": ["a"]},
-        {"query": "what happens in a storm?", "gold": ["c"]},
         {"query": "which secret has Zeta?", "gold_spans": ["Zeta's secret"]},
     ]
     (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    return tmp_path / "questions.jsonl"
-
-
-def test_evaluate_tells_recall_at_budgets_and_compares_two_settings(notes, questions, run):
-    arguments = ["evaluate", questions, "--store", notes, "--budget", "300"]
+    arguments = ["evaluate", tmp_path / "questions.jsonl", "--store", notes, "--budget", "300"]
     code, out, _ = run(*arguments, "--versus", "selection=score")
     assert code == 0
-    assert len(re.findall(r"\|\s*300\s*\|\s*3\s*\|", out)) == 2
+    assert len(re.findall(r"\|\s*300\s*\|\s*2\s*\|", out)) == 2
     assert "at 300 tokens: recall " in out
-    assert "over 3 questions" in out
-    assert json.loads(run(*arguments, "--json")[1])[0]["budgets"]["300"]["questions"] == 3
-
-
-def test_evaluate_without_questions_says_what_a_line_is(notes, tmp_path, fails):
+    assert "over 2 questions" in out
+    assert json.loads(run(*arguments, "--json")[1])[0]["budgets"]["300"]["questions"] == 2
     (tmp_path / "none.jsonl").write_text("\n", encoding="utf-8")
     assert '{"query"' in fails(2, "evaluate", tmp_path / "none.jsonl", "--store", notes)
 
@@ -68,27 +59,11 @@ def test_tune_refuses_in_one_line_with_exit_code_1(tmp_path, fails):
     fails(2, "tune", "--journal", path, "--metric", "mrr")
 
 
-def test_inspect_runs_the_inspector_on_the_journal_and_ends_with_its_exit_code(monkeypatch, tmp_path, run):
-    calls = []
-
-    def inspect(journal, trace, **options):
-        calls.append((journal, trace, options))
-        return 3
-
-    monkeypatch.setattr("langchain_context_engine.cli.inspect_command.inspect", inspect)
-    code, _, err = run("inspect", "--store", tmp_path, "--port", "8765", "--no-browser")
-    assert code == 3
-    assert calls == [(tmp_path / "journal.db", None, {"scope": {}, "port": 8765, "opens_browser": False})]
-    assert "http://127.0.0.1:8765" in err
-
-
-def test_a_port_that_is_taken_is_told_before_anything_starts(notes, fails):
+@pytest.mark.parametrize("command", [["inspect", "--no-browser"], ["serve"]])
+def test_a_port_that_is_taken_is_told_before_anything_starts(notes, fails, command):
     """C4."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        for command in (["inspect", "--no-browser"], ["serve"]):
-            told = fails(1, *command, "--store", notes, "--port", port)
-            assert f"127.0.0.1:{port}" in told
-            assert "--port" in told
+        told = fails(1, *command, "--store", notes, "--port", port)
+    assert f"127.0.0.1, port {port}" in told
+    assert "give it another: --port" in told

@@ -12,7 +12,7 @@ from langchain_context_engine.designs.prime import DEFAULTS, ENGINE
 from langchain_context_engine.models.types import Reason
 from tests.builders import ListSource, MeetingSource, a_candidate, a_collection, count_words
 from tests.designs.prime_builders import FILES, NOW, a_service, ask, item, ranked
-from tests.telemetry.test_instruments import points, reader  # noqa: F401 - a fixture
+from tests.test_telemetry import points, reader  # noqa: F401 - a fixture
 
 
 def twins(n, **fields):

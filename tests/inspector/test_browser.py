@@ -8,7 +8,6 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal
-from tests.benchmarks.slider import milliseconds_of_a_turn
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context
 from tests.inspector.walking import (
@@ -16,6 +15,7 @@ from tests.inspector.walking import (
     go_to,
     inspecting,
     is_dark,
+    milliseconds_of_a_turn,
     settle,
     table_of,
     turn,

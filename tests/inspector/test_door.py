@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,11 @@ from inspector.opening import Settings
 from inspector.within import JournalWithin
 from langchain_context_engine import ConfigError, ContextEngine, Journal
 from langchain_context_engine.cli import inspect as command
-from langchain_context_engine.cli import inspect_command
 from tests.builders import ListSource, a_candidate
 from tests.inspector.builders import a_page, said
 from tests.inspector.walking import launched
 
-ROOT = Path(inspect_command.__file__).parents[2]
+ROOT = Path(command.__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_pages_are_served_to_who_comes_to_them_and_not_to_another_page(port):
 
 
 def test_what_is_served_is_the_app():
-    assert door.app.script_path == inspect_command.app_path()
+    assert door.app.script_path == command.app_path()
 
 
 @pytest.fixture
@@ -119,12 +120,12 @@ def test_no_page_of_an_inspector_for_one_scope_names_anything_of_another(page, p
 
 
 def test_the_scope_is_passed_on_outside_the_command_line(path, monkeypatch):
-    environment = inspect_command.inspect_environment(path, scope={"tenant": "acme", "level": 3})
+    environment = command.inspect_environment(path, scope={"tenant": "acme", "level": 3})
     for name in (opening.JOURNAL_VARIABLE, opening.SCOPE_VARIABLE):
         monkeypatch.setenv(name, environment[name])
     assert Settings.from_environment() == Settings(journal=path, scope={"tenant": "acme", "level": 3})
-    assert inspect_command.SCOPE_VARIABLE == opening.SCOPE_VARIABLE
-    assert opening.SCOPE_VARIABLE not in inspect_command.inspect_environment(path)
+    assert command.SCOPE_VARIABLE == opening.SCOPE_VARIABLE
+    assert opening.SCOPE_VARIABLE not in command.inspect_environment(path)
 
 
 @pytest.mark.parametrize(
@@ -132,14 +133,12 @@ def test_the_scope_is_passed_on_outside_the_command_line(path, monkeypatch):
     [([], "of every scope; --scope"), (["tenant=acme"], "within tenant=acme, and nothing else")],
 )
 def test_the_start_says_what_is_shown(scope, told, path, monkeypatch, capsys):
-    given = {}
-
-    def run(*_args, **named):
-        given.update(named)
-        return 0
-
-    monkeypatch.setattr(inspect_command, "inspect", run)
+    monkeypatch.setattr(command, "inspect_command", lambda *_, **__: [sys.executable, "-c", ""])
+    given = []
+    monkeypatch.setattr(
+        command, "inspect_environment", lambda *asked: given.append(asked) or dict(os.environ)
+    )
     with pytest.raises(command.typer.Exit):
         command.inspect(store=path.parent, journal=path, scope=scope, opens_browser=False)
     assert told in capsys.readouterr().err
-    assert given["scope"] == dict(pair.split("=") for pair in scope)
+    assert given == [(path, None, dict(pair.split("=") for pair in scope))]

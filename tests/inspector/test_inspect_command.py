@@ -10,14 +10,16 @@ import pytest
 
 from inspector import opening
 from langchain_context_engine import ConfigError
-from langchain_context_engine.cli import inspect_command
+from langchain_context_engine.cli import inspect as inspecting
+from langchain_context_engine.cli import main
+from tests.builders import a_free_port
 from tests.inspector.walking import answers, launched
 
-ROOT = Path(inspect_command.__file__).parents[2]
+ROOT = Path(inspecting.__file__).parents[2]
 
 
 def _flags(**settings):
-    command = inspect_command.inspect_command(Path("app.py"), **settings)
+    command = inspecting.inspect_command(Path("app.py"), **settings)
     return command, dict(flag.removeprefix("--").split("=", 1) for flag in command[5:])
 
 
@@ -45,20 +47,20 @@ def test_paths_are_passed_on_outside_the_command_line(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trace = tmp_path / "t.json"
     trace.write_text("{}")
-    environment = inspect_command.inspect_environment("j.db", "t.json")
+    environment = inspecting.inspect_environment(Path("j.db"), Path("t.json"))
     assert environment[opening.JOURNAL_VARIABLE] == str(tmp_path / "j.db")
     assert environment[opening.TRACE_VARIABLE] == str(trace)
     with pytest.raises(ConfigError, match="there is no trace"):
-        inspect_command.inspect_environment(None, "gone.json")
+        inspecting.inspect_environment(None, Path("gone.json"))
 
 
 def test_both_sides_name_the_variables_alike():
-    assert inspect_command.JOURNAL_VARIABLE == opening.JOURNAL_VARIABLE
-    assert inspect_command.TRACE_VARIABLE == opening.TRACE_VARIABLE
+    assert inspecting.JOURNAL_VARIABLE == opening.JOURNAL_VARIABLE
+    assert inspecting.TRACE_VARIABLE == opening.TRACE_VARIABLE
 
 
 def test_the_app_is_found_in_a_checkout():
-    assert inspect_command.app_path() == ROOT / "inspector" / "app.py"
+    assert inspecting.app_path() == ROOT / "inspector" / "app.py"
 
 
 def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_inspector(tmp_path):
@@ -76,7 +78,7 @@ def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_ins
         wheel.extractall(site)
     (site / "inspector.py").write_text("raise SystemExit('the wrong inspector')")
     code = (
-        "from langchain_context_engine.cli.inspect_command import app_path\n"
+        "from langchain_context_engine.cli.inspect import app_path\n"
         "from streamlit.testing.v1 import AppTest\n"
         "at = AppTest.from_file(str(app_path()), default_timeout=60)\n"
         "at.query_params['trace'] = 'sample-latest'\n"
@@ -112,17 +114,17 @@ def test_a_launcher_that_is_told_to_end_ends_its_server():
 def test_the_code_that_the_server_ends_with_is_given_back(monkeypatch, code):
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(
-        inspect_command,
+        inspecting,
         "inspect_command",
         lambda *_, **__: [sys.executable, "-c", f"raise SystemExit({code})"],
     )
     try:
-        assert inspect_command.inspect() == code
+        assert main(["inspect", "--port", str(a_free_port()), "--no-browser"]) == code
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
 def test_files_that_are_missing_are_told_by_what_to_install(monkeypatch, tmp_path):
-    monkeypatch.setattr(inspect_command, "__file__", str(tmp_path / "package" / "inspect_command.py"))
+    monkeypatch.setattr(inspecting, "__file__", str(tmp_path / "package" / "cli" / "inspect.py"))
     with pytest.raises(ConfigError, match="install"):
-        inspect_command.app_path()
+        inspecting.app_path()

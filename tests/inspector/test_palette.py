@@ -8,7 +8,7 @@ import re
 import pytest
 
 from inspector.palette import FATE_COLOURS, SERIES
-from langchain_context_engine.cli.inspect_command import _THEME
+from langchain_context_engine.cli.inspect import _THEME
 from tests.conftest import ROOT
 
 # Deuteranopia of full strength (Machado, Oliveira and Fernandes 2009), on linear RGB.

@@ -13,7 +13,7 @@ from typing import Any
 
 from inspector.tables import option_of
 from langchain_context_engine import Journal
-from langchain_context_engine.cli.inspect_command import app_path, inspect_command, inspect_environment
+from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from tests.builders import a_free_port
 from tests.conftest import ROOT
 
@@ -69,11 +69,9 @@ def running(command: Sequence[str], url: str, **settings: Any) -> Iterator[Any]:
 def launched() -> Iterator[str]:
     """Start the inspector as a program that calls `inspect` does, and give its address."""
     url = f"http://127.0.0.1:{(port := a_free_port())}"
-    code = (
-        "from langchain_context_engine.cli.inspect_command import inspect\n"
-        f"raise SystemExit(inspect(port={port}, opens_browser=False))"
-    )
-    with running([sys.executable, "-c", code], url, cwd=ROOT):
+    code = "import sys; from langchain_context_engine.cli import main; sys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "inspect", "--port", str(port), "--no-browser"]
+    with running(command, url, cwd=ROOT):
         yield url
 
 
@@ -158,3 +156,28 @@ def grades_of(folder: Any, query: str) -> dict[str, int]:
     """Return the grades of a question in a folder's journal, by the ids of the table's rows."""
     with Journal(folder / "j.db", read_only=True) as journal:
         return {option_of(j.key): j.grade for j in journal.judgments(query)}
+
+
+# The first frame in which the table of candidates has other rows than when the key was pressed.
+WATCHED_TURN = """() => {
+    const rows = () => document.querySelector('.ce-grid tbody')?.textContent;
+    window.start = window.turned = null;
+    window.addEventListener('keydown', () => {
+        const before = rows();
+        window.start = performance.now();
+        const look = () => {
+            if (rows() !== before) window.turned = performance.now() - window.start;
+            else requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+    }, {once: true, capture: true});
+}"""
+
+
+def milliseconds_of_a_turn(page: Any, key: str = "ArrowLeft") -> float:
+    """Turn the first slider by a key, and return how long the table took to show another order."""
+    page.wait_for_timeout(400)
+    page.evaluate(WATCHED_TURN)
+    page.locator("[data-testid=stSlider] input[type=range]").first.press(key)
+    page.wait_for_function("() => window.turned")
+    return float(page.evaluate("() => window.turned"))

@@ -47,6 +47,7 @@ async def test_the_tools_are_told_without_any_way_to_widen_the_scope():
     assert set(tools) == {"get_context", "explain_candidate"}
     assert set(tools["get_context"].input_schema["properties"]) == {"query", "max_tokens", "kinds"}
     assert set(tools["explain_candidate"].input_schema["properties"]) == {"candidate", "context_id"}
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
 
 
 async def test_a_context_is_given_with_its_citations():
@@ -77,7 +78,7 @@ async def test_the_budget_and_the_kinds_are_the_models_choice():
         assert [c["kind"] for c in about(given)["citations"]] == ["code"]
 
 
-@pytest.mark.parametrize("max_tokens", [0, 1, 5, 40, 120, 500])
+@pytest.mark.parametrize("max_tokens", [0, 5, 40, 120])
 @pytest.mark.parametrize("failing", [False, True])
 async def test_all_that_a_model_sees_is_within_the_budget(max_tokens, failing):
     """L5: text, notes and names together, whatever a client shows of the result."""
@@ -165,11 +166,14 @@ async def test_what_is_out_of_scope_looks_like_what_there_is_not(arguments):
 
 
 @pytest.mark.parametrize(
-    "arguments", [{}, {"query": 7}, {"query": "x" * 20_001}, {"query": "x", "max_tokens": -1}]
-)
-async def test_arguments_are_checked(arguments):
+    "arguments", [{}, {"query": 7}, {"query": "x" * 20_001}, {"query": "x", "max_tokens": -1}, {"query": "x", "scope": {"user_id": "bob"}}]
+)  # fmt: skip
+async def test_arguments_are_checked_and_one_that_no_tool_knows_is_refused(arguments):
+    """Point 10: a scope that was sent was ignored, as if it were heeded."""
     async with a_client() as client:
-        assert (await call(client, "get_context", **arguments)).is_error
+        result = await call(client, "get_context", **arguments)
+    assert result.is_error
+    assert next(iter({*arguments} - {"query"}), "query") in text_of(result)
 
 
 async def test_an_error_says_nothing_about_the_inside():
@@ -186,17 +190,6 @@ def test_a_wrong_binding_is_refused_while_building():
         create_mcp_server(an_engine(), scop={})
     with pytest.raises(ConfigError):
         create_mcp_server(an_engine(), budget=-1)
-
-
-@pytest.mark.parametrize("argument", ["scope", "where", "budget"])
-async def test_an_argument_that_no_tool_knows_is_refused(argument):
-    """Point 10: a scope that was sent was ignored, as if it were heeded."""
-    async with a_client() as client:
-        result = await call(client, "get_context", query="invoices?", **{argument: {"user_id": "bob"}})
-        assert result.is_error
-        assert argument in text_of(result)
-        tools = (await client.list_tools()).tools
-        assert all(tool.input_schema["additionalProperties"] is False for tool in tools)
 
 
 def test_the_servers_version_is_the_packages():

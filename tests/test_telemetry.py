@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from langchain_context_engine import telemetry
 from langchain_context_engine.models.types import Passage, Ranked, Status
-from langchain_context_engine.telemetry import instruments as telemetry
 from langchain_context_engine.trace.context import Context
 from tests.builders import a_candidate
 

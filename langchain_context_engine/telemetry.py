@@ -45,12 +45,6 @@ def stage_span(name: str) -> Iterator[Span]:
     An exception passes through; the span is marked as an error with the exception's type only, since
     a message may quote a text or a secret.
 
-    Args:
-        name: What is done, for example `"collect"`.
-
-    Yields:
-        The span, for figures of one's own: `span.set_attribute("context_engine.items", 3)`.
-
     Example:
         >>> with stage_span("collect"):
         ...     answer = 6 * 7
@@ -71,36 +65,29 @@ def stage_span(name: str) -> Iterator[Span]:
 
 
 def record_context(context: Any) -> None:
-    """Record one answer on the instruments that the module's docstring lists.
+    """Record one answer, a `Context`, on the instruments that the module's docstring lists.
 
-    The whole is its timings' `total`, or else their sum. Durations are recorded in seconds.
-
-    Args:
-        context: A `Context`; this room stands below where that is defined.
+    The whole is its timings' `total`, or else their sum.
 
     Example:
         >>> from langchain_context_engine import Context
         >>> record_context(Context(text="hello", tokens=1, budget=10, timings={"collect": 1.5}))
     """
-    timings = context.timings
-    stages = {name: milliseconds for name, milliseconds in timings.items() if name != "total"}
-    total = timings.get("total", sum(stages.values()))
-    _histogram("assembly.duration", "s").record(total / 1000, {"status": str(context.status)})
+    stages = {name: milliseconds / 1000 for name, milliseconds in context.timings.items()}
+    total = stages.pop("total", None)
+    whole = sum(stages.values()) if total is None else total
+    _histogram("assembly.duration", "s").record(whole, {"status": str(context.status)})
     for phase, names in PHASES.items():
         # An answer from a cache went through no phase, and must not make them look fast.
         if not stages.keys().isdisjoint(names):
-            _histogram(f"{phase}.duration", "s").record(sum(stages.get(n, 0.0) for n in names) / 1000)
+            _histogram(f"{phase}.duration", "s").record(sum(stages.get(name, 0.0) for name in names))
     _histogram("items.retrieved", "{item}").record(len(context.candidates))
     _histogram("items.selected", "{item}").record(len(context.passages))
     _histogram("tokens", "{token}").record(context.tokens)
 
 
 def record_cache(name: str, *, is_hit: bool) -> None:
-    """Count one look-up in a cache.
-
-    Args:
-        name: Which cache, for example `"embeddings"`.
-        is_hit: Whether it had the answer.
+    """Count one look-up in a cache, for example in that of embeddings.
 
     Example:
         >>> record_cache("embeddings", is_hit=True)
