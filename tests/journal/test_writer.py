@@ -13,7 +13,7 @@ import pytest
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.journal.writer import BackgroundWriter
+from langchain_context_engine.journal.traces import BackgroundWriter
 from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 from tests.journal_builders import a_context
@@ -97,7 +97,7 @@ def test_a_locked_journal_does_not_keep_a_program_from_ending(path):
 
 
 def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.journal.writer._IDLE_SECONDS", 0.05)
+    monkeypatch.setattr("langchain_context_engine.journal.traces._IDLE_SECONDS", 0.05)
     journal.record(a_context())
     journal.flush()
     for _ in range(100):
@@ -187,7 +187,7 @@ def test_nothing_is_said_of_a_journal_that_kept_everything(path):
 
 def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters(monkeypatch):
     """S5: a thousand answers of any length might wait."""
-    monkeypatch.setattr("langchain_context_engine.journal.writer.MOST_CHARACTERS", 1000)
+    monkeypatch.setattr("langchain_context_engine.journal.traces.MOST_CHARACTERS", 1000)
     goes_on = threading.Event()
     writer = BackgroundWriter(lambda _: goes_on.wait(30), name="slow")
     for _ in range(6):
