@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.metrics import (
-    Evidence,
-    judged_share,
-    ndcg,
-    precision_at,
-    score_evidence,
-)
+from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.diff import diff
-from langchain_context_engine.trace.explain import Row, final_decisions, rows
+from langchain_context_engine.trace.explain import Row, rows
 from langchain_context_engine.trace.replay import replay_ranked
 
 Grades = Mapping[Key, int]
@@ -67,16 +61,21 @@ def quality(context: Context, ranked: Sequence[Row], grades: Grades) -> Quality:
     recall = score_evidence(context.text, Evidence.of(golds)).recall if golds else math.nan
     return Quality(
         ndcg=ndcg(known, standing.values(), K) if any(standing.values()) else math.nan,
-        precision=precision_at(known, K, RELEVANT_FROM) if standing else math.nan,
+        precision=_share(grade >= RELEVANT_FROM for grade in known) if standing else math.nan,
         recall=recall,
         utilisation=context.tokens / context.budget if context.budget else math.nan,
-        coverage=judged_share(first, K),
+        coverage=_share(grade is not None for grade in first),
     )
+
+
+def _share(are_so: Iterable[bool]) -> float:
+    told = list(are_so)
+    return sum(told) / len(told) if told else 0.0
 
 
 def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
     standing: dict[Key, int] = {}
-    final = final_decisions(context)
+    final = context.final_decisions()
     for key, grade in grades.items():
         decision = final.get(key)
         stands = (decision.repeats if decision else None) or key

@@ -7,12 +7,11 @@ worse as often as better, so fewer are refused; and of weights that are as good,
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +20,9 @@ from numpy.typing import NDArray
 
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.judgments import agreed_grades
-from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
+from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
 from langchain_context_engine.journal.values import Judgment, check_grade
 from langchain_context_engine.models.freeze import as_names
 from langchain_context_engine.models.registry import Registry
@@ -51,7 +51,6 @@ Point = tuple[float, ...]
 """Trial weights in the order of the signals; their sum is 1."""
 
 K = 10
-_RELEVANT_FROM = 2
 _CONFIDENCE = 0.99  # one set of weights was chosen among many: a gain by chance is likelier than in one test
 _LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions again would move
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
@@ -59,37 +58,44 @@ _SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1
 _MOST_ROUNDS = 10
 _DECIMALS = 12  # scores that differ by rounding alone are equal, as they are for exact sums
 _RISE = 1e-9
-_TRACES_TRIED, _PAGE = 5, 1000
+_TRACES_TRIED = 5
 # The settings that decide a ranking. The others, a tokenizer for example, need not be at hand.
 _RANKING_SETTINGS = (
     "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules", "dedupe_key",
 )  # fmt: skip
 
 
-def _recall(grades: Sequence[float], ideal: Sequence[float]) -> float:
-    """Return the share of what answers well and finds room among the first k that stands there."""
-    most = min(K, sum(grade >= _RELEVANT_FROM for grade in ideal))
-    return sum(grade >= _RELEVANT_FROM for grade in grades[:K]) / most if most else 0.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """How good a ranking is, 0–1."""
+    """How good a ranking's first ten are, 0–1: what they gain, of the most that ten could.
+
+    Attributes:
+        label: What a table calls it.
+        gains: Of each grade.
+        discounts: Of each place.
+    """
 
     label: str
-    score: Callable[[Sequence[float], Sequence[float]], float]
     gains: tuple[float, ...]
     discounts: tuple[float, ...]
+
+    def score(self, grades: Sequence[int], ideal: Sequence[int]) -> float:
+        """Return the metric of a ranking's grades, where those of `ideal` could stand in it."""
+        most = self._gained(sorted(ideal, key=self.gains.__getitem__, reverse=True))
+        return self._gained(grades) / most if most else 0.0
+
+    def _gained(self, grades: Sequence[int]) -> float:
+        gained = zip(grades, self.discounts, strict=False)
+        return math.fsum(self.gains[grade] * discount for grade, discount in gained)
 
 
 METRICS: Mapping[str, Metric] = {
     "ndcg": Metric(
         label=f"nDCG@{K}",
-        score=functools.partial(ndcg, k=K),
         gains=(0.0, 1.0, 3.0, 7.0),
         discounts=tuple(1 / math.log2(place + 2) for place in range(K)),
     ),
-    "recall": Metric(label=f"recall@{K}", score=_recall, gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
+    "recall": Metric(label=f"recall@{K}", gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
 }
 """What can be tuned for, by name."""
 
@@ -130,25 +136,14 @@ class Tuning:
         """Return the change as two Markdown tables: the weights, and what they do to the metric."""
         now = self.present or _DEFAULT_WEIGHTS
         names = sorted({*now, *self.learned}, key=lambda name: (-self.learned.get(name, 0.0), name))
-        rows = [
-            f"| {name} | {now.get(name, 0.0):.2f} | {self.learned.get(name, 0.0):.2f} |" for name in names
-        ]
-        before = "–" if math.isnan(self.before) else f"{self.before:.3f}"
-        cells = f"{before} | – | – | –"
+        weights = [[n, f"{now.get(n, 0.0):.2f}", f"{self.learned.get(n, 0.0):.2f}"] for n in names]
+        figures = ["–" if math.isnan(self.before) else f"{self.before:.3f}", "–", "–", "–"]
         if self.gain is not None:
             interval = f"{self.gain.low:+.3f} to {self.gain.high:+.3f}"
-            cells = f"{before} | {self.after:.3f} | {self.gain.difference:+.3f} | {interval}"
-        return "\n".join(
-            [
-                "| signal | now | learned |",
-                "| --- | ---: | ---: |",
-                *rows,
-                "",
-                f"| {self.metric} | now | held out | gain | 99 % interval |",
-                "| --- | ---: | ---: | ---: | --- |",
-                f"| {self.queries} questions | {cells} |",
-            ]
-        )
+            figures[1:] = [f"{self.after:.3f}", f"{self.gain.difference:+.3f}", interval]
+        heads = [self.metric, "now", "held out", "gain", "99 % interval"]
+        first = markdown_table(["signal", "now", "learned"], weights)
+        return f"{first}\n\n{markdown_table(heads, [[f'{self.queries} questions', *figures]])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data; what is not a number is None."""
@@ -212,13 +207,13 @@ def tune(
     if len(names) < 2:  # noqa: PLR2004 - one signal has nothing to be weighed against
         told = f"only {names[0]} tells" if names else "no signal tells"
         return replace(kept, reason=f"{told} candidates of a question apart: there is nothing to weigh")
-    search = Search(judged, names=names, raw=raw, metric=measure, present=before, weights=now)
+    search = Search(judged, names=names, raw=raw, metric=measure, weights=now)
     everyone, after = np.arange(len(judged)), before.copy()
     for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), folds):
-        weights = search.learn(np.setdiff1d(everyone, fold))
+        weights = search.learn(np.setdiff1d(everyone, fold), before)
         if weights is not None:
             after[fold] = [judged[row].score(measure, weights) for row in fold]
-    weights = search.learn(everyone)
+    weights = search.learn(everyone, before)
     if weights is None:
         told = "no other weights are better than the present ones by more than a standard error"
         return replace(kept, reason=told)
@@ -275,19 +270,10 @@ def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
 
     One question may have been asked in several scopes; a few of its traces are looked at.
     """
-    left = dict.fromkeys(judgments, _TRACES_TRIED)
-    for offset in itertools.count(step=_PAGE):
-        rows = journal.traces(limit=_PAGE, offset=offset)
-        for row in (row for row in rows if row.query in left):
-            context = journal.trace(row.id)
-            left[row.query] -= 1
-            is_found = any(candidate.key in judgments[row.query] for candidate in context.candidates)
-            if is_found:
-                yield context
-            if is_found or not left[row.query]:
-                del left[row.query]
-        if not rows or not left:
-            return
+    for query, grades in judgments.items():
+        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
+        found = (context for context in latest if any(c.key in grades for c in context.candidates))
+        yield from itertools.islice(found, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,45 +378,39 @@ class Search:
         names: Sequence[str],
         raw: Sequence[Numbers],
         metric: Metric,
-        present: Numbers,
         weights: Mapping[str, float],
     ) -> None:
-        found = [trace.survivors() for trace in traces]
-        width = max(K, *(len(survivors) for survivors, _ in found))
         total = math.fsum(weights.get(name, 0.0) for name in names)
-        self._names = names
-        self._present = present
+        self._names, self._metric = names, metric
         # Where none of the named ones weighs anything, the first alone.
         self._start = tuple(
             weights.get(name, 0.0) / total if total else float(i == 0) for i, name in enumerate(names)
         )
-        self._discounts = np.array(metric.discounts)
-        self._values = np.zeros((len(names), len(traces), width))
-        self._gains = np.zeros((len(traces), width))
-        self._is_there = np.zeros((len(traces), width), dtype=bool)
-        self._ideal = np.zeros(len(traces))
-        for row, (trace, (survivors, elsewhere)) in enumerate(zip(traces, found, strict=True)):
-            kept = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
-            grades = [survivors[trace.context.candidates[place].key] for place in kept]
-            self._values[:, row, : len(kept)] = raw[row][:, kept]
-            self._gains[row, : len(kept)] = [metric.gains[grade] for grade in grades]
-            self._is_there[row, : len(kept)] = True
-            best = sorted((metric.gains[grade] for grade in (*grades, *elsewhere)), reverse=True)[:K]
-            self._ideal[row] = np.dot(best, self._discounts[: len(best)])
+        self._tables = []
+        for trace, values in zip(traces, raw, strict=True):
+            survivors, elsewhere = trace.survivors()
+            there = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
+            grades = np.array([survivors[trace.context.candidates[place].key] for place in there])
+            self._tables.append((values[:, there], grades, [*grades, *elsewhere]))
         self._known: dict[Point, Numbers] = {}
 
     def scores(self, point: Point) -> Numbers:
         """Return the metric of every trace under trial weights; ties keep the engine's order."""
         if point not in self._known:
-            total = sum((weight * self._values[i] for i, weight in enumerate(point)), np.zeros(()))
-            total = np.where(self._is_there, np.round(total, _DECIMALS), -1.0)
-            first = np.argsort(-total, axis=1, kind="stable")[:, :K]
-            gained = np.take_along_axis(self._gains, first, axis=1) @ self._discounts
-            self._known[point] = gained / self._ideal
+            self._known[point] = np.array([self._score(point, *table) for table in self._tables])
         return self._known[point]
 
-    def learn(self, rows: NDArray[np.intp]) -> dict[str, float] | None:
-        """Return the weights learned from some of the traces; None: the present ones are as good."""
+    def _score(self, point: Point, values: Numbers, grades: NDArray[np.int_], ideal: Sequence[int]) -> float:
+        totals = np.round(sum(weight * row for weight, row in zip(point, values, strict=True)), _DECIMALS)
+        return self._metric.score(grades[np.argsort(-totals, kind="stable")[:K]].tolist(), ideal)
+
+    def learn(self, rows: NDArray[np.intp], present: Numbers) -> dict[str, float] | None:
+        """Return the weights learned from some of the traces; None: the present ones are as good.
+
+        Args:
+            rows: Which traces.
+            present: The metric of every trace under the present weights.
+        """
         at = self._start
         tried = {at: float(self.scores(at)[rows].mean())}
         for _ in range(_MOST_ROUNDS):
@@ -443,7 +423,7 @@ class Search:
             if at == before:
                 break
         best = self.scores(max(tried, key=lambda point: tried[point]))[rows]
-        if _is_as_good(self._present[rows], best):
+        if _is_as_good(present[rows], best):
             return None
         near = sorted(tried, key=lambda point: (math.dist(point, self._start), point))
         taken = next(point for point in near if _is_as_good(self.scores(point)[rows], best))

@@ -8,10 +8,8 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     contains_words,
-    judged_share,
     ndcg,
     paired_bootstrap,
-    precision_at,
     score_evidence,
 )
 
@@ -107,14 +105,6 @@ def test_ndcg_against_all_that_exists_is_lower_than_against_what_was_found():
     assert ndcg([0, 0]) == 0
 
 
-def test_precision_and_judged_share_look_at_the_first_k_only():
-    assert precision_at([1, 0, 3, 3], k=2) == 0.5
-    assert precision_at([1, 2], k=10, relevant_from=2) == 0.5
-    assert precision_at([], k=3) == 0
-    assert judged_share([0, None, 2, None], k=3) == pytest.approx(2 / 3)
-    assert judged_share([]) == 0
-
-
 def test_a_steady_gain_is_real_and_noise_is_not():
     steady = paired_bootstrap([0.2, 0.5, 0.7] * 10, [0.3, 0.6, 0.8] * 10)
     assert steady.is_real
@@ -134,11 +124,6 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
         interval = paired_bootstrap([0.0] * 60, list(pairs), samples=500)
         hits += interval.low <= 0.1 <= interval.high
     assert 86 <= hits <= 100
-
-
-def test_the_memory_of_a_large_bootstrap_is_bounded():
-    scores = [0.5, 0.25] * 50_000
-    assert paired_bootstrap(scores, scores, samples=90).pairs == 100_000
 
 
 @pytest.mark.parametrize("pair", [([], []), ([1.0], [1.0, 2.0])])
