@@ -24,7 +24,7 @@ from langchain_context_engine import (
     ContextEngine,
 )
 from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
-from langchain_context_engine.langchain.plain import NOT_ASKED, plain
+from langchain_context_engine.langchain.calls import NOT_ASKED
 from langchain_context_engine.langchain.tool import as_tool
 from langchain_context_engine.trace.context import Context
 from tests.builders import FailingSource, ListSource, a_candidate
