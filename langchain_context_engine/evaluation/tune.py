@@ -24,7 +24,6 @@ from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.judgments import agreed_grades
 from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
 from langchain_context_engine.journal.values import Judgment, check_grade
-from langchain_context_engine.models.freeze import as_names
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.pipeline.rank import rank
@@ -258,7 +257,7 @@ def _names(
 ) -> list[str]:
     known = judged[0].parts.signals
     own = [name for name in known if name not in SIGNALS]
-    tried = (*SIGNALS_TRIED, *own) if signals is None else as_names(signals) or ()
+    tried = (*SIGNALS_TRIED, *own) if signals is None else signals
     names = list(dict.fromkeys((*tried, *present)))
     for name in names:
         known[name]  # raises for an unknown one
