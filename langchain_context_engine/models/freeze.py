@@ -79,17 +79,20 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
 
 def _is_flat(value: Mapping[Any, Any]) -> bool:
     """Tell whether a plain copy will do; a question makes hundreds."""
-    for k, v in value.items():
-        if not (type(k) is str and k.isascii()):
+    try:
+        if not "".join(value).isascii():
             return False
-        kind = type(v)
+    except TypeError:
+        return False
+    for item in value.values():
+        kind = type(item)
         if kind is str:
-            if not v.isascii():
+            if not item.isascii():
                 return False
-        elif kind in {int, float}:
-            if not -_LARGEST < v < _LARGEST:
+        elif kind is int or kind is float:
+            if not -_LARGEST < item < _LARGEST:
                 return False
-        elif v is not None and kind is not bool:
+        elif item is not None and kind is not bool:
             return False
     return True
 

@@ -134,12 +134,12 @@ class Candidate:
     is_pinned: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("id", "source", "kind", "text"):
-            value = getattr(self, name)
-            if isinstance(value, str) and not value.isascii():
-                set_fields(self, **{name: clean_text(value)})
         if self.text is None:
             set_fields(self, text="")
+        if not f"{self.id}{self.source}{self.kind}{self.text}".isascii():
+            for name in ("id", "source", "kind", "text"):
+                if isinstance(value := getattr(self, name), str):
+                    set_fields(self, **{name: clean_text(value)})
         if type(self.relevance) is not float:
             set_fields(self, relevance=as_data(self.relevance) or 0.0)
         if self.created_at is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,7 +16,6 @@ _EXCERPT = 40
 _LONGEST = 1000
 _QUOTES = "\"'`“”‘’«»*"
 _MARKED = re.compile(r"\[[^\[\]\s]{1,20}\]")
-_ATTRIBUTE = re.compile(r'citation="([^"<>]{1,20})"')
 _NUMBER = re.compile(r"\[?\d{1,9}\]?")
 _LINES = re.compile(r"[:#]L?(\d{1,9})(?:[-\u2013]L?(\d{1,9})|:\d{1,9})?$")
 
@@ -90,15 +88,12 @@ def _spellings(named: str) -> Iterator[str]:
         return
     bare = name.strip(_QUOTES + ",; ")
     yield bare
-    if attribute := _ATTRIBUTE.search(bare):
-        yield attribute[1]
     if marked := _MARKED.match(bare):
         yield marked[0]
         bare = bare[marked.end() :].strip().strip(_QUOTES)
-        yield bare
     tidy = bare.replace("\\", "/").replace(" > ", " › ")
-    yield from (tidy.removeprefix("./"), tidy.removesuffix("()"), tidy.strip("… "))
-    core = unicodedata.normalize("NFKC", tidy).strip(",;.:)]}>([{< ")
+    yield from (tidy, tidy.removeprefix("./"), tidy.removesuffix("()"), tidy.strip("… "))
+    core = tidy.strip(",;.:)]>}([{< ")
     yield from (core, f"[{core}]")
 
 

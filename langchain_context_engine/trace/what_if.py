@@ -97,14 +97,8 @@ def budget_that_admits(context: Context, key: Key) -> Change | None:
     """
     try:
         with reading(context):
-            return next(
-                (
-                    change
-                    for attempt in _attempts(context, key, None, near=_NEARER)[:1]
-                    for change in attempt()
-                ),
-                None,
-            )
+            attempts = _attempts(context, key, None, near=_NEARER)[:1]
+            return next((change for attempt in attempts for change in attempt()), None)
     except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
         return None
 
@@ -263,9 +257,9 @@ class _Search:
             if alone:
                 yield from alone
                 return
-        for signal, values in signals_that_differ(self.context, self.parts).items():
+        for signal in signals_that_differ(self.context, self.parts):
             before = float(now.get(signal, 0.0))
-            after = self._nearest_weight(now, signal, before, self._directions(values))
+            after = self._nearest_weight(now, signal, before)
             if after is not None:
                 weights = {**now, signal: after}
                 settings = {"weights": weights}
@@ -274,17 +268,8 @@ class _Search:
                 else:
                     yield from self._change(f"weights.{signal}", before, after, settings)
 
-    def _directions(self, values: Mapping[Key, float]) -> tuple[bool, bool]:
-        """Return whether less and whether more of a signal could put the candidate before a passage."""
-        kept = [values[passage.key] for passage in self.context.passages if passage.key in values]
-        own = values.get(self.key, 0.0)
-        return not kept or own < max(kept), not kept or own > min(kept)
-
-    def _nearest_weight(
-        self, now: Mapping[str, float], signal: str, before: float, directions: tuple[bool, bool]
-    ) -> float | None:
+    def _nearest_weight(self, now: Mapping[str, float], signal: str, before: float) -> float | None:
         """Return the weight nearest to the present one, of those tried, that admits."""
-        less, more = directions
 
         def admits(weight: float) -> bool:
             changed = {**now, signal: weight}
@@ -293,13 +278,13 @@ class _Search:
             parts = replace(self.parts, weights=scale_weights(changed, self.parts.signals.__getitem__))
             return self._has(assemble(self.context.candidates, self.context.request, parts))
 
-        helping = (w for w in _WEIGHTS_TRIED if (less and w < before) or (more and w > before))
-        found = next((w for w in sorted(helping, key=lambda w: abs(w - before)) if admits(w)), None)
+        others = sorted(set(_WEIGHTS_TRIED) - {before}, key=lambda weight: (abs(weight - before), weight))
+        found = next(filter(admits, others), None)
         if found is None:
             return None
         steps = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
         nearer = (weight for weight in dict.fromkeys(steps) if weight not in {before, found})
-        return next((weight for weight in nearer if admits(weight)), found)
+        return next(filter(admits, nearer), found)
 
 
 def budgets_tried(budget: int, most: int) -> Iterator[int]:
@@ -343,34 +328,23 @@ def _asked_once(signal: Signal) -> Signal:
     return values
 
 
-def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, float]]:
-    """Return the signals in which some candidates differ, with the value of each candidate.
+def signals_that_differ(context: Context, parts: Parts) -> tuple[str, ...]:
+    """Return the signals in which some candidates differ: a weight on another changes no order.
 
-    A weight on another changes no order. Of several signals that put the candidates into one order
-    (recency by several curves), the one that is weighed stands for all, else the first.
-
-    Args:
-        context: The trace.
-        parts: Its settings, resolved.
+    Of several signals that put the candidates into one order (recency by several curves), the one that is
+    weighed stands for all, else the first.
     """
-    weighed = parts.weights or {"relevance": 1.0}
-    names = list(dict.fromkeys((*weighed, *parts.signals)))
-    ranking = rank(
-        context.candidates,
-        context.request,
-        signals=parts.signals,
-        weights=dict.fromkeys(names, 1 / len(names)),
-        fusion=parts.fusion,
-    )
-    found: dict[str, dict[Key, float]] = {}
-    orders = set()
+    names = list(dict.fromkeys((*(parts.weights or {"relevance": 1.0}), *parts.signals)))
+    weights = dict.fromkeys(names, 1 / len(names))
+    ranked = rank(
+        context.candidates, context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
+    ).items
+    found: dict[tuple[Key, ...], str] = {}
     for signal in names:
-        values = {item.key: item.signals[signal] for item in ranking.items}
-        order_of = tuple(sorted(values, key=lambda key: (-values[key], key)))
-        if values and max(values.values()) - min(values.values()) > _DIFFERS and order_of not in orders:
-            orders.add(order_of)
-            found[signal] = values
-    return found
+        values = {item.key: item.signals[signal] for item in ranked}
+        if values and max(values.values()) - min(values.values()) > _DIFFERS:
+            found.setdefault(tuple(sorted(values, key=lambda key: (-values[key], key))), signal)
+    return tuple(found.values())
 
 
 def _told(value: Any) -> str:

@@ -25,7 +25,7 @@ def through_json(context: Context) -> Context:
     return context_from_dict(json.loads(text.encode().decode()))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=15)
 @given(contexts())
 def test_a_context_comes_back_equal_through_json(context):
     assert through_json(context) == context
