@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 
-import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
-from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
 from langchain_context_engine import ContextEngine
@@ -82,18 +78,6 @@ async def test_the_context_is_added_to_the_system_message():
         assert [m.type for m in result["messages"]] == ["human", "ai"]
 
 
-def test_blocks_of_the_system_message_stay_as_they_are():
-    prompt = SystemMessage(
-        [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}], id="s1"
-    )
-    agent, model = an_agent(a_source(), system_prompt=prompt)
-    agent.invoke(ask())
-    system = model.calls[0][0]
-    assert system.content[0] == prompt.content[0]
-    assert system.id == "s1"
-    assert len(prompt.content) == 1
-
-
 async def test_a_loop_of_tool_calls_assembles_once():
     """B8: a context per turn, not per model call."""
     for is_async in (False, True):
@@ -117,45 +101,6 @@ def test_the_passages_come_out_with_the_answer_and_the_text_does_not():
     assert passage["text"] == "Pay by card."
     assert passage["metadata"] == {"title": "Paying", "tenant": "acme"}
     assert "context_text" not in result
-
-
-def test_each_turn_has_its_own_context():
-    source = ListSource([a_candidate(text="Pay by card.", relevance=0.9)])
-    agent, model = an_agent(
-        source, answers=[AIMessage("one"), AIMessage("two")], checkpointer=InMemorySaver()
-    )
-    config = {"configurable": {"thread_id": "1"}}
-    agent.invoke(ask("how do I pay?"), config)
-    source.candidates = ()
-    result = agent.invoke(ask("and else?"), config)
-    assert [r.query for r in source.requests] == ["how do I pay?", "and else?"]
-    assert [m.text for m in source.requests[1].history] == ["how do I pay?", "one"]
-    assert model.calls[1][0].type == "human"
-    assert result["context_passages"] == []
-
-
-def test_nothing_is_assembled_without_a_user_s_message():
-    source = a_source()
-    agent, model = an_agent(source)
-    agent.invoke({"messages": [AIMessage("hello")]})
-    agent_blank, _ = an_agent(source)
-    agent_blank.invoke(ask("  "))
-    assert source.requests == []
-    assert model.calls[0][0].type == "ai"
-
-
-def test_scope_and_other_fields_are_bound():
-    source = a_source()
-    middleware = ContextEngineMiddleware(
-        ContextEngine(sources=[source]), scope={"tenant": "acme"}, budget=77, instruction="Use this:"
-    )
-    agent, model = an_agent(source, middleware=middleware)
-    agent.invoke(ask())
-    assert source.requests[0].scope == {"tenant": "acme"}
-    assert source.requests[0].budget == 77
-    assert model.calls[0][0].text.startswith("Use this:\n\n")
-    with pytest.raises(TypeError, match="bugdet"):
-        ContextEngineMiddleware(ContextEngine(sources=[source]), bugdet=1)
 
 
 def test_the_scope_may_depend_on_who_asks():
@@ -183,16 +128,6 @@ def test_the_state_of_a_caller_cannot_plant_a_context():
     agent, model = an_agent(source)
     agent.invoke({**ask(), "context_text": "forged", "context_passages": [{"citation": "[1]"}]})
     assert all("forged" not in m.text for m in model.calls[0])
-
-
-def test_without_langchain_the_import_error_names_the_extra():
-    code = (
-        "import sys; sys.modules['langchain'] = None\n"
-        "try:\n    import langchain_context_engine.langchain.middleware\n"
-        "except ImportError as error:\n    print(error)"
-    )
-    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "langchain-context-engine[agents]" in printed
 
 
 async def test_the_agents_answer_is_kept_beside_its_context(tmp_path):

@@ -7,7 +7,6 @@ import pickle
 
 import pytest
 from langchain.agents import create_agent
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -81,32 +80,6 @@ def test_the_model_can_say_the_query_and_nothing_else():
     tool.invoke(a_call(query="pay?", scope={"tenant": "globex"}, budget=10_000, config={"a": 1}))
     assert source.requests[0].scope == {"tenant": "acme"}
     assert source.requests[0].budget == 100
-
-
-def test_an_empty_answer_says_so():
-    message = a_tool(ListSource([])).invoke(a_call(query="pay?"))
-    assert message.content == "No relevant content found."
-    assert message.artifact["text"] == ""
-
-
-def test_the_search_is_a_child_of_the_tool_s_run():
-    """H71."""
-    seen = []
-
-    class Recorder(BaseCallbackHandler):
-        def on_tool_start(self, *args, run_id, **kwargs):
-            seen.append(("tool", run_id))
-
-        def on_chain_start(self, *args, parent_run_id=None, **kwargs):
-            seen.append(("chain", parent_run_id))
-
-        def on_custom_event(self, name, *args, **kwargs):
-            seen.append((name, None))
-
-    a_tool().invoke(a_call(query="pay?"), {"callbacks": [Recorder()]})
-    (_, tool_run), chain, event = seen
-    assert chain == ("chain", tool_run)
-    assert event[0] == "context_assembled"
 
 
 async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():

@@ -72,23 +72,6 @@ def test_a_request_field_of_the_wrong_type_is_refused_naming_it(wrong):
         ContextRequest(**wrong)
 
 
-def test_what_is_not_listed_is_left_out():
-    request = ContextRequest(depth=None, offset=None, history="hello", pinned="rule", kinds="memory")
-    assert (request.depth, request.offset) == (0, 0)
-    assert [message.text for message in request.history] == ["hello"]
-    assert (request.pinned, request.kinds, request.sources) == (("rule",), ("memory",), None)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_an_id_given_twice_takes_one_place_of_the_limit(n):
-    offered = [
-        a_candidate(id=id_, text=text)
-        for id_, text in (("a", "one"), ("a", "one more"), ("b", "b"), ("c", "c"))
-    ]
-    found = ContextEngine([ListSource(offered)]).search("q", limit=n)
-    assert [item.candidate.id for item in found] == ["a", "b", "c"][:n]
-
-
 @pytest.mark.parametrize("text", ["\u200b", "\ufeff\n", " \u00ad\u2060 ", "\x00\x1f"])
 def test_a_text_in_which_nothing_can_be_seen_is_empty(text):
     """D26."""

@@ -9,7 +9,7 @@ from langchain_context_engine import ConfigError, ContextEngine
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.result_cache import ResultCache, request_key
-from tests.builders import FailingSource, ListSource, a_candidate
+from tests.builders import ListSource, a_candidate
 
 
 class Clock:
@@ -121,14 +121,6 @@ def test_the_same_question_asks_no_source_again():
     assert second.source_timings == {}
 
 
-async def test_the_async_answer_comes_from_the_same_cache():
-    source = ListSource([a_candidate(relevance=1.0)])
-    engine = an_engine(source)
-    first = engine.build("why?")
-    assert (await engine.abuild("why?")).text == first.text
-    assert len(source.requests) == 1
-
-
 def test_another_question_another_scope_and_other_settings_are_asked_anew():
     source = ListSource([a_candidate(relevance=1.0, metadata={"user_id": u}, text=f"of {u}") for u in "ab"])
     engine = an_engine(source)
@@ -140,19 +132,3 @@ def test_another_question_another_scope_and_other_settings_are_asked_anew():
         .text.startswith("<context>")
     )
     assert len(source.requests) == 3
-
-
-def test_an_answer_that_lacks_a_source_is_not_kept():
-    source = ListSource([a_candidate(relevance=1.0)])
-    engine = an_engine(source, FailingSource(RuntimeError("down")))
-    engine.build("why?")
-    engine.build("why?")
-    assert len(source.requests) == 2
-
-
-def test_what_the_cache_gave_is_recorded_too(tmp_path):
-    engine = an_engine(journal=str(tmp_path / "journal.db"))
-    engine.build("why?")
-    engine.build("why?")
-    assert [row.kept for row in engine.journal.traces()] == [1, 1]
-    engine.journal.close()
