@@ -422,12 +422,7 @@ class EngineConfig(BaseModel):
 
 
 def as_data(value: Any) -> Any:
-    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name.
-
-    Example:
-        >>> as_data(Stated(key="importance")), as_data(len)
-        ({'part': 'stated', 'key': 'importance', 'missing': 0.5}, 'function:builtins.len')
-    """
+    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, Mapping):
@@ -467,10 +462,6 @@ def from_data(value: Any) -> Any:
     Raises:
         UnknownNameError: There is no part of that name, or it has no such setting.
         ConfigError: A part holds a function, which data cannot.
-
-    Example:
-        >>> from_data({"part": "stated", "key": "importance"})
-        Stated(key='importance', missing=0.5)
     """
     if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
         if isinstance(value, Mapping):

@@ -36,17 +36,7 @@ class Agreement:
 
 
 def agreement(judgments: Iterable[Judgment]) -> Agreement:
-    """Return how far the raters of these judgments agree.
-
-    Example:
-        >>> from datetime import UTC, datetime
-        >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-        >>> ann = Judgment(query="q", key=("s", "1"), grade=2, time=at, rater="ann")
-        >>> bob = Judgment(query="q", key=("s", "1"), grade=3, time=at, rater="bob")
-        >>> found = agreement([ann, bob])
-        >>> found.pairs, found.same, found.near
-        (1, 0.0, 1.0)
-    """
+    """Return how far the raters of these judgments agree."""
     by_candidate: dict[tuple[str, Key], dict[str, int]] = {}
     for judgment in judgments:
         by_candidate.setdefault((judgment.query, judgment.key), {})[judgment.rater] = judgment.grade

@@ -54,10 +54,6 @@ def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         TypeError: An option is no request field, or is given under both its names.
-
-    Example:
-        >>> check_options({"token_budget": 50, "k": None})
-        {'budget': 50}
     """
     known: dict[str, Any] = {}
     for name, value in options.items():
@@ -95,12 +91,7 @@ def narrowed(bound: ContextRequest, options: Mapping[str, Any]) -> ContextReques
 
 
 def asked_fields(request: ContextRequest) -> dict[str, Any]:
-    """Return the fields of a request that differ from the defaults, the query included.
-
-    Example:
-        >>> asked_fields(ContextRequest(query="why?", k=0))
-        {'query': 'why?', 'k': 0}
-    """
+    """Return the fields of a request that differ from the defaults, the query included."""
     blank = ContextRequest()
     values = {field.name: getattr(request, field.name) for field in fields(request)}
     return {name: value for name, value in values.items() if value != getattr(blank, name)}
@@ -188,12 +179,7 @@ def check_failure_option(on_failure: str) -> tuple[type[Exception], ...]:
 
 
 def summarise(context: Context) -> dict[str, Any]:
-    """Return the figures of a context as JSON-ready data; `Context.to_dict` is the whole trace.
-
-    Example:
-        >>> summarise(Context(text="hello", tokens=1, budget=10))["tokens"]
-        1
-    """
+    """Return the figures of a context as JSON-ready data; `Context.to_dict` is the whole trace."""
     dropped = Counter(str(d.reason) for d in context.decisions if d.verdict is Verdict.DROPPED)
     return {
         "status": str(context.status),

@@ -33,10 +33,6 @@ def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str
         error: What was raised; what led to it is looked at as well.
         folder: Where something was to be written: a library that gives no reason is right to have failed
             where next to nothing is left there.
-
-    Example:
-        >>> disk_trouble(OSError(28, "No space left on device")), disk_trouble(ValueError("no"))
-        ('the disk is full', '')
     """
     led, seen = error, set[int]()
     while led is not None and id(led) not in seen:

@@ -41,12 +41,7 @@ def clean_text(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    r"""Return whether nothing in a text can be seen: no character, or only spaces, controls and marks.
-
-    Example:
-        >>> is_blank(" \u200b\n"), is_blank("0")
-        (True, False)
-    """
+    r"""Return whether nothing in a text can be seen: no character, or only spaces, controls and marks."""
     return _BLANK.match(text) is not None
 
 
@@ -98,13 +93,7 @@ def _is_flat(value: Mapping[Any, Any]) -> bool:
 
 
 def as_data(value: Any) -> Any:
-    """Return what is data by another name as that data; numpy and pandas are known without an import.
-
-    Example:
-        >>> import numpy as np
-        >>> as_data(np.float32(0.5)), as_data(np.array([[1, 2]])), as_data(np.datetime64("NaT"))
-        (0.5, [[1, 2]], None)
-    """
+    """Return what is data by another name as that data; numpy and pandas are known without an import."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
@@ -196,12 +185,7 @@ def _foreign(value: Any) -> Any:
 
 
 def quoted(value: object) -> str:
-    """Return a value as an error may quote it: at most 100 characters, whatever it is.
-
-    Example:
-        >>> quoted("soon"), quoted([[[[[[[[1]]]]]]]])
-        ("'soon'", '[[[[[[...]]]]]]')
-    """
+    """Return a value as an error may quote it: at most 100 characters, whatever it is."""
     try:
         return reprlib.repr(value)[:100]
     except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it

@@ -22,12 +22,7 @@ _RANDOM = re.compile(r"\b(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[a-zA-Z])[\w-]{32,}")
 
 
 def redact(text: str) -> str:
-    """Return a text of our own without what is named as a secret, or is as long and mixed as one.
-
-    Example:
-        >>> redact("401 for api_key=sk-test-123 at https://me:pw@host/v1")
-        '401 for api_key=*** at https://***@host/v1'
-    """
+    """Return a text of our own without what is named as a secret, or is as long and mixed as one."""
     return _RANDOM.sub("***", _LOGIN.sub(r"\1***@", _NAMED.sub(r"\1***", text)))
 
 
@@ -36,10 +31,6 @@ def safe_message(error: BaseException) -> str:
 
     The message is that of our own errors, or what the operating system or SQLite says. Another library's
     may quote a key or a stranger's text: it goes to the log of this module, level debug, only.
-
-    Example:
-        >>> safe_message(RuntimeError("Incorrect API key provided: sk-test"))
-        'RuntimeError'
     """
     kind = type(error).__name__
     if isinstance(error, ContextEngineError):

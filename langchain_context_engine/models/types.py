@@ -278,10 +278,6 @@ class Offer(list[Candidate]):
         warnings: Sentences that name the source; nothing out of the request's scope may stand in them.
         searched: How they were found, in a few words that are the same from question to question; "" says
             nothing.
-
-    Example:
-        >>> Offer([], warnings=["the words of 'docs' are being read"]).warnings
-        ("the words of 'docs' are being read",)
     """
 
     def __init__(

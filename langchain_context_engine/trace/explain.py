@@ -166,12 +166,7 @@ def sentence(decision: Decision, context: Context, names: Names | None = None) -
 
 
 def _below(details: Mapping[str, Any]) -> str:
-    """Return what a score is below, or the similarity that a source tells.
-
-    Example:
-        >>> _below({"score": 0.19996, "threshold": 0.2})
-        'dropped: score below the minimum: 0.199 < 0.2'
-    """
+    """Return what a score is below, or the similarity that a source tells."""
     if "source" not in details:
         return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
     if details["score"] <= 0:

@@ -21,12 +21,7 @@ _LINES = re.compile(r"[:#]L?(\d{1,9})(?:[-\u2013]L?(\d{1,9})|:\d{1,9})?$")
 
 
 def label_of(candidate: Candidate) -> str:
-    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins.
-
-    Example:
-        >>> label_of(Candidate(id="m1", text="Tea.")), label_of(Candidate(id="0f" * 16, text="Tea at four."))
-        ('m1', '“Tea at four.”')
-    """
+    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins."""
     title = candidate.metadata.get("title")
     shown = candidate.place or (" ".join(title.split()) if isinstance(title, str) else "")
     if not shown and _HASH.fullmatch(candidate.id) and (start := excerpt(candidate.text, _EXCERPT)):

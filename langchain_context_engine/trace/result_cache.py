@@ -133,10 +133,6 @@ def request_key(request: ContextRequest, engine: str = "") -> str | None:
 
     It holds every field: the question, the scope, the history, what is pinned, the budget, …; `request` is as
     it was asked, before the clock's time is filled in, and `engine` tells apart what answers.
-
-    Example:
-        >>> request_key(ContextRequest(query="why?", scope={"user": "u1"}))
-        '{"engine": "", "query": "why?", "scope": {"user": "u1"}}'
     """
     told = {"engine": engine}
     if request.vector is not None:

@@ -26,7 +26,7 @@ _DATE = "$date"
 """A filter's date is `{"$date": "2026-01-01"}`: as text it would match as text."""
 
 
-_PLAIN = {"mode": "json", "exclude_defaults": True, "warnings": False}
+_PLAIN: Mapping[str, Any] = {"mode": "json", "exclude_defaults": True, "warnings": False}
 _LEFT_OUT: Mapping[str, Any] = {
     "trace_id": True,
     "passages": {"__all__": {"ranked": {"candidate"}}},

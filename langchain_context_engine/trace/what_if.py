@@ -288,13 +288,7 @@ class _Search:
 
 
 def budgets_tried(budget: int, most: int) -> Iterator[int]:
-    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers.
-
-    Example:
-        >>> from itertools import islice
-        >>> list(islice(budgets_tried(2000, 9999), 4))
-        [2100, 2200, 2300, 2400]
-    """
+    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers."""
     tokens = budget
     while tokens < most:
         step = _round_down(tokens / 20)
