@@ -8,7 +8,7 @@ every value in between was tried, a change does not call itself the smallest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -87,7 +87,8 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        return tuple(change for attempt in _attempts(context, key, engine) for change in attempt())
+        search = _search(context, key, engine, _NEAR)
+        return () if search is None else tuple(search.changes())
 
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
@@ -97,27 +98,20 @@ def budget_that_admits(context: Context, key: Key) -> Change | None:
     """
     try:
         with reading(context):
-            attempts = _attempts(context, key, None, near=_NEARER)[:1]
-            return next((change for attempt in attempts for change in attempt()), None)
+            search = _search(context, key, None, _NEARER)
+            return None if search is None else next(search.budget(), None)
     except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
         return None
 
 
-def _attempts(
-    context: Context, key: Key, engine: Any, *, near: int = _NEAR
-) -> Sequence[Callable[[], Iterator[Change]]]:
+def _search(context: Context, key: Key, engine: Any, near: int) -> _Search | None:
+    """Return what tries settings for a candidate; None where none can let it in."""
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
-        return ()
-    search = _Search(context, key, engine, near)
-    if context.parts:
-        return (search.budget,)
-    return (
-        search.budget, search.k, search.caps, search.diversity, search.threshold, search.similar,
-        search.min_score, search.weights,
-    )  # fmt: skip
+        return None
+    return _Search(context, key, engine, near)
 
 
 class _Search:
@@ -134,6 +128,26 @@ class _Search:
         self.of_budget: Budget = replace(self.config.budget, tokens=context.budget)
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
+
+    def changes(self) -> Iterator[Change]:
+        """Try one setting after the other; of a plan's trace the budget of the whole prompt alone."""
+        yield from self.budget()
+        if self.ordered is None:
+            return
+        yield from self.k()
+        for field, lifted in (("item_cap", None), ("source_cap", None), ("shares", {})):
+            if before := getattr(self.of_budget, field):
+                budget = replace(self.of_budget, **{field: lifted})
+                yield from self._change(f"budget.{field}", before, None, {"budget": budget})
+        if self.config.diversity is not None:
+            yield from self._change("diversity", "a rule", None, {"diversity": None})
+        yield from self.threshold()
+        yield from self.similar()
+        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
+            # Rounded down: the number that is printed admits it.
+            found = math.floor(1000 * self.decision.details["score"]) / 1000
+            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
+        yield from self.weights()
 
     def _has(self, context: Context) -> bool:
         return any(passage.key == self.key for passage in context.passages)
@@ -199,21 +213,6 @@ class _Search:
             if needed is not None:
                 yield from self._change("k", k, needed, {"k": needed}, is_smallest=True)
 
-    def caps(self) -> Iterator[Change]:
-        """Lift one cap, or the shares."""
-        for field, lifted in (
-            ("item_cap", replace(self.of_budget, item_cap=None)),
-            ("source_cap", replace(self.of_budget, source_cap=None)),
-            ("shares", replace(self.of_budget, shares={})),
-        ):
-            if before := getattr(self.of_budget, field):
-                yield from self._change(f"budget.{field}", before, None, {"budget": lifted})
-
-    def diversity(self) -> Iterator[Change]:
-        """Drop the rule."""
-        if self.config.diversity is not None:
-            yield from self._change("diversity", "a rule", None, {"diversity": None})
-
     def threshold(self) -> Iterator[Change]:
         """Ask more of texts that are to be one."""
         now, alike = self.config.dedupe_threshold, self.decision.details.get("similarity")
@@ -238,12 +237,6 @@ class _Search:
         after = Threshold(of_best=share, least=min(now.least, math.floor(100 * found["score"]) / 100))
         settings = {"thresholds": {**self.config.thresholds, source: after}}
         yield from self._change(f"thresholds.{source}", now.of_best, after.of_best, settings)
-
-    def min_score(self) -> Iterator[Change]:
-        """Lower it to the score, rounded down: the number that is printed admits it."""
-        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
-            found = math.floor(1000 * self.decision.details["score"]) / 1000
-            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
 
     def weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""

@@ -104,6 +104,7 @@ def left_out(context):
 
 
 def test_each_change_that_is_told_lets_its_candidate_in_when_replayed(told, contexts):
+    """B2, promise 12."""
     for context, key, change in told:
         again = replay(context, **change.settings)
         assert key in {passage.key for passage in again.passages}, change.sentence
