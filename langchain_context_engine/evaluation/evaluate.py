@@ -175,16 +175,9 @@ def _questions(lines: Sequence[str], path: str | os.PathLike[str]) -> Iterable[Q
 class Outcome:
     """One question at one budget.
 
-    Attributes:
-        question: Its id.
-        category: Its category.
-        budget: Tokens allowed.
-        recall: Evidence recall, 0–1; None for a question without an answer.
-        precision: Share of the text's words that are evidence; None likewise.
-        tokens: Tokens of the text.
-        milliseconds: How long the answer took.
-        is_violation: The text has more tokens than the budget.
-        is_cut: Something was left out for room, so that the budget could be used up.
+    `recall` and `precision` (the share of the text's words that are evidence) are 0–1, None for a question
+    without an answer. `is_violation`: the text has more tokens than the budget; `is_cut`: something was left
+    out for room, so that the budget could be used up.
     """
 
     question: str
@@ -212,10 +205,8 @@ class Ranking:
 class Report:
     """The outcomes of an evaluation, in the order of the questions, and their means.
 
-    Attributes:
-        outcomes: One for each question and budget.
-        rankings: One for each question whose gold records are known by id.
-        k: Places of a ranking that counted.
+    `outcomes` has one for each question and budget, `rankings` one for each question whose gold records are
+    known by id; `k` is how many places of a ranking counted.
     """
 
     outcomes: tuple[Outcome, ...]

@@ -104,21 +104,17 @@ def _told(
     rank = next((place for place, each in enumerate(deep, 1) if each.key == key), None)
     if rank is None:
         return replace(item, reason=f"no leg has it among the first {DEEPEST:,} of {source.name!r}")
-    deeper = engine.build(replace(request, limit=request.offset + rank))
     told = f"in the store and not offered: {source.name!r} offers {context.request.limit}"
+    item = replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
+    deeper = engine.build(replace(request, limit=request.offset + rank))
     if key not in {each.key for each in deeper.candidates}:
-        return replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
+        return item
+    reason = f"{told}; of {rank}, {deeper.explain(key).partition(chr(10))[0]}"
     if any(passage.key == key for passage in deeper.passages):
-        changes = (f"limit {rank}",)
-    else:
-        further = what_would_it_take(deeper, key)
-        changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
+        return replace(item, reason=reason, changes=(f"limit {rank}",))
+    further = what_would_it_take(deeper, key)
     return replace(
-        item,
-        reason=f"{told}; of {rank}, {deeper.explain(key).partition(chr(10))[0]}",
-        rank=rank,
-        leg_ranks=_leg_ranks(deep, key),
-        changes=changes,
+        item, reason=reason, changes=tuple(f"limit {rank}, and {change.sentence}" for change in further)
     )
 
 

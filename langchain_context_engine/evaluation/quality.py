@@ -77,8 +77,7 @@ def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
     standing: dict[Key, int] = {}
     final = context.final_decisions()
     for key, grade in grades.items():
-        decision = final.get(key)
-        stands = (decision.repeats if decision else None) or key
+        stands = (final[key].repeats if key in final else None) or key
         standing[stands] = max(grade, standing.get(stands, 0))
     return standing
 
@@ -113,13 +112,14 @@ def verdict(before: Quality, after: Quality) -> str:
 
 def worst_first(judged: Iterable[Judged]) -> list[Judged]:
     """Return the questions that became worse first, then by nDCG@10, the lowest first."""
-
-    def badness(entry: Judged) -> tuple[bool, float, str]:
-        query, before, after = entry
-        known = math.inf if math.isnan(after.ndcg) else after.ndcg
-        return verdict(before, after) != "regression", known, query
-
-    return sorted(judged, key=badness)
+    return sorted(
+        judged,
+        key=lambda entry: (
+            verdict(entry[1], entry[2]) != "regression",
+            math.inf if math.isnan(entry[2].ndcg) else entry[2].ndcg,
+            entry[0],
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,15 +138,9 @@ class Tried:
 class SetFigures:
     """The figures of a set of questions under some settings; NaN where nothing judged could tell.
 
-    Attributes:
-        questions: How many.
-        recall: Mean share of the well-answering texts that stands in the context, 0–1.
-        ndcg: Mean nDCG@10, 0–1.
-        tokens: Mean tokens.
-        milliseconds: Mean time of ranking, packing and rendering.
-        shared: Mean share of passages that the recorded contexts have too, 0–1.
-        gained: Questions whose figures became better, the most first.
-        lost: Questions whose figures became worse, the most first.
+    `recall`, `ndcg`, `tokens` and `milliseconds` (of ranking, packing and rendering) are means, `shared` that
+    of the passages which the recorded contexts have too; `gained` and `lost` are the questions whose figures
+    became better and worse, the most first.
     """
 
     questions: int
@@ -162,16 +156,14 @@ class SetFigures:
 def try_settings(
     contexts: Iterable[Context], grades: Mapping[str, Grades], settings: Mapping[str, Any]
 ) -> list[Tried]:
-    """Return what some settings give of each trace, by replay.
+    """Return what some settings give of each trace, by replay, in their order.
+
+    Those that cannot be replayed (a part was a function, the trace is damaged) are left out.
 
     Args:
         contexts: One trace a question.
         grades: Question → candidate → grade.
         settings: Changed settings, as `replay` takes them; none gives what was recorded.
-
-    Returns:
-        In their order; those that cannot be replayed (a part was a function, the trace is damaged) are left
-        out.
 
     Raises:
         ConfigError: None could be replayed: a setting is wrong.
@@ -179,27 +171,25 @@ def try_settings(
     found: list[Tried] = []
     failed: ConfigError | None = None
     for recorded in contexts:
+        start = time.perf_counter()
         try:
-            found.append(_tried(recorded, grades.get(recorded.request.query, {}), settings))
+            context, ranked = replay_ranked(recorded, **settings)
         except ConfigError as error:
             failed = failed or error
+            continue
+        query = recorded.request.query
+        tried = Tried(
+            query=query,
+            context=context,
+            quality=quality(context, rows(context, ranked), grades.get(query, {})),
+            tokens=context.tokens,
+            milliseconds=(time.perf_counter() - start) * 1000,
+            shared=diff(recorded, context).overlap,
+        )
+        found.append(tried)
     if failed is not None and not found:
         raise failed
     return found
-
-
-def _tried(recorded: Context, grades: Grades, settings: Mapping[str, Any]) -> Tried:
-    start = time.perf_counter()
-    context, ranked = replay_ranked(recorded, **settings)
-    took = (time.perf_counter() - start) * 1000
-    return Tried(
-        query=recorded.request.query,
-        context=context,
-        quality=quality(context, rows(context, ranked), grades),
-        tokens=context.tokens,
-        milliseconds=took,
-        shared=diff(recorded, context).overlap,
-    )
 
 
 def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:

@@ -56,12 +56,13 @@ class Message:
         if isinstance(value, str):
             return cls(role="user", text=value)
         if isinstance(value, Mapping):
-            role, content = value.get("role", value.get("type")), value.get("content", value.get("text"))
+            role = value.get("role", value.get("type", "user"))
+            content = value.get("content", value.get("text"))
             id_, created_at = value.get("id"), value.get("created_at")
         elif isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
             (role, content), id_, created_at = value, "", None
         elif hasattr(value, "content"):
-            role, content = getattr(value, "type", None), value.content
+            role, content = getattr(value, "type", "user"), value.content
             id_, created_at = getattr(value, "id", ""), None
         else:
             raise ConfigError(
@@ -71,7 +72,7 @@ class Message:
 
 
 def _role(name: object) -> str:
-    return {"human": "user", "ai": "assistant"}.get(str(name), str(name or "user"))
+    return {"human": "user", "ai": "assistant"}.get(str(name), str(name))
 
 
 def _content_text(content: object) -> str:

@@ -135,7 +135,8 @@ class _Search:
         if self.ordered is None:
             return
         yield from self.k()
-        for field, lifted in (("item_cap", None), ("source_cap", None), ("shares", {})):
+        none: Mapping[str, Any] = {"item_cap": None, "source_cap": None, "shares": {}}
+        for field, lifted in none.items():
             if before := getattr(self.of_budget, field):
                 budget = replace(self.of_budget, **{field: lifted})
                 yield from self._change(f"budget.{field}", before, None, {"budget": budget})
