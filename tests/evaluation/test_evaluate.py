@@ -85,24 +85,6 @@ def test_a_text_over_its_budget_is_a_violation():
     assert report.figures(4)["violations"] == 0
 
 
-def test_fields_of_a_question_reach_the_engine():
-    engine = FixedEngine()
-    question = Question.from_dict(
-        {"query": "q", "gold": ["r1"], "scope": {"team": "acme"}, "as_of": "2026-01-01", "sources": ["shelf"]}
-    )
-    evaluate(engine, [question], budgets=[50])
-    assert engine.asked == [
-        {
-            "query": "q",
-            "budget": 50,
-            "scope": {"team": "acme"},
-            "sources": ["shelf"],
-            "until": "2026-01-01",
-            "now": "2026-01-01",
-        }
-    ]
-
-
 def test_an_equivalent_counts_as_the_gold_it_equals():
     question = dataclasses.replace(INVOICES, gold=("gone",), equivalents={"gone": ("r1",)})
     report = evaluate(FixedEngine(), [question], budgets=[9])

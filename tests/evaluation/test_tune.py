@@ -60,15 +60,6 @@ def test_too_few_judged_questions_are_refused_with_their_number(recent):
     assert tune(traces[:49], judgments, min_queries=40).is_worth_it
 
 
-def test_the_present_weights_are_those_that_most_traces_have(recent):
-    traces, judgments = recent
-    settled = [replay(trace, weights={"relevance": 3, "confidence": 1}) for trace in traces[:31]]
-    tuning = tune([*traces[31:], *settled], judgments)
-    assert tuning.present == {"relevance": 0.75, "confidence": 0.25}
-    assert tuning.learned["recency"] > 0.5
-    assert "confidence" in tuning.table()
-
-
 def test_an_engines_own_signal_is_learned_with_the_engine_at_hand():
     def length_of_id(candidates, request):
         return [1.0 if c.id in {"c3", "c7"} else 0.0 for c in candidates]

@@ -26,16 +26,6 @@ def test_the_file_is_its_owners_alone(journal, path):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
-def test_a_closed_journal_drops_traces_and_refuses_to_be_read(path):
-    journal = Journal(path)
-    journal.close()
-    journal.close()
-    assert journal.record(a_context())
-    assert journal.dropped == 1
-    with pytest.raises(ConfigError, match="closed"):
-        journal.count()
-
-
 def test_a_reader_sees_what_a_writer_adds_and_writes_nothing(journal, path):
     journal.record(a_context("first"))
     journal.flush()

@@ -124,15 +124,6 @@ def test_what_is_slow_within_a_scope_is_told_from_what_that_scope_took_alone(jou
     assert [row.query for row in journal.traces(is_slow=True)] == ["bob 900"]
 
 
-def test_traces_are_sorted_over_all_before_they_are_paged(journal):
-    for tokens in (3, 9, 1, 7):
-        journal.record(a_context(f"q{tokens}", tokens=tokens))
-    assert [row.tokens for row in journal.traces(2, sort="tokens")] == [9, 7]
-    assert [row.tokens for row in journal.traces(2, 1, sort="tokens", ascending=True)] == [3, 7]
-    with pytest.raises(ConfigError, match="sorted by"):
-        journal.traces(sort="1; DROP TABLE traces")
-
-
 def test_the_grades_of_two_people_stand_beside_each_other(journal):
     journal.judge("q", KEY, 3, rater="ann")
     journal.judge("q", KEY, 1, rater="bob")

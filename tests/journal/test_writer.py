@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 
-
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal import Journal
 from langchain_context_engine.journal.traces import BackgroundWriter

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, StrEnum
 
+import numpy as np
+import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
-from langchain_context_engine import ContextEngine
+from langchain_context_engine import AllSourcesFailedError, ConfigError, ContextEngine
+from langchain_context_engine.langchain.calls import NOT_ASKED
 from langchain_context_engine.langchain.middleware import ContextEngineMiddleware
-from tests.builders import ListSource, a_candidate
+from langchain_context_engine.langchain.tool import as_tool
+from tests.builders import FailingSource, ListSource, a_candidate
 
 
 def a_source():
@@ -144,3 +151,99 @@ async def test_the_agents_answer_is_kept_beside_its_context(tmp_path):
             (("memories", "r1"),),
         )
     engine.journal.close()
+
+
+class Colour(Enum):
+    RED = 1
+
+
+class Tier(StrEnum):
+    GOLD = "gold"
+
+
+def an_odd_engine():
+    return ContextEngine(
+        [
+            ListSource(
+                [
+                    a_candidate(
+                        id="r1",
+                        text="Pay by card.",
+                        relevance=np.float32(0.5),
+                        claims={"dense": np.float64(0.4)},
+                        metadata={
+                            "relevance_score": np.float32(0.25),
+                            "vector": np.array([1, 2]),
+                            "colour": Colour.RED,
+                            "tier": Tier.GOLD,
+                            "at": datetime(2026, 1, 2, tzinfo=UTC),
+                        },
+                    )
+                ]
+            )
+        ]
+    )
+
+
+def a_call():
+    return {"name": "search_context", "args": {"query": "pay?"}, "id": "1", "type": "tool_call"}
+
+
+def a_turn(**settings):
+    model = ShowingModel(answers=[AIMessage("", tool_calls=[a_call()]), AIMessage("done")])
+    if "tools" not in settings:
+        model.answers.pop(0)
+    agent = create_agent(model, settings.pop("tools", []), checkpointer=InMemorySaver(), **settings)
+    config = {"configurable": {"thread_id": "1"}}
+    return agent.invoke({"messages": [("user", "pay?")]}, config), model
+
+
+def test_an_agents_state_and_artifact_are_plain_json():
+    """L1, L2: numpy's numbers and enums in metadata killed a checkpointed agent."""
+    engine = an_odd_engine()
+    result, _ = a_turn(tools=[as_tool(engine)], middleware=[ContextEngineMiddleware(engine)])
+    artifact = next(m for m in result["messages"] if m.type == "tool").artifact
+    assert json.loads(json.dumps(artifact)) == artifact
+    (passage,) = json.loads(json.dumps(result["context_passages"]))
+    assert passage["metadata"] == {
+        "relevance_score": 0.25, "vector": [1, 2], "colour": 1, "tier": "gold", "at": "2026-01-02T00:00:00Z",
+    }  # fmt: skip
+
+
+def test_two_contexts_in_one_agent_have_names_and_do_not_mix():
+    """L8."""
+    first = ContextEngine([ListSource([a_candidate(text="Pay by card.")])])
+    second = ContextEngine([ListSource([a_candidate(text="Cards cost two percent.")])])
+    result, model = a_turn(
+        middleware=[ContextEngineMiddleware(first), ContextEngineMiddleware(second, name="prices")]
+    )
+    shown = str(model.calls[0][0].content)
+    assert shown.count("Pay by card.") == shown.count("Cards cost two percent.") == 1
+    assert [p["text"] for p in result["context_passages"]] == ["Pay by card."]
+    assert [p["text"] for p in result["context_passages_prices"]] == ["Cards cost two percent."]
+
+
+def test_a_model_is_told_that_no_source_could_be_asked():
+    """L9: one policy for tool, middleware and MCP."""
+    engine = ContextEngine([FailingSource(RuntimeError("down, api_key=sk-123"))])
+    result, model = a_turn(tools=[as_tool(engine)], middleware=[ContextEngineMiddleware(engine)])
+    assert result["messages"][-1].content == "done"
+    assert next(m for m in result["messages"] if m.type == "tool").content == NOT_ASKED
+    assert NOT_ASKED in str(model.calls[0][0].content)
+    assert result["context_passages"] == []
+
+
+@pytest.mark.parametrize("part", ["tool", "middleware"])
+def test_who_wants_that_raised_says_so(part):
+    """L9."""
+    engine = ContextEngine([FailingSource(RuntimeError("down"))])
+
+    def attempt():
+        if part == "tool":
+            return as_tool(engine, on_failure="raise").invoke({"query": "pay?"})
+        return a_turn(middleware=[ContextEngineMiddleware(engine, on_failure="raise")])
+
+    with pytest.raises(AllSourcesFailedError):
+        attempt()
+    with pytest.raises(ConfigError, match="on_failure"):
+        as_tool(engine, on_failure="ignore")

@@ -7,8 +7,6 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from langchain_classic.retrievers import MultiQueryRetriever
-from langchain_core.language_models import FakeListChatModel
 from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
@@ -123,15 +121,6 @@ def test_filters_join_and_other_options_replace(bound, asked, expected):
 def test_a_scope_is_compared_with_its_type(bound, asked):
     with pytest.raises(ScopeError):
         narrowed(ContextRequest(scope={"t": bound}), {"scope": {"t": asked}})
-
-
-def test_without_annotation_a_record_is_the_same_document_whatever_was_asked():
-    """LangChain's MultiQueryRetriever drops what it has already by comparing whole Documents."""
-    model = FakeListChatModel(responses=["when is billing due?\nwhat is due?"])
-    retriever = a_retriever(is_annotated=False)
-    documents = MultiQueryRetriever.from_llm(retriever=retriever, llm=model).invoke("billing")
-    assert len(documents) == len({document.id for document in documents}) > 1
-    assert not any("context" in document.metadata for document in documents)
 
 
 async def test_the_custom_event_is_json_ready_and_reaches_astream_events():

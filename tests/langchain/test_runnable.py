@@ -170,3 +170,19 @@ async def test_what_enters_the_state_of_a_graph_is_plain_data(state, monkeypatch
     assert not caplog.records
     with pytest.raises(ConfigError, match="no question under"):
         node.invoke({"other": 1})
+
+
+def test_a_chains_own_keys_are_left_alone():
+    """L6."""
+    engine = ContextEngine([ListSource([a_candidate(text="Pay by card.", metadata={"tenant": "acme"})])])
+    own = {"question_id": 7, "source": "web", "kind": "faq", "inputs": {}, "score": 3, "included": 1}
+    asked = {"question": "pay?", **own, "context_request": {"scope": {"tenant": "acme"}, "budget": 50}}
+    context = engine.as_runnable().invoke(asked)
+    assert context.text == "[1] Pay by card."
+    assert (context.request.scope, context.budget) == ({"tenant": "acme"}, 50)
+
+
+@pytest.mark.parametrize("name", ["ok", "pk", "know", "snow", "here_is"])
+def test_a_foreign_key_need_not_differ_much_from_a_short_field(name):
+    """L6: `pk` was taken for `k`, `know` for `now`."""
+    assert ContextEngine([]).as_runnable().invoke({"question": "pay?", name: 1}).text == ""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_context_engine import Budget, ConfigError, Template
 from langchain_context_engine.models.budget import split_tokens
 from tests.builders import ListSource, a_candidate
-from tests.pack_builders import MARKED, engine_of, text_of
+from tests.pack_builders import engine_of, text_of
 
 
 def test_what_one_share_leaves_over_goes_to_the_others():
@@ -21,17 +21,6 @@ def test_what_one_share_leaves_over_goes_to_the_others():
     context = engine_of([], sources=[a, b], budget=Budget(tokens=400, shares={"A": 3, "B": 1})).build("q")
     assert sum(p.tokens for p in context.passages if p.key[0] == "B") >= 300
     assert context.tokens <= 400
-
-
-def test_no_item_takes_more_than_its_cap():
-    found = [
-        a_candidate(id="long", text=text_of(500, "l"), relevance=1.0),
-        *(a_candidate(text=text_of(10, f"s{i}_"), relevance=0.5) for i in range(20)),
-    ]
-    context = engine_of(found, budget=Budget(tokens=200, item_cap=0.25), template=MARKED).build("q")
-    cost = {p.key[1]: p.tokens for p in context.passages}
-    assert 0 < cost["long"] <= 50
-    assert context.tokens > 180
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10), max_size=6), st.integers(0, 5000))

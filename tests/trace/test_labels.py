@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.langchain.retriever import documents
-from langchain_context_engine.rendering.citations import list_citations
-from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.labels import labels, meant
 from tests.builders import ListSource, a_candidate
 
@@ -24,15 +21,6 @@ def a_context(**settings):
         a_candidate(id="4", text="Ana takes her tea without milk.", relevance=0.6),
     ]  # fmt: skip
     return ContextEngine(sources=[ListSource(found)], **settings).build("what was removed?")
-
-
-def test_every_face_shows_the_same_place():
-    context = a_context()
-    place = "httpx/_client.py:430-471 · Client.send"
-    assert list_citations(context)[0].place == place
-    assert documents(context)[0].metadata["context"]["place"] == place
-    assert rows(context)[0].label == place
-    assert place in context.explain()
 
 
 def test_no_two_candidates_of_a_context_are_called_alike_and_none_by_a_hash():

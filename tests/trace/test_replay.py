@@ -8,8 +8,6 @@ import re
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, diff, replay
-from langchain_context_engine.models.types import Reason
-from langchain_context_engine.trace.explain import FATES
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate, count_words
@@ -109,21 +107,6 @@ def test_explain_one_tells_its_signals_and_refuses_strangers():
     assert context.explain(("memories", "good")) == told
     with pytest.raises(ConfigError, match="nobody"):
         context.explain("nobody")
-
-
-def test_every_final_reason_has_words():
-    changed = {
-        Reason.CLAMPED,
-        Reason.MERGED,
-        Reason.EXPANDED,
-        Reason.PINNED,
-        Reason.NEIGHBOUR,
-        Reason.LINKED,
-        Reason.LATEST,
-        Reason.RERANKED,
-        Reason.SHORTENED,
-    }
-    assert set(FATES) == set(Reason) - changed
 
 
 def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
