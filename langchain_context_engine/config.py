@@ -162,10 +162,17 @@ def _made(kind: type, value: Any) -> Any:
         raise as_config_error(error.errors()) from None
 
 
-def _budget(value: Any) -> Any:
-    if isinstance(value, (Budget, Mapping)):
-        return _made(Budget, value)
-    return Budget() if value is None else Budget(tokens=value)
+def _budget(value: Any) -> Budget:
+    if isinstance(value, Budget):
+        return value
+    if not isinstance(value, Mapping):
+        return Budget() if value is None else Budget(tokens=value)
+    known: Registry[Any] = Registry(
+        "setting of Budget", {one.name: None for one in dataclasses.fields(Budget)}
+    )
+    for name in value:
+        known[name]  # raises for an unknown one
+    return Budget(**value)
 
 
 def _threshold(value: Any) -> Any:
