@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from inspector.figures.settings import as_json, as_python, as_toml

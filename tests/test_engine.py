@@ -22,22 +22,12 @@ from langchain_context_engine.models.types import Status
 from tests.builders import WordEmbeddings, a_collection
 
 RECORDS = [
-    {
-        "id": "1",
-        "text": "We decided to bill monthly, on the first.",
-        "workspace_id": "acme",
-        "created_at": "2025-03-01",
-        "confidence": 0.9,
-    },
-    {
-        "id": "2",
-        "text": "Billing was weekly before March.",
-        "workspace_id": "acme",
-        "created_at": "2024-03-01",
-        "confidence": 0.4,
-    },
+    {"id": "1", "text": "We decided to bill monthly, on the first.", "workspace_id": "acme",
+     "created_at": "2025-03-01", "confidence": 0.9},
+    {"id": "2", "text": "Billing was weekly before March.", "workspace_id": "acme",
+     "created_at": "2024-03-01", "confidence": 0.4},
     {"id": "3", "text": "Globex pays in gold.", "workspace_id": "globex", "created_at": "2025-01-01"},
-]
+]  # fmt: skip
 
 
 def an_engine(**settings):

@@ -14,26 +14,14 @@ from tests.builders import ListSource, a_candidate, count_words
 
 
 def a_context(**settings):
+    sure = {"confidence": 0.9}
     found = [
-        a_candidate(
-            id="best",
-            text="alpha " * 20,
-            relevance=0.9,
-            created_at="2020-01-01",
-            metadata={"confidence": 0.2},
-        ),
-        a_candidate(
-            id="good", text="beta " * 20, relevance=0.8, created_at="2025-12-30", metadata={"confidence": 0.9}
-        ),
+        a_candidate(id="best", text="alpha " * 20, relevance=0.9, created_at="2020-01-01"),
+        a_candidate(id="good", text="beta " * 20, relevance=0.8, created_at="2025-12-30", metadata=sure),
         a_candidate(id="same", text="BETA " * 20, relevance=0.7),
-        a_candidate(
-            id="weak",
-            text="gamma " * 20,
-            relevance=0.1,
-            created_at="2025-12-31",
-            metadata={"confidence": 1.0},
-        ),
-    ]
+        a_candidate(id="weak", text="gamma " * 20, relevance=0.1, created_at="2025-12-31",
+                    metadata={"confidence": 1.0}),
+    ]  # fmt: skip
     engine = ContextEngine(
         sources=[ListSource(found)],
         **{"truncator": "none", "weights": {"relevance": 1, "recency": 0}, **settings},

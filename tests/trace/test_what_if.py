@@ -19,8 +19,8 @@ from tests.builders import ListSource, a_candidate
 pytestmark = pytest.mark.unmeasured
 
 WORDS = [
-    "tide", "harbour", "lamp", "rope", "ledger", "gull", "engine", "winter", "paint", "chart", "invoice",
-    "refund",
+    "tide", "harbour", "lamp", "rope", "ledger", "gull",
+    "engine", "winter", "paint", "chart", "invoice", "refund",
 ]  # fmt: skip
 TRACES = 200
 FEWER = 80
