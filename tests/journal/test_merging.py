@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 
 import pytest
@@ -103,27 +102,6 @@ def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
     assert told(c) == told(d)
     merge_journals([c], a)
     assert told(a)[1][KEY].uses == 8
-
-
-def test_the_cap_holds_and_the_oldest_traces_go_first(tmp_path):
-    paths = []
-    for name, day in (("new", 20), ("old", 1)):
-        path = tmp_path / f"{name}.db"
-        with Journal(path) as journal:
-            for i in range(40):
-                text = "".join(map(str, itertools.islice(itertools.count(i * 7919), 12_000)))
-                journal.record(a_context(f"{name} {i:02}", text=text), at=f"2026-01-{day:02}T00:{i:02}:00Z")
-        paths.append(path)
-    into = tmp_path / "C.db"
-    new, old = merge_journals(paths, into, max_bytes=1_000_000)
-    assert new.traces > 0
-    assert old.traces == 0, "what has no room is not even copied"
-    assert into.stat().st_size <= 1_000_000
-    kept = queries(into, limit=1000)
-    assert kept
-    assert kept == [f"new {i:02}" for i in range(39, 39 - len(kept), -1)]
-    merge_journals(paths, into, max_bytes=1_000_000)
-    assert queries(into, limit=1000) == kept
 
 
 def test_a_damaged_or_foreign_file_costs_itself(machines, tmp_path):

@@ -99,17 +99,6 @@ async def test_a_loop_of_tool_calls_assembles_once():
         assert sum(m.type == "system" for m in result["messages"]) == 0
 
 
-def test_the_passages_come_out_with_the_answer_and_the_text_does_not():
-    """langchain users ask for the documents in the state, to resolve citations."""
-    agent, _ = an_agent(a_source())
-    result = agent.invoke(ask())
-    (passage,) = json.loads(json.dumps(result["context_passages"]))
-    assert (passage["citation"], passage["source"], passage["id"]) == ("[1]", "memories", "r1")
-    assert passage["text"] == "Pay by card."
-    assert passage["metadata"] == {"title": "Paying", "tenant": "acme"}
-    assert "context_text" not in result
-
-
 def test_the_scope_may_depend_on_who_asks():
     """The user comes from the agent's runtime context, never from the conversation."""
 
@@ -162,27 +151,11 @@ class Tier(StrEnum):
 
 
 def an_odd_engine():
-    return ContextEngine(
-        [
-            ListSource(
-                [
-                    a_candidate(
-                        id="r1",
-                        text="Pay by card.",
-                        relevance=np.float32(0.5),
-                        claims={"dense": np.float64(0.4)},
-                        metadata={
-                            "relevance_score": np.float32(0.25),
-                            "vector": np.array([1, 2]),
-                            "colour": Colour.RED,
-                            "tier": Tier.GOLD,
-                            "at": datetime(2026, 1, 2, tzinfo=UTC),
-                        },
-                    )
-                ]
-            )
-        ]
-    )
+    odd = {
+        "relevance_score": np.float32(0.25), "vector": np.array([1, 2]), "colour": Colour.RED,
+        "tier": Tier.GOLD, "at": datetime(2026, 1, 2, tzinfo=UTC),
+    }  # fmt: skip
+    return ContextEngine([ListSource([a_candidate(id="r1", text="Pay by card.", metadata=odd)])])
 
 
 def a_call():

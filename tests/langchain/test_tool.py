@@ -10,7 +10,6 @@ from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_tests.integration_tests import ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_context_engine import ContextEngine
@@ -31,16 +30,6 @@ def a_tool(source=None, **bound):
 
 def a_call(**arguments):
     return {"name": "search_context", "args": arguments, "id": "1", "type": "tool_call"}
-
-
-class TestContextToolUnit(ToolsUnitTests):
-    @property
-    def tool_constructor(self):
-        return a_tool()
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"query": "how do I pay?"}
 
 
 class TestContextToolIntegration(ToolsIntegrationTests):

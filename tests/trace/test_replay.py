@@ -107,19 +107,10 @@ def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
 
 
 def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
+    old, new = "Paddle takes the payments, we decided. ", "The decision is for Stripe and direct debit. "
     found = [
-        a_candidate(
-            id="old",
-            text="Paddle takes the payments, we decided. " * 3,
-            relevance=0.8,
-            created_at="2024-01-01",
-        ),
-        a_candidate(
-            id="new",
-            text="The decision is for Stripe and direct debit. " * 3,
-            relevance=0.7,
-            created_at="2025-12-01",
-        ),
+        a_candidate(id="old", text=old * 3, relevance=0.8, created_at="2024-01-01"),
+        a_candidate(id="new", text=new * 3, relevance=0.7, created_at="2025-12-01"),
     ]
     engine = ContextEngine(sources=[ListSource(found)], truncator="none", tokenizer="estimate")
     context = engine.build("What is our latest decision?", budget=50, now="2026-01-01")

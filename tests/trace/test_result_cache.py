@@ -79,25 +79,11 @@ def test_a_number_that_is_not_above_0_is_refused(name, value):
 
 
 REQUESTS = [
-    {"query": "other"},
-    {"scope": {"user_id": "u2"}},
-    {"scope": {"user_id": 0}},
-    {"scope": {"user_id": False}},
-    {"scope": {"user_id": "0"}},
-    {"where": {"a": 1}},
-    {"kinds": ()},
-    {"history": [("user", "a")]},
-    {"history": [("assistant", "a")]},
-    {"pinned": [a_candidate(id="p", text="pinned")]},
-    {"pinned": ["pinned"]},
-    {"excluded": ["c1"]},
-    {"focus": {"thread": "t1"}},
-    {"budget": 7},
-    {"k": 2},
-    {"template": "xml"},
-    {"now": "2026-01-01"},
-    {},
-]
+    {"query": "other"}, {"scope": {"user_id": 0}}, {"scope": {"user_id": False}}, {"scope": {"user_id": "0"}},
+    {"where": {"a": 1}}, {"kinds": ()}, {"history": [("user", "a")]}, {"history": [("assistant", "a")]},
+    {"pinned": [a_candidate(id="p", text="pinned")]}, {"pinned": ["pinned"]}, {"excluded": ["c1"]},
+    {"focus": {"thread": "t1"}}, {"budget": 7}, {"k": 2}, {"template": "xml"}, {"now": "2026-01-01"}, {},
+]  # fmt: skip
 
 
 def test_two_requests_share_a_key_only_if_they_ask_for_the_same():
