@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.judgments import agreed_grades
 from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
@@ -55,6 +54,7 @@ _LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions ag
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
 _SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _MOST_ROUNDS = 10
+_FOLDS = 5
 _DECIMALS = 12  # scores that differ by rounding alone are equal, as they are for exact sums
 _RISE = 1e-9
 _TRACES_TRIED = 5
@@ -156,7 +156,6 @@ def tune(
     *,
     signals: Sequence[str] | None = None,
     metric: str = "ndcg",
-    folds: int = 5,
     seed: int = 0,
     min_queries: int = MIN_QUERIES,
     engine: Any = None,
@@ -175,21 +174,18 @@ def tune(
         signals: Names of signals to weigh; by default `SIGNALS_TRIED`, the engine's own and those that
             weigh something now. One that does not vary within any question is left out.
         metric: `ndcg` or `recall`, of the first ten; for `recall`, grades 2 and 3 are to be found.
-        folds: Into how many parts the questions are dealt, 2 or more.
         seed: The same seed gives the same tuning.
         min_queries: With fewer judged questions nothing is learned.
         engine: Where parts that were given as functions come from.
 
     Raises:
-        ConfigError: An argument is wrong, or a part of a trace was a function and `engine` has it not.
+        ConfigError: A name is unknown, or a part of a trace was a function and `engine` has it not.
 
     Example:
         >>> tune([], []).reason
         'only 0 judged questions have something to find, and 50 are needed: fewer mislead; judge more'
     """
     measure = Registry("metric", METRICS)[metric]
-    if folds < 2 or min_queries < folds:  # noqa: PLR2004 - without a second there is nothing held out
-        raise ConfigError(f"folds must be from 2 to min_queries, got {folds} of {min_queries}")
     judged = judged_traces(traces, _by_query(judgments), measure, engine)
     present = judged[0].parts.weights if judged else None
     now = present or _DEFAULT_WEIGHTS
@@ -199,7 +195,7 @@ def tune(
         present=present, learned=now, metric=measure.label, before=mean, after=mean, gain=None,
         queries=len(before), is_worth_it=False, reason="",
     )  # fmt: skip
-    if len(judged) < min_queries:
+    if len(judged) < max(min_queries, _FOLDS):
         told = f"only {len(judged)} judged questions have something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
     names, raw = varying(judged, _names(judged, signals, now))
@@ -208,7 +204,7 @@ def tune(
         return replace(kept, reason=f"{told} candidates of a question apart: there is nothing to weigh")
     search = Search(judged, names=names, raw=raw, metric=measure, weights=now)
     everyone, after = np.arange(len(judged)), before.copy()
-    for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), folds):
+    for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), _FOLDS):
         weights = search.learn(np.setdiff1d(everyone, fold), before)
         if weights is not None:
             after[fold] = [judged[row].score(measure, weights) for row in fold]
