@@ -225,19 +225,24 @@ class BackgroundWriter:
             weight: How many characters it has, about.
         """
         with self._lock:
-            if self.is_closed or self._weight > MOST_CHARACTERS or self._queue.full():
-                self.dropped += 1
-                why = "is closed" if self.is_closed else "cannot keep up"
-                self._log(self.dropped, f"{why}: traces dropped")
-                return
-            self._queue.put_nowait((item, weight))
-            self._weight += weight
-            if self._thread is None:
-                thread = threading.Thread(target=self._run, name="context-journal", daemon=True)
-                # While a program ends none can start: what waits is lost, and nobody is left to hear of it.
-                with contextlib.suppress(RuntimeError):
-                    thread.start()
-                    self._thread = thread
+            is_taken = not (self.is_closed or self._weight > MOST_CHARACTERS or self._queue.full())
+            if is_taken:
+                self._queue.put_nowait((item, weight))
+                self._weight += weight
+                self._start()
+        if not is_taken:
+            self.dropped += 1
+            why = "is closed" if self.is_closed else "cannot keep up"
+            self._log(self.dropped, f"{why}: {self.dropped} traces dropped")
+
+    def _start(self) -> None:
+        if self._thread is not None:
+            return
+        thread = threading.Thread(target=self._run, name="context-journal", daemon=True)
+        # While a program ends none can start: what waits is lost, and nobody is left to hear of it.
+        with contextlib.suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
 
     def flush(self, timeout_seconds: float = 5.0) -> bool:
         """Wait until everything taken so far is written; return whether it was in time."""

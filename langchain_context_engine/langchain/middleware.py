@@ -107,7 +107,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(self._assemble.invoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
+            return self._update(Context(text=NOT_ASKED))
 
     async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any]:
         """Assemble the context of the turn into the state; as `before_agent`."""
@@ -115,7 +115,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(await self._assemble.ainvoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
+            return self._update(Context(text=NOT_ASKED))
 
     def after_agent(self, state: ContextState, runtime: Any) -> None:
         """Keep the agent's answer beside its context where the engine has a journal."""

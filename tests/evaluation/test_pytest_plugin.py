@@ -88,6 +88,6 @@ def test_the_fixture_is_there_for_users_tests(pytester, monkeypatch):
     pytester.makepyfile(USERS_TESTS)
     is_installed = any(e.name == "context_engine" for e in entry_points(group="pytest11"))
     plugin = [] if is_installed else ["-p", "langchain_context_engine.evaluation.pytest_plugin"]
-    result = pytester.runpytest_inprocess("-q", *plugin)
+    result = pytester.runpytest_subprocess("-q", *plugin)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(['*"refunds" is not in the context.*'])
