@@ -14,8 +14,6 @@ from langchain_context_engine import (
     ContextEngine,
     EngineConfig,
     ScopeError,
-    Template,
-    TemplateError,
     UnknownNameError,
 )
 from langchain_context_engine.models.types import Status
@@ -93,16 +91,6 @@ def test_a_wrong_setting_is_refused_while_building_naming_it(settings, told):
 def test_a_wrong_field_of_a_request_is_refused_naming_it(field):
     with pytest.raises(ConfigError, match=r"\$betw|" + next(iter(field))):
         an_engine().build("x", **field)
-
-
-def test_a_template_of_ones_own_is_named_in_the_engine_or_given():
-    brief = Template(name="brief", passage="* {{content}}")
-    engine = an_engine(templates={"brief": brief})
-    assert engine.build("billing", template="brief").text == engine.build("billing", template=brief).text
-    with pytest.raises(ConfigError, match="built-in"):
-        an_engine(templates={"chat": brief})
-    with pytest.raises(TemplateError, match="content"):
-        Template(name="bad", passage="{{content.__class__}}")
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,10 @@ import logging
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.journal.traces import BackgroundWriter
 from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 from tests.journal_builders import a_context
@@ -105,18 +103,3 @@ def test_a_disk_that_is_full_for_a_while_costs_what_came_meanwhile_and_says_so_e
         assert journal.lost() == lost
     said = [line for line in done.stderr.splitlines() if "could not be written" in line]
     assert len(said) == lost.bit_length()
-
-
-def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters(monkeypatch):
-    """S5: a thousand answers of any length might wait."""
-    monkeypatch.setattr("langchain_context_engine.journal.traces.MOST_CHARACTERS", 1000)
-    goes_on = threading.Event()
-    writer = BackgroundWriter(lambda _: goes_on.wait(30), name="slow")
-    for _ in range(6):
-        writer.put("a" * 300, 300)
-    assert writer.dropped == 2
-    goes_on.set()
-    assert writer.flush(30)
-    writer.put("a" * 5000, 5000)  # of one nothing is known before it is there
-    assert writer.close(30)
-    assert writer.dropped == 2

@@ -68,14 +68,6 @@ def test_a_replay_uses_the_recorded_scores_and_asks_nobody():
     assert ids(replay(context, weights={"relevance": 1}))[0] == "heron"
 
 
-@pytest.mark.parametrize(("says_scores", "first"), [(False, "tench"), (True, "perch")])
-def test_a_langchain_compressor_is_read_by_its_scores_or_its_order(says_scores, first):
-    context = an_engine(rerank=Picks(says_scores=says_scores)).build("who lives here?")
-    said = {p.key[1]: p.ranked.candidate.claims["rerank"] for p in context.passages}
-    assert max(said, key=said.__getitem__) == first
-    assert len(said) == len(WORDS)
-
-
 def slow(query, texts):
     time.sleep(5)
     return [0.0] * len(texts)

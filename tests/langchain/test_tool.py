@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import pickle
 
-import pytest
 from langchain.agents import create_agent
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
@@ -13,11 +11,9 @@ from langchain_tests.integration_tests import ToolsIntegrationTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.langchain.tool import as_tool
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.trace.context import Context
-from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
+from tests.builders import ListSource, a_candidate
 
 
 def a_source():
@@ -85,13 +81,3 @@ async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():
         assert Context.from_dict(message.artifact).passages[0].text == "Pay by card."
         kept = next(m for m in agent.get_state(config).values["messages"] if isinstance(m, ToolMessage))
         assert kept.content == message.content
-
-
-def test_it_is_pickled_where_its_engine_can_be():
-    """No closure is in the way, and what is in the way is said by the engine's own error."""
-    twin = pickle.loads(pickle.dumps(a_tool(k=1)))
-    assert twin.invoke({"query": "how do I pay?"}) == "[1] Pay by card."
-    embeddings = WordEmbeddings()
-    live = a_tool(ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings))
-    with pytest.raises(ConfigError, match="live"):
-        pickle.dumps(live)

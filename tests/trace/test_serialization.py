@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import timeit
 
 import pytest
@@ -28,19 +29,13 @@ def test_a_context_comes_back_equal_through_json(context):
     assert through_json(context) == context
 
 
-def test_a_trace_is_written_and_read_in_two_milliseconds():
-    """It took eight."""
-    found = [
-        a_candidate(
-            text=f"{n} " + "some words of a record " * 20,
-            metadata={"path": "a.py", "start_line": n, "end_line": n + 9},
-        )
-        for n in range(100)
-    ]
-    context = ContextEngine([ListSource(found)], limit=100).build("which words?", budget=2000)
+def test_a_trace_is_written_in_a_millisecond_and_read_in_two():
+    """They took eight; the bound is what a busy machine never passes, in its processor's time."""
+    found = [a_candidate(text=f"{n} words of a record " * 9, metadata={"path": "a.py"}) for n in range(240)]
+    context = ContextEngine([ListSource(found)], limit=240).build("which words?", budget=4000)
     data = context_to_dict(context)
     for work in (lambda: context_to_dict(context), lambda: context_from_dict(data)):
-        assert min(timeit.repeat(work, number=1, repeat=9)) < 0.008
+        assert min(timeit.repeat(work, timer=time.process_time, number=1, repeat=9)) < 0.012
 
 
 def test_a_template_in_a_request_comes_back_equal():

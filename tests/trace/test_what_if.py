@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 
 import pytest
 
@@ -11,8 +10,6 @@ from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.select import Diversity
 from langchain_context_engine.trace.diff import diff
-from langchain_context_engine.trace.explain import rows
-from langchain_context_engine.trace.replay import ranking
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate
 
@@ -122,29 +119,6 @@ def test_a_change_that_calls_itself_the_smallest_is_the_smallest(told, contexts)
         for smaller in range(change.before + 1, change.after):
             again = replay(context, **{change.setting: smaller})
             assert key not in {passage.key for passage in again.passages}, change.sentence
-
-
-def test_a_signal_is_asked_once_for_all_the_weights_that_are_tried():
-    """Of a text of a megabyte every weight that was tried read every word anew: four seconds."""
-    calls = Counter()
-
-    def longest(candidates, request):
-        calls["longest"] += 1
-        return [len(candidate.text) / 1000 for candidate in candidates]
-
-    offered = [a_candidate(text=f"{word} " * 20, relevance=0.9) for word in WORDS]
-    engine = ContextEngine(
-        [ListSource(offered)], signals={"longest": longest}, weights={"longest": 0.2, "relevance": 0.8},
-        tokenizer="estimate", budget=60,
-    )  # fmt: skip
-    context = engine.build("of the tide", now="2026-01-01")
-    missing = next(
-        row.key for row in rows(context, ranking(context, engine)) if row.verdict is Verdict.DROPPED
-    )
-    calls.clear()
-    changes = what_would_it_take(context, missing, engine)
-    # Once to rank as recorded, once to see which signals differ, and once for each replay that proves.
-    assert calls["longest"] <= 2 + len(changes) + 8
 
 
 def test_a_weight_is_told_with_all_that_replace_the_present_ones(told):
