@@ -90,7 +90,11 @@ class Question:
             ('1', ('Ann signs',))
         """
         try:
-            line = _Line.model_validate(data)
+            line = _Line.model_validate(
+                {name: value for name, value in data.items() if value is not None}
+                if isinstance(data, Mapping)
+                else data
+            )
         except ValidationError as error:
             told = as_config_error(error.errors(include_url=False))
             raise ConfigError(f"question {number} is none: {told}") from None

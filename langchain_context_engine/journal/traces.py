@@ -80,7 +80,8 @@ def where(search: str, conditions: Mapping[str, Any]) -> tuple[str, dict[str, An
         if value is not None and value is not False:
             instant = read_instant(value) if name in {"since", "until"} else None
             terms.append(term)
-            values[name] = instant.timestamp() if instant else value
+            plain = clean_text(value) if isinstance(value, str) else value
+            values[name] = instant.timestamp() if instant else plain
     return (f" WHERE {' AND '.join(terms)}" if terms else ""), values
 
 

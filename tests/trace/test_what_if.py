@@ -20,7 +20,7 @@ WORDS = [
     "engine", "winter", "paint", "chart", "invoice", "refund",
 ]  # fmt: skip
 TRACES = 200
-FEWER = 50
+FEWER = 80
 """Of which most runs prove every change; the long form proves all."""
 
 
