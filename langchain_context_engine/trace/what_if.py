@@ -39,7 +39,6 @@ _NEAR, _NEARER = 100, 20
 """Budgets that are tried one by one, for a table of changes and for one sentence."""
 
 _DIFFERS = 1e-9
-_ROUND = (1, 2, 5, 10, 20, 25, 50)
 _LATEST = "those that prefer the latest"
 
 
@@ -191,7 +190,7 @@ class _Search:
         if self.decision.is_duplicate or not self._admits(budget=most):
             return
         fails = now
-        for tokens in islice(budgets_tried(now, most), _MOST_BUDGETS):
+        for tokens in islice(_budgets_tried(now, most), _MOST_BUDGETS):
             if self._admits(budget=tokens):
                 break
             fails = tokens
@@ -281,19 +280,11 @@ class _Search:
         return next(filter(admits, nearer), found)
 
 
-def budgets_tried(budget: int, most: int) -> Iterator[int]:
-    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers."""
-    tokens = budget
-    while tokens < most:
-        step = _round_down(tokens / 20)
-        tokens = (tokens // step + 1) * step
-        yield min(tokens, most)
-
-
-def _round_down(number: float) -> int:
-    """Return the largest round number that is not above a number; 1 at least."""
-    scale = 1 if number < _ROUND[-1] else 10 ** math.floor(math.log10(number / 10))
-    return max((one * scale for one in _ROUND if one * scale <= number), default=1)
+def _budgets_tried(budget: int, most: int) -> Iterator[int]:
+    """Yield the budgets that are tried above one, ascending, some six per cent apart."""
+    while budget < most:
+        budget = min(most, budget + budget // 16 + 1)
+        yield budget
 
 
 def _parts_to_try(parts: Parts) -> Parts:
