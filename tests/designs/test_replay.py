@@ -83,5 +83,5 @@ def test_a_trace_of_a_design_replays_tunes_and_says_what_it_would_take(design):
     assert changes
     for change in changes:
         assert replay(trace, **change.settings).text == change.context.text
-    told = tune([trace], {trace.request.query: {lost[0]: 3}}, min_queries=2, folds=2)
+    told = tune([trace], {trace.request.query: {lost[0]: 3}}, min_queries=2)
     assert told.queries == 1
