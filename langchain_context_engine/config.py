@@ -7,21 +7,22 @@ import functools
 import json
 import os
 import tomllib
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
+    TypeAdapter,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
+    with_config,
 )
 
 from langchain_context_engine.errors import ConfigError, UnknownNameError
@@ -146,6 +147,43 @@ class Parts:
         )
 
 
+@functools.cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(with_config(ConfigDict(extra="forbid", arbitrary_types_allowed=True))(kind))
+
+
+def _made(kind: type, value: Any) -> Any:
+    """Return a dataclass of its fields given as a mapping; what is none is returned for others to check."""
+    if not isinstance(value, Mapping):
+        return value
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise as_config_error(error.errors()) from None
+
+
+def _budget(value: Any) -> Budget:
+    if isinstance(value, Budget):
+        return value
+    if not isinstance(value, Mapping):
+        return Budget() if value is None else Budget(tokens=value)
+    known: Registry[Any] = Registry(
+        "setting of Budget", {one.name: None for one in dataclasses.fields(Budget)}
+    )
+    for name in value:
+        known[name]  # raises for an unknown one
+    return Budget(**value)
+
+
+def _threshold(value: Any) -> Any:
+    """A threshold may be given as the share of the best."""
+    return _made(Threshold, {"of_best": value} if isinstance(value, (int, float)) else value)
+
+
+def _of_fields(kind: type) -> BeforeValidator:
+    return BeforeValidator(functools.partial(_made, kind))
+
+
 class EngineConfig(BaseModel):
     """Every setting of a `ContextEngine`. Frozen; unknown names are refused.
 
@@ -196,27 +234,27 @@ class EngineConfig(BaseModel):
         frozen=True, extra="forbid", arbitrary_types_allowed=True, validate_default=True
     )
 
-    budget: Any = 2000
+    budget: Annotated[Any, BeforeValidator(_budget)] = 2000
     weights: Mapping[str, Any] | None = None
     signals: Mapping[str, Any] = {}
-    template: Any = "placed"
-    templates: Mapping[str, Any] = {}
+    template: Annotated[Any, _of_fields(Template)] = "placed"
+    templates: Mapping[str, Annotated[Any, _of_fields(Template)]] = {}
     tokenizer: Any = "auto"
     scope_keys: tuple[str, ...] = ()
     timeout_seconds: float = Field(default=2.0, gt=0, le=86_400, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
-    thresholds: Mapping[str, Threshold] = {}
+    thresholds: Mapping[str, Annotated[Threshold, BeforeValidator(_threshold)]] = {}
     truncator: Any = "extractive"
     compactor: Any = None
     selection: Selection = "adaptive"
-    diversity: Diversity | None = None
+    diversity: Annotated[Diversity | None, _of_fields(Diversity)] = None
     order: Any = "relevance"
     dedupe_threshold: float | None = Field(default=90.0, ge=0, le=100)
     dedupe_rules: tuple[Any, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
-    fusion: Fusion = Fusion()
-    unit_value: UnitValue = UnitValue()
+    fusion: Annotated[Fusion, _of_fields(Fusion)] = Fusion()
+    unit_value: Annotated[UnitValue, _of_fields(UnitValue)] = UnitValue()
     citations: Any = "number"
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
@@ -243,28 +281,6 @@ class EngineConfig(BaseModel):
     def _read_parts(cls, value: Any) -> Any:
         return from_data(value)
 
-    @field_validator("budget", "fusion", "unit_value", "diversity", "template", mode="before")
-    @classmethod
-    def _read_fields(cls, value: Any, told: ValidationInfo) -> Any:
-        """What is a dataclass may be given as its fields."""
-        if told.field_name == "budget" and not isinstance(value, (Budget, Mapping)):
-            return Budget() if value is None else Budget(tokens=value)
-        return _made(_OF_FIELDS[str(told.field_name)], value)
-
-    @field_validator("templates", mode="before")
-    @classmethod
-    def _read_templates(cls, value: Any) -> Any:
-        return {n: _made(Template, one) for n, one in value.items()} if isinstance(value, Mapping) else value
-
-    @field_validator("thresholds", mode="before")
-    @classmethod
-    def _read_thresholds(cls, value: Any) -> Any:
-        """A threshold may be given as the share of the best."""
-        if not isinstance(value, Mapping):
-            return value
-        shares = {n: {"of_best": t} if isinstance(t, (int, float)) else t for n, t in value.items()}
-        return {source: _made(Threshold, threshold) for source, threshold in shares.items()}
-
     @field_validator("scope_keys", mode="before")
     @classmethod
     def _read_keys(cls, value: Any) -> Any:
@@ -286,8 +302,11 @@ class EngineConfig(BaseModel):
     def _resolve_names(self) -> EngineConfig:
         """Names resolve while building, never while answering; a tokenizer once, since it may warn."""
         for name in type(self).model_fields:
-            if is_function(getattr(self, name)):
-                raise _missing_part(name, getattr(self, name))
+            if is_function(given := getattr(self, name)):
+                raise ConfigError(
+                    f"this trace was made with {name}={given!r}, which was given as a function; "
+                    "pass the engine that has it: replay(trace, engine=…)"
+                )
         self._counter = resolve_tokenizer(self.tokenizer)
         self.parts()
         return self
@@ -409,25 +428,8 @@ class EngineConfig(BaseModel):
         return type(self)(**{**own, **settings})
 
 
-def _made(kind: type, value: Any) -> Any:
-    """Return a dataclass of its fields given as a mapping; what is none is returned for others to check."""
-    if not isinstance(value, Mapping):
-        return value
-    known: Registry[Any] = Registry(f"setting of {kind.__name__}", _hints(kind))
-    nothing = (dataclasses.MISSING, dataclasses.MISSING)
-    needed = [f.name for f in dataclasses.fields(kind) if (f.default, f.default_factory) == nothing]
-    if lacking := [name for name in needed if name not in value]:
-        raise ConfigError(f"a {kind.__name__} lacks {', '.join(lacking)}")
-    return kind(**{name: _shaped(known[name], item) for name, item in value.items()})
-
-
 def as_data(value: Any) -> Any:
-    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name.
-
-    Example:
-        >>> as_data(Stated(key="importance")), as_data(len)
-        ({'part': 'stated', 'key': 'importance', 'missing': 0.5}, 'function:builtins.len')
-    """
+    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name."""
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, Mapping):
@@ -467,10 +469,6 @@ def from_data(value: Any) -> Any:
     Raises:
         UnknownNameError: There is no part of that name, or it has no such setting.
         ConfigError: A part holds a function, which data cannot.
-
-    Example:
-        >>> from_data({"part": "stated", "key": "importance"})
-        Stated(key='importance', missing=0.5)
     """
     if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
         if isinstance(value, Mapping):
@@ -484,27 +482,13 @@ def from_data(value: Any) -> Any:
     return part if value[PART] in FUNCTIONS and not given else _made(part, given)
 
 
-@functools.cache
-def _hints(kind: Any) -> Mapping[str, Any]:
-    return typing.get_type_hints(kind) if dataclasses.is_dataclass(kind) else {}
-
-
-def _shaped(hint: Any, value: Any) -> Any:
-    """Return a value of JSON in the shape that a field's type asks for: lists become tuples or sets."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if origin in {tuple, frozenset} and isinstance(value, (list, tuple)):
-        return origin(value)
-    if isinstance(value, Mapping) and len(arguments) == 2:  # noqa: PLR2004 - key and value
-        return {key: _shaped(arguments[1], item) for key, item in value.items()}
-    return value
-
-
 def known_settings(described: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that this version knows, of those that another version described."""
     known = {name: value for name, value in described.items() if name in EngineConfig.model_fields}
     for name, kind in _OF_FIELDS.items():
         if isinstance(value := known.get(name), Mapping):
-            known[name] = {part: item for part, item in value.items() if part in _hints(kind)}
+            fields = {one.name for one in dataclasses.fields(kind)}
+            known[name] = {part: item for part, item in value.items() if part in fields}
     return known
 
 
@@ -515,23 +499,6 @@ def is_function(described: Any) -> bool:
     if isinstance(described, list):
         return any(map(is_function, described))
     return isinstance(described, str) and described.startswith(FUNCTION)
-
-
-def functions_in(described: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the names of the settings that were given as functions: what a replay needs the engine for.
-
-    Example:
-        >>> functions_in({"budget": 10, "tokenizer": "function:mine.count"})
-        ('tokenizer',)
-    """
-    return tuple(name for name, value in described.items() if is_function(value))
-
-
-def _missing_part(name: str, described: Any) -> ConfigError:
-    return ConfigError(
-        f"this trace was made with {name}={described!r}, which was given as a function; "
-        "pass the engine that has it: replay(trace, engine=…)"
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

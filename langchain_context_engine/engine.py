@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_settings
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import kept_in, open_journal
-from langchain_context_engine.langchain.reranker import reranking_of
+from langchain_context_engine.langchain.reranker import scorer_of
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.pipeline.admit import Collected
@@ -79,7 +79,10 @@ class ContextEngine:
         self.journal = open_journal(journal)
         self.cache = check_cache(cache)
         self._cache_name = uuid.uuid4().hex
-        self._reranking = None if rerank is None else reranking_of(rerank, rerank_best, rerank_seconds)
+        self._reranking: Reranking | None = None
+        if rerank is not None:
+            scorer = scorer_of(rerank)
+            self._reranking = Reranking(scorer=scorer, best=rerank_best, seconds=rerank_seconds)
 
     def __repr__(self) -> str:
         names = [source.name for source in self.sources]

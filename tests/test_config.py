@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
-
 import pytest
 
 from inspector.figures.settings import as_json, as_python, as_toml
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.config import read_settings
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.ranking.fusion import Fusion
 from tests.builders import ListSource, a_candidate
 
 CHANGES = [
@@ -47,13 +43,6 @@ def test_the_python_runs_and_gives_what_a_replay_gives(changed):
     assert after.text == replay(before, **changed).text
 
 
-def test_what_a_table_leaves_out_is_at_its_default(tmp_path):
-    path = tmp_path / "engine.toml"
-    path.write_text("[budget]\ntokens = 900\n[fusion]\ndense = 0.6\n")
-    read = read_settings(path).settings
-    assert read == {"budget": Budget(tokens=900), "fusion": Fusion(dense=0.6)}
-
-
 def test_an_engine_is_made_from_a_file(tmp_path):
     path = tmp_path / "engine.toml"
     path.write_text('budget = 77\nmin_score = "null"\n[weights]\nrelevance = 1.0\nrecency = 1.0\n')
@@ -78,13 +67,3 @@ def test_a_wrong_file_names_itself_and_what_is_wrong(tmp_path, text, said):
     with pytest.raises(ConfigError, match=said) as error:
         read_settings(path)
     assert "wrong.toml" in str(error.value)
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(ConfigError, match="cannot be read"):
-        read_settings(tmp_path / "none.toml")
-
-
-def test_what_is_written_is_toml_and_json():
-    assert tomllib.loads(as_toml(CHANGES[1]))["budget"]["shares"] == {"notes": 2, "code": 1}
-    assert json.loads(as_json(CHANGES[1]))["budget"]["reserve"] == 20

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ValidationError, model_validator
+
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
@@ -24,6 +26,8 @@ from langchain_context_engine.evaluation.metrics import (
     paired_bootstrap,
     score_evidence,
 )
+from langchain_context_engine.journal.over_time import Spread
+from langchain_context_engine.models.freeze import as_config_error
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsGet
 from langchain_context_engine.models.types import Ranked
@@ -85,30 +89,58 @@ class Question:
             >>> question.id, question.spans
             ('1', ('Ann signs',))
         """
-        if not isinstance(data, Mapping) or not isinstance(data.get("query"), str):
-            raise ConfigError(f'question {number} must be an object with a "query", got {data!r:.80}')
-        golds = [_gold(item, number) for item in _list(data, "gold", number)]
+        try:
+            line = _Line.model_validate(
+                {name: value for name, value in data.items() if value is not None}
+                if isinstance(data, Mapping)
+                else data
+            )
+        except ValidationError as error:
+            told = as_config_error(error.errors(include_url=False))
+            raise ConfigError(f"question {number} is none: {told}") from None
+        records = [item for item in line.gold if isinstance(item, _Record)]
         fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
-        if data.get("as_of"):
-            fields = {"until": data["as_of"], "now": data["as_of"], **fields}
-        equivalents = data.get("gold_equivalents") or {}
-        if not isinstance(equivalents, Mapping):
-            raise ConfigError(f"gold_equivalents of question {number} must map ids to lists of ids")
+        if line.as_of:
+            fields = {"until": line.as_of, "now": line.as_of, **fields}
         return cls(
-            id=str(data.get("id", number)),
-            query=data["query"],
-            gold=tuple(str(item["id"]) for item in golds if "id" in item),
-            contents={str(item["id"]): str(item["text"]) for item in golds if {"id", "text"} <= set(item)},
-            texts=(
-                *(str(item["text"]) for item in golds if "id" not in item),
-                *_strings(data, "gold_texts", number),
+            id=str(number if line.id is None else line.id),
+            query=line.query,
+            gold=tuple(
+                str(item.id if isinstance(item, _Record) else item)
+                for item in line.gold
+                if not isinstance(item, _Record) or item.id is not None
             ),
-            spans=tuple(_strings(data, "gold_spans", number)),
-            equivalents={str(name): tuple(map(str, ids)) for name, ids in equivalents.items()},
-            category=str(data.get("category") or ""),
+            contents={str(item.id): item.text for item in records if item.id is not None and item.text},
+            texts=(*(item.text for item in records if item.id is None and item.text), *line.gold_texts),
+            spans=tuple(line.gold_spans),
+            equivalents={name: tuple(map(str, ids)) for name, ids in line.gold_equivalents.items()},
+            category=line.category,
             fields=fields,
-            is_unanswerable=bool(data.get("unanswerable")),
+            is_unanswerable=line.unanswerable,
         )
+
+
+class _Record(BaseModel):
+    id: str | int | None = None
+    text: str | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> _Record:
+        if self.id is None and self.text is None:
+            raise ValueError("gold must be ids, or objects with an id or a text")
+        return self
+
+
+class _Line(BaseModel):
+    query: str
+    id: str | int | None = None
+    gold: list[str | int | _Record] = []
+    gold_texts: list[str] = []
+    gold_spans: list[str] = []
+    gold_equivalents: dict[str, list[str | int]] = {}
+    category: str = ""
+    unanswerable: bool = False
+    as_of: Any = None
 
 
 def load_questions(path: str | os.PathLike[str]) -> list[Question]:
@@ -143,43 +175,13 @@ def _questions(lines: Sequence[str], path: str | os.PathLike[str]) -> Iterable[Q
         yield question
 
 
-def _list(data: Mapping[str, Any], name: str, number: int) -> list[Any]:
-    value = data.get(name) or []
-    if not isinstance(value, (list, tuple)):
-        raise ConfigError(f"{name} of question {number} must be a list, got {value!r:.80}")
-    return list(value)
-
-
-def _strings(data: Mapping[str, Any], name: str, number: int) -> list[str]:
-    values = _list(data, name, number)
-    if not all(isinstance(value, str) for value in values):
-        raise ConfigError(f"{name} of question {number} must be a list of strings")
-    return values
-
-
-def _gold(item: Any, number: int) -> Mapping[str, Any]:
-    if isinstance(item, (str, int)):
-        return {"id": item}
-    if isinstance(item, Mapping) and ("id" in item or "text" in item):
-        return item
-    msg = f"gold of question {number} must be ids, or objects with an id or a text, got {item!r:.80}"
-    raise ConfigError(msg)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """One question at one budget.
 
-    Attributes:
-        question: Its id.
-        category: Its category.
-        budget: Tokens allowed.
-        recall: Evidence recall, 0–1; None for a question without an answer.
-        precision: Share of the text's words that are evidence; None likewise.
-        tokens: Tokens of the text.
-        milliseconds: How long the answer took.
-        is_violation: The text has more tokens than the budget.
-        is_cut: Something was left out for room, so that the budget could be used up.
+    `recall` and `precision` (the share of the text's words that are evidence) are 0–1, None for a question
+    without an answer. `is_violation`: the text has more tokens than the budget; `is_cut`: something was left
+    out for room, so that the budget could be used up.
     """
 
     question: str
@@ -207,10 +209,8 @@ class Ranking:
 class Report:
     """The outcomes of an evaluation, in the order of the questions, and their means.
 
-    Attributes:
-        outcomes: One for each question and budget.
-        rankings: One for each question whose gold records are known by id.
-        k: Places of a ranking that counted.
+    `outcomes` has one for each question and budget, `rankings` one for each question whose gold records are
+    known by id; `k` is how many places of a ranking counted.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -242,15 +242,15 @@ class Report:
         something was left out; NaN where there is none. Times are in milliseconds.
         """
         chosen = self._of(budget, category)
-        times = sorted(o.milliseconds for o in chosen)
+        times = [o.milliseconds for o in chosen]
         return {
             "questions": len(chosen),
             "recall": self.recall(budget, category),
             "precision": _mean(o.precision for o in chosen if o.precision is not None),
             "utilisation": _mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
             "tokens": _mean(o.tokens for o in chosen),
-            "milliseconds": _quantile(times, 0.5),
-            "milliseconds_p95": _quantile(times, 0.95),
+            "milliseconds": Spread.of(times).p50,
+            "milliseconds_p95": Spread.of(times).p95,
             "violations": sum(o.is_violation for o in chosen),
         }
 
@@ -262,16 +262,19 @@ class Report:
     def table(self) -> str:
         """Return the figures as two Markdown tables, 80 columns wide: by budget, and recall by category."""
         budgets = [str(budget) for budget in self.budgets]
-        rows = [[str(b), *_cells(self.figures(b))] for b in self.budgets]
-        text = _markdown(["budget", *(_HEADINGS[name] for name in _HEADINGS)], rows)
+        rows = [
+            [str(b), *(_decimals(self.figures(b)[name], places) for name, (_, places) in _COLUMNS.items())]
+            for b in self.budgets
+        ]
+        text = markdown_table(["budget", *(heading for heading, _ in _COLUMNS.values())], rows)
         groups: list[tuple[str, str | None]] = [("all", None), *((c, c) for c in self.categories)]
         lines = []
         for title, category in groups:
             recalls = [_decimals(self.recall(b, category), 3) for b in self.budgets]
             ranks = [_decimals(value, 3) for value in self.ranking(category).values()]
-            count = sum(o.recall is not None for o in self._of(self.budgets[0], category)) if budgets else 0
+            count = sum(o.recall is not None for o in self._of(self.budgets[0], category))
             lines.append([title, str(count), *recalls, *ranks])
-        second = _markdown(["recall at", "asked", *budgets, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
+        second = markdown_table(["recall at", "asked", *budgets, f"nDCG@{self.k}", f"recall@{self.k}"], lines)
         return f"{text}\n\n{second}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -308,58 +311,33 @@ def compare(first: Report, second: Report, budget: int, *, samples: int = 5000, 
     )
 
 
-_HEADINGS = {
-    "questions": "asked",
-    "recall": "recall",
-    "precision": "precision",
-    "utilisation": "used",
-    "tokens": "tokens",
-    "milliseconds": "ms",
-    "milliseconds_p95": "ms 95 %",
-    "violations": "over",
-}
-_COUNTS = frozenset({"questions", "tokens", "violations"})
-_WHOLE_FROM_MILLISECONDS = 100
-
-
-def _cells(figures: dict[str, float]) -> list[str]:
-    return [_decimals(figures[name], _places(name, figures[name])) for name in _HEADINGS]
-
-
-def _places(name: str, value: float) -> int:
-    if name in _COUNTS:
-        return 0
-    if name.startswith("milliseconds"):
-        return 0 if value >= _WHOLE_FROM_MILLISECONDS else 1
-    return 3
+_COLUMNS = {
+    "questions": ("asked", 0), "recall": ("recall", 3), "precision": ("precision", 3),
+    "utilisation": ("used", 3), "tokens": ("tokens", 0), "milliseconds": ("ms", 1),
+    "milliseconds_p95": ("ms 95 %", 1), "violations": ("over", 0),
+}  # fmt: skip
+"""Figure → its heading and how many decimals of it are shown."""
 
 
 def _decimals(value: float, places: int) -> str:
     return "–" if math.isnan(value) else f"{value:.{places}f}"
 
 
-def _markdown(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [list(heads), *map(list, rows)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
-    pad: list[Callable[[str, int], str]] = [str.ljust, *[str.rjust] * (len(heads) - 1)]
-    text = [
-        "| " + " | ".join(f(c, w) for f, c, w in zip(pad, line, widths, strict=True)) + " |" for line in lines
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown that reads well as it is; all columns but the first are numbers."""
+    rows = [heads, *rows]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(heads))]
+    lines = [
+        "| " + " | ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) + " |"
+        for row in rows
     ]
-    rule = (
-        "|"
-        + "|".join(f" {'-' * w} " if i == 0 else f" {'-' * (w - 1)}: " for i, w in enumerate(widths))
-        + "|"
-    )
-    return "\n".join([text[0], rule, *text[1:]])
+    rule = " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
+    return "\n".join([lines[0], f"| {rule} |", *lines[1:]])
 
 
 def _mean(values: Iterable[float]) -> float:
     numbers = list(values)
     return math.fsum(numbers) / len(numbers) if numbers else math.nan
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else math.nan
 
 
 def _plain(figures: dict[str, float]) -> dict[str, float | None]:
@@ -443,11 +421,10 @@ def evidence_of(
     known = _contents(question, {i for ids in wanted for i in ids}, subject, texts or {})
     missing = [ids[0] for ids in wanted if not any(i in known for i in ids)]
     if missing:
-        msg = (
+        raise ConfigError(
             f"the text of gold record {missing[0]!r} of question {question.id} is not known: no source "
             "has it in the question's scope; give it in the question, or as texts"
         )
-        raise ConfigError(msg)
     records = [[text for i in ids for text in known.get(i, ())] for ids in wanted]
     return Evidence.of([*records, *([text] for text in question.texts)])
 

@@ -19,14 +19,10 @@ Given = tuple[str, Key, str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """How far raters agree, over every pair of grades that two of them gave one candidate.
+    """How far raters agree, over every pair of grades that two of them gave one candidate; NaN without one.
 
-    Attributes:
-        pairs: How many pairs there are.
-        same: Share of equal grades, 0–1; NaN without a pair.
-        near: Share of grades at most one apart, 0–1; NaN without a pair.
-        kappa: Cohen's kappa with quadratic weights (Cohen 1968): 1 is full agreement, 0 what chance
-            gives; NaN without a pair, or where all grades are one.
+    `same` is the share of equal grades, `near` of those at most one apart, `kappa` Cohen's with quadratic
+    weights (Cohen 1968): 1 is full agreement, 0 what chance gives, NaN where all grades are one.
     """
 
     pairs: int
@@ -36,17 +32,7 @@ class Agreement:
 
 
 def agreement(judgments: Iterable[Judgment]) -> Agreement:
-    """Return how far the raters of these judgments agree.
-
-    Example:
-        >>> from datetime import UTC, datetime
-        >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-        >>> ann = Judgment(query="q", key=("s", "1"), grade=2, time=at, rater="ann")
-        >>> bob = Judgment(query="q", key=("s", "1"), grade=3, time=at, rater="bob")
-        >>> found = agreement([ann, bob])
-        >>> found.pairs, found.same, found.near
-        (1, 0.0, 1.0)
-    """
+    """Return how far the raters of these judgments agree."""
     by_candidate: dict[tuple[str, Key], dict[str, int]] = {}
     for judgment in judgments:
         by_candidate.setdefault((judgment.query, judgment.key), {})[judgment.rater] = judgment.grade
@@ -87,20 +73,11 @@ def agreed_grades(judgments: Iterable[Judgment]) -> dict[str, dict[Key, int]]:
 
 def judgments_as_lines(judgments: Iterable[Given]) -> bytes:
     """Return judgments as JSON Lines, in the order of questions, candidates and raters."""
-    lines = [
-        json.dumps(
-            {
-                "query": query,
-                "source": key[0],
-                "id": key[1],
-                "grade": grade,
-                **({"rater": rater} if rater else {}),
-            },
-            ensure_ascii=False,
-        )
+    told = [
+        {"query": query, "source": key[0], "id": key[1], "grade": grade} | ({"rater": rater} if rater else {})
         for query, key, rater, grade in sorted(judgments)
     ]
-    return "".join(f"{line}\n" for line in lines).encode()
+    return "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in told).encode()
 
 
 def read_judgments(data: bytes) -> list[Given]:

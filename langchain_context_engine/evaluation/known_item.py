@@ -108,10 +108,13 @@ def _told(
     rank = next((place for place, each in enumerate(deep, 1) if each.key == key), None)
     if rank is None:
         return replace(item, reason=f"no leg has it among the first {DEEPEST:,} of {source.name!r}")
-    deeper = engine.build(replace(request, limit=request.offset + rank))
     told = f"in the store and not offered: {source.name!r} offers {context.request.limit}"
+    item = replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
+    deeper = engine.build(replace(request, limit=request.offset + rank))
     if key not in {each.key for each in deeper.candidates}:
-        return replace(item, reason=told, rank=rank, leg_ranks=_leg_ranks(deep, key))
+        return item
+    # Not by `explain`, which would try the budgets once more.
+    fate = next(row for row in rows(deeper) if row.key == key)
     if any(passage.key == key for passage in deeper.passages):
         changes = (f"limit {rank}",)
     elif len(deeper.candidates) > _TRIED_UP_TO:
@@ -119,15 +122,7 @@ def _told(
     else:
         further = what_would_it_take(deeper, key)
         changes = tuple(f"limit {rank}, and {change.sentence}" for change in further)
-    # Not by `explain`, which would try the budgets once more.
-    fate = next(row for row in rows(deeper) if row.key == key)
-    return replace(
-        item,
-        reason=f"{told}; of {rank}, {fate.label} is {fate.sentence}",
-        rank=rank,
-        leg_ranks=_leg_ranks(deep, key),
-        changes=changes,
-    )
+    return replace(item, reason=f"{told}; of {rank}, {fate.label} is {fate.sentence}", changes=changes)
 
 
 def _kept_out_by(candidate: Candidate, source: Any, request: ContextRequest) -> str:

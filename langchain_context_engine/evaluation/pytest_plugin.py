@@ -92,22 +92,21 @@ def context_golden() -> ContextGolden:
 
 
 def _is_in(context: Context, passage: str | Key) -> bool:
-    if isinstance(passage, tuple):
-        return any(passage in (p.key, *p.also_in) for p in context.passages)
-    return _covers(context.text, passage)
-
-
-def _covers(text: str, passage: str) -> bool:
     from langchain_context_engine.evaluation.metrics import contains_words
 
-    return contains_words(text, passage)
+    if isinstance(passage, tuple):
+        return any(passage in (p.key, *p.also_in) for p in context.passages)
+    return contains_words(context.text, passage)
 
 
 def _fate(context: Context, passage: str | Key) -> str:
-    if isinstance(passage, tuple):
-        keys = [c.key for c in context.candidates if c.key == passage]
-    else:
-        keys = [c.key for c in context.candidates if _covers(c.text, passage)]
+    from langchain_context_engine.evaluation.metrics import contains_words
+
+    keys = [
+        c.key
+        for c in context.candidates
+        if (c.key == passage if isinstance(passage, tuple) else contains_words(c.text, passage))
+    ]
     if not keys:
         return f"None of the {len(context.candidates)} candidates that were found has it."
     return "\n".join(context.explain(key) for key in keys[:_WORST])

@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.metrics import (
-    Evidence,
-    judged_share,
-    ndcg,
-    precision_at,
-    score_evidence,
-)
+from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.diff import diff
-from langchain_context_engine.trace.explain import Row, final_decisions, rows
+from langchain_context_engine.trace.explain import Row, rows
 from langchain_context_engine.trace.replay import replay_ranked
 
 Grades = Mapping[Key, int]
@@ -67,19 +61,23 @@ def quality(context: Context, ranked: Sequence[Row], grades: Grades) -> Quality:
     recall = score_evidence(context.text, Evidence.of(golds)).recall if golds else math.nan
     return Quality(
         ndcg=ndcg(known, standing.values(), K) if any(standing.values()) else math.nan,
-        precision=precision_at(known, K, RELEVANT_FROM) if standing else math.nan,
+        precision=_share(grade >= RELEVANT_FROM for grade in known) if standing else math.nan,
         recall=recall,
         utilisation=context.tokens / context.budget if context.budget else math.nan,
-        coverage=judged_share(first, K),
+        coverage=_share(grade is not None for grade in first),
     )
+
+
+def _share(are_so: Iterable[bool]) -> float:
+    told = list(are_so)
+    return sum(told) / len(told) if told else 0.0
 
 
 def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
     standing: dict[Key, int] = {}
-    final = final_decisions(context)
+    final = context.final_decisions()
     for key, grade in grades.items():
-        decision = final.get(key)
-        stands = (decision.repeats if decision else None) or key
+        stands = (final[key].repeats if key in final else None) or key
         standing[stands] = max(grade, standing.get(stands, 0))
     return standing
 
@@ -114,13 +112,14 @@ def verdict(before: Quality, after: Quality) -> str:
 
 def worst_first(judged: Iterable[Judged]) -> list[Judged]:
     """Return the questions that became worse first, then by nDCG@10, the lowest first."""
-
-    def badness(entry: Judged) -> tuple[bool, float, str]:
-        query, before, after = entry
-        known = math.inf if math.isnan(after.ndcg) else after.ndcg
-        return verdict(before, after) != "regression", known, query
-
-    return sorted(judged, key=badness)
+    return sorted(
+        judged,
+        key=lambda entry: (
+            verdict(entry[1], entry[2]) != "regression",
+            math.inf if math.isnan(entry[2].ndcg) else entry[2].ndcg,
+            entry[0],
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,15 +138,9 @@ class Tried:
 class SetFigures:
     """The figures of a set of questions under some settings; NaN where nothing judged could tell.
 
-    Attributes:
-        questions: How many.
-        recall: Mean share of the well-answering texts that stands in the context, 0–1.
-        ndcg: Mean nDCG@10, 0–1.
-        tokens: Mean tokens.
-        milliseconds: Mean time of ranking, packing and rendering.
-        shared: Mean share of passages that the recorded contexts have too, 0–1.
-        gained: Questions whose figures became better, the most first.
-        lost: Questions whose figures became worse, the most first.
+    `recall`, `ndcg`, `tokens` and `milliseconds` (of ranking, packing and rendering) are means, `shared` that
+    of the passages which the recorded contexts have too; `gained` and `lost` are the questions whose figures
+    became better and worse, the most first.
     """
 
     questions: int
@@ -163,16 +156,14 @@ class SetFigures:
 def try_settings(
     contexts: Iterable[Context], grades: Mapping[str, Grades], settings: Mapping[str, Any]
 ) -> list[Tried]:
-    """Return what some settings give of each trace, by replay.
+    """Return what some settings give of each trace, by replay, in their order.
+
+    Those that cannot be replayed (a part was a function, the trace is damaged) are left out.
 
     Args:
         contexts: One trace a question.
         grades: Question → candidate → grade.
         settings: Changed settings, as `replay` takes them; none gives what was recorded.
-
-    Returns:
-        In their order; those that cannot be replayed (a part was a function, the trace is damaged) are left
-        out.
 
     Raises:
         ConfigError: None could be replayed: a setting is wrong.
@@ -180,27 +171,25 @@ def try_settings(
     found: list[Tried] = []
     failed: ConfigError | None = None
     for recorded in contexts:
+        start = time.perf_counter()
         try:
-            found.append(_tried(recorded, grades.get(recorded.request.query, {}), settings))
+            context, ranked = replay_ranked(recorded, **settings)
         except ConfigError as error:
             failed = failed or error
+            continue
+        query = recorded.request.query
+        tried = Tried(
+            query=query,
+            context=context,
+            quality=quality(context, rows(context, ranked), grades.get(query, {})),
+            tokens=context.tokens,
+            milliseconds=(time.perf_counter() - start) * 1000,
+            shared=diff(recorded, context).overlap,
+        )
+        found.append(tried)
     if failed is not None and not found:
         raise failed
     return found
-
-
-def _tried(recorded: Context, grades: Grades, settings: Mapping[str, Any]) -> Tried:
-    start = time.perf_counter()
-    context, ranked = replay_ranked(recorded, **settings)
-    took = (time.perf_counter() - start) * 1000
-    return Tried(
-        query=recorded.request.query,
-        context=context,
-        quality=quality(context, rows(context, ranked), grades),
-        tokens=context.tokens,
-        milliseconds=took,
-        shared=diff(recorded, context).overlap,
-    )
 
 
 def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:

@@ -7,12 +7,11 @@ worse as often as better, so fewer are refused; and of weights that are as good,
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.judgments import agreed_grades
-from langchain_context_engine.evaluation.metrics import Interval, ndcg, paired_bootstrap
+from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
 from langchain_context_engine.journal.values import Judgment, check_grade
-from langchain_context_engine.models.freeze import as_names
 from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.pipeline.rank import rank
@@ -51,45 +49,52 @@ Point = tuple[float, ...]
 """Trial weights in the order of the signals; their sum is 1."""
 
 K = 10
-_RELEVANT_FROM = 2
 _CONFIDENCE = 0.99  # one set of weights was chosen among many: a gain by chance is likelier than in one test
 _LEAST_GAIN = 0.02  # a smaller one is within what grading the same questions again would move
 _DEFAULT_WEIGHTS = {"relevance": 1.0}
 _SHARES = (0.0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 _MOST_ROUNDS = 10
+_FOLDS = 5
 _DECIMALS = 12  # scores that differ by rounding alone are equal, as they are for exact sums
 _RISE = 1e-9
-_TRACES_TRIED, _PAGE = 5, 1000
+_TRACES_TRIED = 5
 # The settings that decide a ranking. The others, a tokenizer for example, need not be at hand.
 _RANKING_SETTINGS = (
     "signals", "fusion", "min_score", "thresholds", "dedupe_threshold", "dedupe_rules", "dedupe_key",
 )  # fmt: skip
 
 
-def _recall(grades: Sequence[float], ideal: Sequence[float]) -> float:
-    """Return the share of what answers well and finds room among the first k that stands there."""
-    most = min(K, sum(grade >= _RELEVANT_FROM for grade in ideal))
-    return sum(grade >= _RELEVANT_FROM for grade in grades[:K]) / most if most else 0.0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """How good a ranking is, 0–1."""
+    """How good a ranking's first ten are, 0–1: what they gain, of the most that ten could.
+
+    Attributes:
+        label: What a table calls it.
+        gains: Of each grade.
+        discounts: Of each place.
+    """
 
     label: str
-    score: Callable[[Sequence[float], Sequence[float]], float]
     gains: tuple[float, ...]
     discounts: tuple[float, ...]
+
+    def score(self, grades: Sequence[int], ideal: Sequence[int]) -> float:
+        """Return the metric of a ranking's grades, where those of `ideal` could stand in it."""
+        most = self._gained(sorted(ideal, key=self.gains.__getitem__, reverse=True))
+        return self._gained(grades) / most if most else 0.0
+
+    def _gained(self, grades: Sequence[int]) -> float:
+        gained = zip(grades, self.discounts, strict=False)
+        return math.fsum(self.gains[grade] * discount for grade, discount in gained)
 
 
 METRICS: Mapping[str, Metric] = {
     "ndcg": Metric(
         label=f"nDCG@{K}",
-        score=functools.partial(ndcg, k=K),
         gains=(0.0, 1.0, 3.0, 7.0),
         discounts=tuple(1 / math.log2(place + 2) for place in range(K)),
     ),
-    "recall": Metric(label=f"recall@{K}", score=_recall, gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
+    "recall": Metric(label=f"recall@{K}", gains=(0.0, 0.0, 1.0, 1.0), discounts=(1.0,) * K),
 }
 """What can be tuned for, by name."""
 
@@ -130,25 +135,14 @@ class Tuning:
         """Return the change as two Markdown tables: the weights, and what they do to the metric."""
         now = self.present or _DEFAULT_WEIGHTS
         names = sorted({*now, *self.learned}, key=lambda name: (-self.learned.get(name, 0.0), name))
-        rows = [
-            f"| {name} | {now.get(name, 0.0):.2f} | {self.learned.get(name, 0.0):.2f} |" for name in names
-        ]
-        before = "–" if math.isnan(self.before) else f"{self.before:.3f}"
-        cells = f"{before} | – | – | –"
+        weights = [[n, f"{now.get(n, 0.0):.2f}", f"{self.learned.get(n, 0.0):.2f}"] for n in names]
+        figures = ["–" if math.isnan(self.before) else f"{self.before:.3f}", "–", "–", "–"]
         if self.gain is not None:
             interval = f"{self.gain.low:+.3f} to {self.gain.high:+.3f}"
-            cells = f"{before} | {self.after:.3f} | {self.gain.difference:+.3f} | {interval}"
-        return "\n".join(
-            [
-                "| signal | now | learned |",
-                "| --- | ---: | ---: |",
-                *rows,
-                "",
-                f"| {self.metric} | now | held out | gain | 99 % interval |",
-                "| --- | ---: | ---: | ---: | --- |",
-                f"| {self.queries} questions | {cells} |",
-            ]
-        )
+            figures[1:] = [f"{self.after:.3f}", f"{self.gain.difference:+.3f}", interval]
+        heads = [self.metric, "now", "held out", "gain", "99 % interval"]
+        first = markdown_table(["signal", "now", "learned"], weights)
+        return f"{first}\n\n{markdown_table(heads, [[f'{self.queries} questions', *figures]])}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data; what is not a number is None."""
@@ -162,7 +156,6 @@ def tune(
     *,
     signals: Sequence[str] | None = None,
     metric: str = "ndcg",
-    folds: int = 5,
     seed: int = 0,
     min_queries: int = MIN_QUERIES,
     engine: Any = None,
@@ -181,21 +174,18 @@ def tune(
         signals: Names of signals to weigh; by default `SIGNALS_TRIED`, the engine's own and those that
             weigh something now. One that does not vary within any question is left out.
         metric: `ndcg` or `recall`, of the first ten; for `recall`, grades 2 and 3 are to be found.
-        folds: Into how many parts the questions are dealt, 2 or more.
         seed: The same seed gives the same tuning.
         min_queries: With fewer judged questions nothing is learned.
         engine: Where parts that were given as functions come from.
 
     Raises:
-        ConfigError: An argument is wrong, or a part of a trace was a function and `engine` has it not.
+        ConfigError: A name is unknown, or a part of a trace was a function and `engine` has it not.
 
     Example:
         >>> tune([], []).reason
         'only 0 judged questions have something to find, and 50 are needed: fewer mislead; judge more'
     """
     measure = Registry("metric", METRICS)[metric]
-    if folds < 2 or min_queries < folds:  # noqa: PLR2004 - without a second there is nothing held out
-        raise ConfigError(f"folds must be from 2 to min_queries, got {folds} of {min_queries}")
     judged = judged_traces(traces, _by_query(judgments), measure, engine)
     present = judged[0].parts.weights if judged else None
     now = present or _DEFAULT_WEIGHTS
@@ -205,20 +195,20 @@ def tune(
         present=present, learned=now, metric=measure.label, before=mean, after=mean, gain=None,
         queries=len(before), is_worth_it=False, reason="",
     )  # fmt: skip
-    if len(judged) < min_queries:
+    if len(judged) < max(min_queries, _FOLDS):
         told = f"only {len(judged)} judged questions have something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
     names, raw = varying(judged, _names(judged, signals, now))
     if len(names) < 2:  # noqa: PLR2004 - one signal has nothing to be weighed against
         told = f"only {names[0]} tells" if names else "no signal tells"
         return replace(kept, reason=f"{told} candidates of a question apart: there is nothing to weigh")
-    search = Search(judged, names=names, raw=raw, metric=measure, present=before, weights=now)
+    search = Search(judged, names=names, raw=raw, metric=measure, weights=now)
     everyone, after = np.arange(len(judged)), before.copy()
-    for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), folds):
-        weights = search.learn(np.setdiff1d(everyone, fold))
+    for fold in np.array_split(np.random.default_rng(seed).permutation(everyone), _FOLDS):
+        weights = search.learn(np.setdiff1d(everyone, fold), before)
         if weights is not None:
             after[fold] = [judged[row].score(measure, weights) for row in fold]
-    weights = search.learn(everyone)
+    weights = search.learn(everyone, before)
     if weights is None:
         told = "no other weights are better than the present ones by more than a standard error"
         return replace(kept, reason=told)
@@ -263,7 +253,7 @@ def _names(
 ) -> list[str]:
     known = judged[0].parts.signals
     own = [name for name in known if name not in SIGNALS]
-    tried = (*SIGNALS_TRIED, *own) if signals is None else as_names(signals) or ()
+    tried = (*SIGNALS_TRIED, *own) if signals is None else signals
     names = list(dict.fromkeys((*tried, *present)))
     for name in names:
         known[name]  # raises for an unknown one
@@ -275,19 +265,10 @@ def _traces_of(journal: Journal, judgments: Judgments) -> Iterator[Context]:
 
     One question may have been asked in several scopes; a few of its traces are looked at.
     """
-    left = dict.fromkeys(judgments, _TRACES_TRIED)
-    for offset in itertools.count(step=_PAGE):
-        rows = journal.traces(limit=_PAGE, offset=offset)
-        for row in (row for row in rows if row.query in left):
-            context = journal.trace(row.id)
-            left[row.query] -= 1
-            is_found = any(candidate.key in judgments[row.query] for candidate in context.candidates)
-            if is_found:
-                yield context
-            if is_found or not left[row.query]:
-                del left[row.query]
-        if not rows or not left:
-            return
+    for query, grades in judgments.items():
+        latest = (journal.trace(row.id) for row in journal.traces(_TRACES_TRIED, query=query))
+        found = (context for context in latest if any(c.key in grades for c in context.candidates))
+        yield from itertools.islice(found, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -392,45 +373,39 @@ class Search:
         names: Sequence[str],
         raw: Sequence[Numbers],
         metric: Metric,
-        present: Numbers,
         weights: Mapping[str, float],
     ) -> None:
-        found = [trace.survivors() for trace in traces]
-        width = max(K, *(len(survivors) for survivors, _ in found))
         total = math.fsum(weights.get(name, 0.0) for name in names)
-        self._names = names
-        self._present = present
+        self._names, self._metric = names, metric
         # Where none of the named ones weighs anything, the first alone.
         self._start = tuple(
             weights.get(name, 0.0) / total if total else float(i == 0) for i, name in enumerate(names)
         )
-        self._discounts = np.array(metric.discounts)
-        self._values = np.zeros((len(names), len(traces), width))
-        self._gains = np.zeros((len(traces), width))
-        self._is_there = np.zeros((len(traces), width), dtype=bool)
-        self._ideal = np.zeros(len(traces))
-        for row, (trace, (survivors, elsewhere)) in enumerate(zip(traces, found, strict=True)):
-            kept = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
-            grades = [survivors[trace.context.candidates[place].key] for place in kept]
-            self._values[:, row, : len(kept)] = raw[row][:, kept]
-            self._gains[row, : len(kept)] = [metric.gains[grade] for grade in grades]
-            self._is_there[row, : len(kept)] = True
-            best = sorted((metric.gains[grade] for grade in (*grades, *elsewhere)), reverse=True)[:K]
-            self._ideal[row] = np.dot(best, self._discounts[: len(best)])
+        self._tables = []
+        for trace, values in zip(traces, raw, strict=True):
+            survivors, elsewhere = trace.survivors()
+            there = [place for place, c in enumerate(trace.context.candidates) if c.key in survivors]
+            grades = np.array([survivors[trace.context.candidates[place].key] for place in there])
+            self._tables.append((values[:, there], grades, [*grades, *elsewhere]))
         self._known: dict[Point, Numbers] = {}
 
     def scores(self, point: Point) -> Numbers:
         """Return the metric of every trace under trial weights; ties keep the engine's order."""
         if point not in self._known:
-            total = sum((weight * self._values[i] for i, weight in enumerate(point)), np.zeros(()))
-            total = np.where(self._is_there, np.round(total, _DECIMALS), -1.0)
-            first = np.argsort(-total, axis=1, kind="stable")[:, :K]
-            gained = np.take_along_axis(self._gains, first, axis=1) @ self._discounts
-            self._known[point] = gained / self._ideal
+            self._known[point] = np.array([self._score(point, *table) for table in self._tables])
         return self._known[point]
 
-    def learn(self, rows: NDArray[np.intp]) -> dict[str, float] | None:
-        """Return the weights learned from some of the traces; None: the present ones are as good."""
+    def _score(self, point: Point, values: Numbers, grades: NDArray[np.int_], ideal: Sequence[int]) -> float:
+        totals = np.round(sum(weight * row for weight, row in zip(point, values, strict=True)), _DECIMALS)
+        return self._metric.score(grades[np.argsort(-totals, kind="stable")[:K]].tolist(), ideal)
+
+    def learn(self, rows: NDArray[np.intp], present: Numbers) -> dict[str, float] | None:
+        """Return the weights learned from some of the traces; None: the present ones are as good.
+
+        Args:
+            rows: Which traces.
+            present: The metric of every trace under the present weights.
+        """
         at = self._start
         tried = {at: float(self.scores(at)[rows].mean())}
         for _ in range(_MOST_ROUNDS):
@@ -443,7 +418,7 @@ class Search:
             if at == before:
                 break
         best = self.scores(max(tried, key=lambda point: tried[point]))[rows]
-        if _is_as_good(self._present[rows], best):
+        if _is_as_good(present[rows], best):
             return None
         near = sorted(tried, key=lambda point: (math.dist(point, self._start), point))
         taken = next(point for point in near if _is_as_good(self.scores(point)[rows], best))

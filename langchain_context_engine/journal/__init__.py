@@ -21,17 +21,8 @@ from typing import Any, Self
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal import traces
-from langchain_context_engine.journal.database import Database, trim
-from langchain_context_engine.journal.merging import MergedJournal, merge_journals
-from langchain_context_engine.journal.values import (
-    Activity,
-    Answer,
-    Judgment,
-    TraceRow,
-    Usage,
-    check_grade,
-)
-from langchain_context_engine.journal.writer import BackgroundWriter
+from langchain_context_engine.journal.database import Database, MergedJournal, merge_journals, trim
+from langchain_context_engine.journal.values import Activity, Answer, Judgment, TraceRow, Usage, check_grade
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Key
@@ -42,10 +33,8 @@ __all__ = ["Activity", "Answer", "Journal", "Judgment", "MergedJournal", "TraceR
            "Usage", "kept_in", "merge_journals", "open_journal"]  # fmt: skip
 
 _SMALLEST_BYTES = 1_000_000
-_ACTIVITIES = ("view", "edit")
 _LONGEST_NAME = 80
-ANSWER_RATER = "answers"
-"""Who judges where a model's answer does."""
+_JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class Journal:
@@ -82,12 +71,13 @@ class Journal:
         capacity: int = 1024,
     ) -> None:
         if not isinstance(max_bytes, int) or max_bytes < _SMALLEST_BYTES:
-            msg = f"max_bytes must be a whole number of at least {_SMALLEST_BYTES:,}, got {max_bytes!r}"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"max_bytes must be a whole number of at least {_SMALLEST_BYTES:,}, got {max_bytes!r}"
+            )
         self.path = Path(path).absolute()
         self.max_bytes = max_bytes
         self._database = Database(self.path, read_only=read_only, must_exist=must_exist)
-        self._writer = BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
+        self._writer = traces.BackgroundWriter(self._write, name=str(self.path), capacity=capacity)
         self._losses_told, self._losses_written = 0, 0
 
     def __repr__(self) -> str:
@@ -144,15 +134,14 @@ class Journal:
         Raises:
             ConfigError: A condition is unknown, or traces are not sorted by that.
         """
-        condition, order = traces.where(search, conditions), traces.order_by(**conditions)
         with self._after_flush() as connection:
-            return traces.rows(connection, condition, (limit, offset), order)
+            return traces.rows(connection, search, (limit, offset), conditions)
 
     def count(self, search: str = "", **conditions: Any) -> int:
         """Return how many traces there are, or of them fulfil the conditions of `traces`."""
         term, values = traces.where(search, conditions)
         with self._after_flush() as connection:
-            counted = connection.execute(f"SELECT count(*) FROM traces{term}", values)  # noqa: S608
+            counted = connection.execute(f"SELECT count(*) FROM traces{term}", values)  # noqa: S608 - constants
             return int(counted.fetchone()[0])
 
     def scope_digest(self, scope: Mapping[str, Any]) -> str:
@@ -168,8 +157,9 @@ class Journal:
         with self._after_flush() as connection:
             context = traces.body_of(connection, trace_id)
         if context is None:
-            msg = f"journal {self.path} has no trace {trace_id!r}; it may have made room for newer ones"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"journal {self.path} has no trace {trace_id!r}; it may have made room for newer ones"
+            )
         return context
 
     def record_answer(self, trace_id: str, answer: str) -> Answer:
@@ -181,22 +171,12 @@ class Journal:
 
         Raises:
             ConfigError: There is no such trace.
-
-        Example:
-            >>> import tempfile
-            >>> from langchain_context_engine import ContextEngine, PinnedSource
-            >>> facts = PinnedSource(["Pay by card.", "Rain is wet."])
-            >>> with tempfile.TemporaryDirectory() as folder:
-            ...     engine = ContextEngine([facts], journal=f"{folder}/journal.db")
-            ...     answer = engine.journal.record_answer(engine.build("How?").trace_id, "By card [1].")
-            >>> len(answer.cited), len(answer.unused)
-            (1, 1)
         """
         context = self.trace(trace_id)
         used = set(used_citations(answer, context.citations))
         kept = Answer(
             trace_id=trace_id,
-            query=clean_text(context.request.query),
+            query=context.request.query,
             text=clean_text(answer),
             cited=tuple(p.key for p in context.passages if p.citation in used),
             unused=tuple(p.key for p in context.passages if p.citation not in used),
@@ -222,13 +202,11 @@ class Journal:
             for id_, query, text, cited, unused, at in found
         ]
 
-    def judge_by_answers(self, rater: str = ANSWER_RATER) -> int:
+    def judge_by_answers(self, rater: str = "answers") -> int:
         """Judge by every kept answer: what it cites 2, what it was given and never used 0; return how many.
 
-        A passage that one answer to a question cites and another does not is cited.
-
-        Args:
-            rater: Under whose name, so that people's grades stay beside them.
+        A passage that one answer to a question cites and another does not is cited. The name of the rater
+        keeps people's grades beside these.
         """
         grades: dict[tuple[str, Key], int] = {}
         for answer in self.answers():
@@ -242,11 +220,11 @@ class Journal:
 
     def touch(self, keys: Iterable[Key]) -> None:
         """Count one more use of each key."""
-        self._add(("uses", "", key, 1) for key in keys)
+        self._add([("uses", "", *_clean(key)) for key in keys])
 
     def feedback(self, key: Key, useful: bool) -> None:
         """Count one more opinion on a candidate."""
-        self._add([("useful" if useful else "useless", "", key, 1)])
+        self._add([("useful" if useful else "useless", "", *_clean(key))])
 
     def usage(self, keys: Iterable[Key]) -> Mapping[Key, Usage]:
         """Return what `touch` and `feedback` counted for each key."""
@@ -284,8 +262,8 @@ class Journal:
             ConfigError: The grade is none.
         """
         checked = None if grade is None else check_grade(grade)
-        values = (clean_text(query), *_clean(key), clean_text(rater), checked, time.time())
         with self._database.writing() as connection:
+            values = (clean_text(query), *_clean(key), clean_text(rater), checked, time.time())
             connection.execute(_JUDGE, values)
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
@@ -323,14 +301,13 @@ class Journal:
         """Return every named set of questions: name → question → trace id."""
         found: dict[str, dict[str, str]] = {}
         with self._database.reading() as connection:
-            for name, query, trace in connection.execute(
-                "SELECT name, query, trace FROM sets ORDER BY name, query"
-            ):
+            asked = "SELECT name, query, trace FROM sets ORDER BY name, query"
+            for name, query, trace in connection.execute(asked):
                 found.setdefault(name, {})[query] = trace
         return found
 
     def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
-        """Remember that a user viewed a record, or with `kind="edit"` edited it.
+        """Remember that a user viewed a record, or edited it.
 
         Args:
             user: Who.
@@ -341,14 +318,14 @@ class Journal:
         Raises:
             ConfigError: `kind` is neither.
         """
-        if kind not in _ACTIVITIES:
-            raise ConfigError(f"kind must be one of {', '.join(_ACTIVITIES)}, got {kind!r}")
-        self._add([(kind, user, key, 1)], _seconds(at))
+        if kind not in {"view", "edit"}:
+            raise ConfigError(f"kind must be view or edit, got {kind!r}")
+        self._add([(kind, clean_text(user), *_clean(key))], _seconds(at))
 
     def recent(
         self, user: str, *, kind: str | None = None, since: datetime | None = None, limit: int = 10
     ) -> list[Activity]:
-        """Return what a user viewed or edited, or one kind of it, latest first.
+        """Return what a user viewed or edited, latest first.
 
         Args:
             user: Who.
@@ -358,18 +335,17 @@ class Journal:
         """
         asked = (
             "SELECT what, source, id, sum(times), max(at) AS latest FROM counts "
-            "WHERE user = :user AND what IN ('view', 'edit') AND (:kind IS NULL OR what = :kind) "
-            "GROUP BY what, source, id HAVING latest >= :since ORDER BY latest DESC, source, id LIMIT :limit"
+            "WHERE user = ? AND what IN ('view', 'edit') AND what = coalesce(?, what) "
+            "GROUP BY what, source, id HAVING latest >= ? ORDER BY latest DESC, source, id LIMIT ?"
         )
-        earliest = read_instant(since)
-        values = {
-            "user": clean_text(user), "kind": kind, "limit": limit,
-            "since": earliest.timestamp() if earliest else float("-inf"),
-        }  # fmt: skip
+        instant = read_instant(since)
+        earliest = instant.timestamp() if instant else float("-inf")
         with self._database.reading() as connection:
             return [
                 Activity(user=user, kind=what, key=(source, item), times=times, time=_time(at))
-                for what, source, item, times, at in connection.execute(asked, values)
+                for what, source, item, times, at in connection.execute(
+                    asked, (clean_text(user), kind, earliest, limit)
+                )
             ]
 
     def lost(self) -> int:
@@ -404,15 +380,14 @@ class Journal:
             trim(connection, self.max_bytes)
         self._losses_written = lost
 
-    def _add(self, counts: Iterable[tuple[str, str, Key, int]], at: float | None = None) -> None:
-        rows = [(what, clean_text(user), *_clean(key), times) for what, user, key, times in counts]
+    def _add(self, counted: Iterable[tuple[str, str, str, str]], at: float | None = None) -> None:
         seconds = time.time() if at is None else at
         with self._database.writing() as connection:
             connection.executemany(
                 "INSERT INTO counts (what, user, source, id, times, at, origin) "
-                "SELECT ?, ?, ?, ?, ?, ?, origin.id FROM origin WHERE true "
+                "SELECT ?, ?, ?, ?, 1, ?, origin.id FROM origin WHERE true "
                 "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
-                [(*row, seconds) for row in rows],
+                [(*row, seconds) for row in counted],
             )
 
     @contextmanager
@@ -421,9 +396,6 @@ class Journal:
         self.flush()
         with self._database.reading() as connection:
             yield connection
-
-
-_JUDGE = "INSERT OR REPLACE INTO judgments (query, source, id, rater, grade, at) VALUES (?, ?, ?, ?, ?, ?)"
 
 
 def open_journal(journal: Any) -> Any:

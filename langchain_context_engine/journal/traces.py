@@ -1,33 +1,37 @@
-"""The journal's traces: written in batches, found by what they tell, listed without their texts."""
+"""The journal's traces: written behind the answers' backs, found by what they tell, listed without texts."""
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
 import json
+import logging
 import math
+import queue
 import sqlite3
+import threading
+import time
+import weakref
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.journal.database import COLUMNS
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.locks import ForkSafeLock
+from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.context import Context
-
-__all__ = ["COLUMNS", "Encoded", "body_of", "encode", "insert", "order_by", "rows", "scope_digest", "where"]
 
 Encoded = tuple[tuple[Any, ...], bytes]
 """A trace as the values of its row and its compressed body."""
 
-COLUMNS = (
-    "id, at, query, search, candidates, kept, cut, tokens, budget, duplicates, milliseconds, warnings, "
-    "status, scope, offered, timings, source_timings, bytes"
-)
 _LISTED = ("number", *COLUMNS.replace(" search,", "").removesuffix(", bytes").split(", "))
 _COUNTED = ("offered", "timings", "source_timings")
 _SORTED = {
@@ -37,17 +41,24 @@ _SORTED = {
 }  # fmt: skip
 """What a list can be sorted by."""
 
-_CONDITIONS = {
-    "status": "status = ?", "scope": "scope = ?", "query": "query = ?", "since": "at >= ?",
-    "until": "at <= ?", "after": "number > ?",
-}  # fmt: skip
 # What another scope took must not show in which of one are slow.
 _SLOW = """milliseconds >= (
     SELECT milliseconds FROM traces WHERE :scope IS NULL OR scope = :scope ORDER BY milliseconds DESC
     LIMIT 1 OFFSET (SELECT count(*) / 20 FROM traces WHERE :scope IS NULL OR scope = :scope)
 )"""
-_FLAGS = {"is_bare": "kept = 0", "is_cut": "cut > 0", "is_slow": _SLOW}
+_CONDITIONS = {
+    "status": "status = :status", "scope": "scope = :scope", "query": "query = :query",
+    "since": "at >= :since", "until": "at <= :until", "after": "number > :after",
+    "is_bare": "kept = 0", "is_cut": "cut > 0", "is_slow": _SLOW,
+}  # fmt: skip
 _LEVEL = 3  # zlib's: twice as fast as its default for a twentieth more bytes
+_LOGGER = logging.getLogger("langchain_context_engine.journal")
+_BATCH = 32
+MOST_CHARACTERS = 2**27
+"""Of what waits to be written: a thousand answers of five thousand candidates each would be gigabytes."""
+
+_IDLE_SECONDS = 2.0
+_EXIT_SECONDS = 2.0
 
 
 def where(search: str, conditions: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -56,57 +67,45 @@ def where(search: str, conditions: Mapping[str, Any]) -> tuple[str, dict[str, An
     Raises:
         ConfigError: A condition is unknown.
     """
-    unknown = sorted(set(conditions) - _CONDITIONS.keys() - _FLAGS.keys() - {"sort", "ascending"})
+    unknown = sorted(set(conditions) - _CONDITIONS.keys() - {"sort", "ascending"})
     if unknown:
-        known = ", ".join(["search", *_CONDITIONS, *_FLAGS])
+        known = ", ".join(["search", *_CONDITIONS])
         raise ConfigError(f"traces are not filtered by {', '.join(unknown)}; known are {known}")
     terms, values = [], {"scope": conditions.get("scope")}
     for place, word in enumerate(_folded(search).split()):
         terms.append(f"instr(search, :word{place}) > 0")
         values[f"word{place}"] = word
     for name, term in _CONDITIONS.items():
-        if (value := conditions.get(name)) is not None:
-            terms.append(term.replace("?", f":{name}"))
-            values[name] = _as_stored(name, value)
-    terms += [term for name, term in _FLAGS.items() if conditions.get(name)]
+        value = conditions.get(name)
+        if value is not None and value is not False:
+            instant = read_instant(value) if name in {"since", "until"} else None
+            terms.append(term)
+            plain = clean_text(value) if isinstance(value, str) else value
+            values[name] = instant.timestamp() if instant else plain
     return (f" WHERE {' AND '.join(terms)}" if terms else ""), values
 
 
-def _as_stored(name: str, value: Any) -> Any:
-    if name in {"since", "until"}:
-        instant = read_instant(value)
-        return value if instant is None else instant.timestamp()
-    return value if name == "after" else clean_text(str(value))
-
-
-def order_by(*, sort: str = "time", ascending: bool = False, **_: Any) -> str:
-    """Return the order in SQL; equals come latest first.
-
-    Raises:
-        ConfigError: Traces are not sorted by that.
-    """
-    if sort not in _SORTED:
-        raise ConfigError(f"traces are sorted by {', '.join(_SORTED)}, not by {sort!r}")
-    return f"{_SORTED[sort]} {'ASC' if ascending else 'DESC'}, at DESC, number DESC"
-
-
 def rows(
-    connection: sqlite3.Connection,
-    condition: tuple[str, Mapping[str, Any]],
-    page: tuple[int, int],
-    order: str,
+    connection: sqlite3.Connection, search: str, page: tuple[int, int], conditions: Mapping[str, Any]
 ) -> list[TraceRow]:
-    """Return a page of traces.
+    """Return a page of traces; equals come latest first.
 
     Args:
         connection: One that reads.
-        condition: See `where`.
+        search: Words to find.
         page: How many, and how many are before.
-        order: See `order_by`.
+        conditions: See `Journal.traces`.
+
+    Raises:
+        ConfigError: A condition is unknown, or traces are not sorted by that.
     """
-    term, values = condition
+    term, values = where(search, conditions)
+    sort = conditions.get("sort", "time")
+    if sort not in _SORTED:
+        raise ConfigError(f"traces are sorted by {', '.join(_SORTED)}, not by {sort!r}")
+    order = f"{_SORTED[sort]} {'ASC' if conditions.get('ascending') else 'DESC'}, at DESC, number DESC"
     cursor = connection.execute(
-        f"SELECT {', '.join(_LISTED)} FROM traces{term} ORDER BY {order} LIMIT :limit OFFSET :offset",  # noqa: S608
+        f"SELECT {', '.join(_LISTED)} FROM traces{term} ORDER BY {order} LIMIT :limit OFFSET :offset",  # noqa: S608 - constants only
         {**values, "limit": page[0], "offset": page[1]},
     )
     return [_row(dict(zip(_LISTED, found, strict=True))) for found in cursor]
@@ -137,10 +136,10 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> Encod
     offered = Counter(clean_text(str(candidate.origin)) for candidate in context.candidates)
     query = context.request.query
     row = (
-        trace_id, at, clean_text(query), _folded("\n".join([query, *offered])), len(context.candidates),
+        trace_id, at, query, _folded("\n".join([query, *offered])), len(context.candidates),
         len(context.passages), sum(passage.is_truncated for passage in context.passages), context.tokens,
         context.budget, sum(d.verdict is not Verdict.CHANGED and d.is_duplicate for d in context.decisions),
-        _milliseconds(context), len(context.warnings), str(context.status),
+        math.fsum(context.timings.values()), len(context.warnings), str(context.status),
         scope_digest(context.request.scope), _as_json(offered), _as_json(context.timings),
         _as_json(context.source_timings), len(body),
     )  # fmt: skip
@@ -184,15 +183,118 @@ def scope_digest(scope: object) -> str:
     return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _milliseconds(context: Context) -> float:
-    total = context.timings.get("total")
-    elapsed = math.fsum(context.timings.values()) if total is None else float(total)
-    return elapsed if math.isfinite(elapsed) else 0.0
-
-
 def _as_json(figures: Mapping[str, float]) -> str:
     return json.dumps({clean_text(name): round(figure, 3) for name, figure in figures.items()})
 
 
 def _folded(text: str) -> str:
     return clean_text(text).casefold()
+
+
+class BackgroundWriter:
+    """Hands items to `write` in a daemon thread, in order, several at once: never slows or fails an answer.
+
+    The thread starts with the first item and ends after two idle seconds. A full queue drops the new item;
+    a failing `write` loses its items. Both are counted, and the 1st, 2nd, 4th, 8th, … logged. What waits at
+    a fork is the parent's to write.
+
+    Args:
+        write: Takes a batch; called by one thread at a time.
+        name: What warnings call it.
+        capacity: Items that may wait.
+    """
+
+    def __init__(self, write: Callable[[Sequence[Any]], None], *, name: str, capacity: int = 1024) -> None:
+        self._write, self._name, self._capacity = write, name, capacity
+        self.dropped = 0
+        self.failed = 0
+        self.is_closed = False
+        self._begin()
+        self._lock = ForkSafeLock(self._begin)
+        _WRITERS.add(self)
+
+    def _begin(self) -> None:
+        self._queue: queue.Queue[tuple[Any, int]] = queue.Queue(self._capacity)
+        self._weight = 0
+        self._thread: threading.Thread | None = None
+
+    def put(self, item: object, weight: int = 0) -> None:
+        """Take an item, or drop it where too much waits or this is closed; never wait, never raise.
+
+        Args:
+            item: What is to be written.
+            weight: How many characters it has, about.
+        """
+        with self._lock:
+            is_taken = not (self.is_closed or self._weight > MOST_CHARACTERS or self._queue.full())
+            if is_taken:
+                self._queue.put_nowait((item, weight))
+                self._weight += weight
+                self._start()
+        if not is_taken:
+            self.dropped += 1
+            why = "is closed" if self.is_closed else "cannot keep up"
+            self._log(self.dropped, f"{why}: {self.dropped} traces dropped")
+
+    def _start(self) -> None:
+        if self._thread is not None:
+            return
+        thread = threading.Thread(target=self._run, name="context-journal", daemon=True)
+        # While a program ends none can start: what waits is lost, and nobody is left to hear of it.
+        with contextlib.suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
+
+    def flush(self, timeout_seconds: float = 5.0) -> bool:
+        """Wait until everything taken so far is written; return whether it was in time."""
+        done = self._queue.all_tasks_done
+        with done:
+            return done.wait_for(lambda: not self._queue.unfinished_tasks, timeout_seconds)
+
+    def close(self, timeout_seconds: float = 5.0) -> bool:
+        """Flush and take nothing more; return whether all was written in time."""
+        self.is_closed = True
+        return self.flush(timeout_seconds)
+
+    def fail(self, error: Exception, count: int) -> None:
+        """Count items that could not be written."""
+        before, self.failed = self.failed, self.failed + count
+        if not before or before.bit_length() < self.failed.bit_length():
+            self._log(1, f"does not work: {safe_message(error)}; {self.failed} traces could not be written")
+
+    def _log(self, number: int, told: str) -> None:
+        if number.bit_count() == 1:  # so that a log is not flooded
+            _LOGGER.warning("journal %s %s", self._name, told)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                batch = [self._queue.get(timeout=_IDLE_SECONDS)]
+            except queue.Empty:
+                with self._lock:
+                    if self._queue.empty():
+                        self._thread = None
+                        return
+                continue
+            with contextlib.suppress(queue.Empty):
+                while len(batch) < _BATCH:
+                    batch.append(self._queue.get_nowait())
+            try:
+                self._write([item for item, _ in batch])
+            except Exception as error:  # noqa: BLE001 - whatever happens here, answers go on
+                self.fail(error, len(batch))
+            with self._lock:
+                self._weight -= sum(weight for _, weight in batch)
+            for _ in batch:
+                self._queue.task_done()
+            del batch  # an idle thread holds no context
+
+
+_WRITERS: weakref.WeakSet[BackgroundWriter] = weakref.WeakSet()
+
+
+@atexit.register
+def _flush_all() -> None:
+    deadline = time.monotonic() + _EXIT_SECONDS
+    for writer in list(_WRITERS):
+        writer.flush(max(0.0, deadline - time.monotonic()))

@@ -1,19 +1,36 @@
-"""What a LangChain call may ask of an engine: options narrow what was bound before, and never widen it."""
+"""Calls of the LangChain faces: what one may ask of an engine, and what is told of the answer.
+
+Options narrow what was bound before, and never widen it. What leaves is plain JSON, and the custom event
+`context_assembled` tells callbacks and `astream_events` what became of a question.
+"""
 
 from __future__ import annotations
 
-import difflib
 import pickle
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 
-from langchain_context_engine.errors import ConfigError, ScopeError
-from langchain_context_engine.models.types import ContextRequest
+from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
+from langchain_core.callbacks.base import Callbacks
+
+from langchain_context_engine.errors import (
+    AllSourcesFailedError,
+    ConfigError,
+    ScopeError,
+    UnknownNameError,
+)
+from langchain_context_engine.models.types import ContextRequest, Passage, Verdict
 from langchain_context_engine.trace.context import Context
 
 REQUEST_FIELDS = tuple(field.name for field in fields(ContextRequest) if field.name != "query")
 ALIASES = {"token_budget": "budget"}
+NOT_ASKED = (
+    "Nothing is known for this question just now: no source could be asked. "
+    "Say so instead of guessing; it may work again in a moment."
+)
+"""What a model is told where every source failed; the same by tool, middleware and MCP."""
 
 
 @runtime_checkable
@@ -37,22 +54,14 @@ def check_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         TypeError: An option is no request field, or is given under both its names.
-
-    Example:
-        >>> check_options({"token_budget": 50, "k": None})
-        {'budget': 50}
     """
     known: dict[str, Any] = {}
     for name, value in options.items():
         field = ALIASES.get(name, name)
         if field not in REQUEST_FIELDS:
-            nearest = difflib.get_close_matches(name, REQUEST_FIELDS, n=1, cutoff=0.5)
-            hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
-            msg = f"unknown option {name!r}.{hint} Known: {', '.join(REQUEST_FIELDS)}."
-            raise TypeError(msg)
+            raise TypeError(str(UnknownNameError("option", name, REQUEST_FIELDS)))
         if field in known:
-            msg = f"{field!r} is given twice, as {field!r} and as {name!r}"
-            raise TypeError(msg)
+            raise TypeError(f"{field!r} is given twice, as {field!r} and as {name!r}")
         if value is not None:
             known[field] = value
     return known
@@ -82,12 +91,7 @@ def narrowed(bound: ContextRequest, options: Mapping[str, Any]) -> ContextReques
 
 
 def asked_fields(request: ContextRequest) -> dict[str, Any]:
-    """Return the fields of a request that differ from the defaults, the query included.
-
-    Example:
-        >>> asked_fields(ContextRequest(query="why?", k=0))
-        {'query': 'why?', 'k': 0}
-    """
+    """Return the fields of a request that differ from the defaults, the query included."""
     blank = ContextRequest()
     values = {field.name: getattr(request, field.name) for field in fields(request)}
     return {name: value for name, value in values.items() if value != getattr(blank, name)}
@@ -102,11 +106,10 @@ def refuse_pickling(engine: object, what: str) -> None:
     try:
         pickle.dumps(engine)
     except Exception as error:  # noqa: BLE001 - clients fail to pickle in many ways
-        msg = (
+        raise ConfigError(
             f"{what} cannot be pickled: its engine holds live objects ({type(error).__name__}), "
             "such as a store's client; build the engine anew where it is needed"
-        )
-        raise ConfigError(msg) from None
+        ) from None
 
 
 def _joined(name: str, bound: Any, asked: Any) -> Any:
@@ -118,8 +121,7 @@ def _both_scopes(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str
     for key in bound.keys() & asked.keys():
         allowed = _alternatives(bound[key])
         if not all(value in allowed for value in _alternatives(asked[key])):
-            msg = f"scope {key!r} was bound to another value, which a call cannot change"
-            raise ScopeError(msg)
+            raise ScopeError(f"scope {key!r} was bound to another value, which a call cannot change")
     return {**bound, **asked}
 
 
@@ -148,3 +150,55 @@ _RULES: Mapping[str, Callable[[Any, Any], Any]] = {
     "min_confidence": max,
     "excluded": lambda bound, asked: (*bound, *asked),
 }
+
+
+def described(passage: Passage) -> dict[str, Any]:
+    """Return what became of a passage, JSON-ready; its text and metadata apart."""
+    source, record_id = passage.key
+    return {
+        "source": source,
+        "id": record_id,
+        "citation": passage.citation,
+        "score": passage.ranked.score,
+        "tokens": passage.tokens,
+        "is_truncated": passage.is_truncated,
+    }
+
+
+def check_failure_option(on_failure: str) -> tuple[type[Exception], ...]:
+    """Return the failures that a model is told of: that no source answered, or none.
+
+    Mistakes of whoever wrote the program are always raised.
+
+    Raises:
+        ConfigError: The option is neither `tell` nor `raise`.
+    """
+    if on_failure not in {"tell", "raise"}:
+        raise ConfigError(f"on_failure must be 'tell' or 'raise', got {on_failure!r}")
+    return (AllSourcesFailedError,) if on_failure == "tell" else ()
+
+
+def summarise(context: Context) -> dict[str, Any]:
+    """Return the figures of a context as JSON-ready data; `Context.to_dict` is the whole trace."""
+    dropped = Counter(str(d.reason) for d in context.decisions if d.verdict is Verdict.DROPPED)
+    return {
+        "status": str(context.status),
+        "tokens": context.tokens,
+        "budget": context.budget,
+        "is_truncated": context.is_truncated,
+        "candidates": len(context.candidates),
+        "passages": [described(passage) for passage in context.passages],
+        "dropped": dict(sorted(dropped.items())),
+        "warnings": list(context.warnings),
+        "timings": dict(context.timings),
+    }
+
+
+def announce(context: Context, callbacks: Callbacks) -> None:
+    """Send the event `context_assembled` to callbacks, as a child of their run."""
+    dispatch_custom_event("context_assembled", summarise(context), config={"callbacks": callbacks})
+
+
+async def aannounce(context: Context, callbacks: Callbacks) -> None:
+    """Send the event `context_assembled`; as `announce`."""
+    await adispatch_custom_event("context_assembled", summarise(context), config={"callbacks": callbacks})

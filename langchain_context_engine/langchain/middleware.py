@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.langchain.calls import Builder
-from langchain_context_engine.langchain.plain import NOT_ASKED, check_failure_option, described, plain
+from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_failure_option, described
 from langchain_context_engine.langchain.runnable import ContextRunnable
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
@@ -89,8 +88,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         self._text_key, self._passages_key, self._trace_key = _KEYS
         if name is not None:
             if not isinstance(name, str) or not name.isidentifier():
-                msg = f"name must be a Python identifier, got {name!r}"
-                raise ConfigError(msg)
+                raise ConfigError(f"name must be a Python identifier, got {name!r}")
             self._text_key, self._passages_key, self._trace_key = (f"{key}_{name}" for key in _KEYS)
             self.state_schema = _schema(name)
         self._journal: Any = getattr(engine, "journal", None)
@@ -109,7 +107,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(self._assemble.invoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
+            return self._update(Context(text=NOT_ASKED))
 
     async def abefore_agent(self, state: ContextState, runtime: Any) -> dict[str, Any]:
         """Assemble the context of the turn into the state; as `before_agent`."""
@@ -117,7 +115,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
         try:
             return self._update(await self._assemble.ainvoke(request) if request else Context())
         except self._failures:
-            return {self._text_key: NOT_ASKED, self._passages_key: [], self._trace_key: ""}
+            return self._update(Context(text=NOT_ASKED))
 
     def after_agent(self, state: ContextState, runtime: Any) -> None:
         """Keep the agent's answer beside its context where the engine has a journal."""
@@ -177,7 +175,7 @@ class ContextEngineMiddleware(AgentMiddleware[ContextState, Any, Any]):
                 {
                     **described(passage),
                     "text": passage.text,
-                    "metadata": plain(passage.ranked.candidate.metadata),
+                    "metadata": dict(passage.ranked.candidate.metadata),
                 }
                 for passage in context.passages
             ],

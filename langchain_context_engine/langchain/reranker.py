@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.pipeline.rerank import Reranking, Scorer
+from langchain_context_engine.pipeline.rerank import Scorer
 
 _PLACE = "context_engine_place"
 _SCORES = ("relevance_score", "rerank_score", "score")
-
-
-def reranking_of(reranker: Any, best: int, seconds: float) -> Reranking:
-    """Return who is asked about how many, and how long.
-
-    Raises:
-        ConfigError: The reranker is no reranker, or a number is not above 0.
-    """
-    return Reranking(scorer=scorer_of(reranker), best=best, seconds=seconds)
 
 
 def scorer_of(reranker: Any) -> Scorer:

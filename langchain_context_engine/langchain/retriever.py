@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import ensure_config, set_config_context
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from langchain_context_engine.langchain.calls import (
     REQUEST_FIELDS,
     Builder,
+    aannounce,
+    announce,
     check_options,
+    described,
     narrowed,
     refuse_pickling,
 )
-from langchain_context_engine.langchain.events import aannounce, announce
-from langchain_context_engine.langchain.plain import described, plain
-from langchain_context_engine.models.types import ContextRequest, Passage
+from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 
 
@@ -35,8 +37,7 @@ class ContextRetriever(BaseRetriever):
 
     Fields are defaults for every call; `invoke(query, **options)` and `ainvoke` take any field of
     `ContextRequest` (and `token_budget` for `budget`) for one call. What isolates or filters only becomes
-    narrower by that: see `calls.narrowed`. Each call sends
-    the custom event `context_assembled` with the figures of the context.
+    narrower by that: see `calls.narrowed`. Each call sends the custom event `context_assembled`.
 
     `copy.deepcopy` shares the engine; pickling works where the engine can be pickled. The engine is left
     out of `langchain_core.load.dumps`.
@@ -128,17 +129,6 @@ class ContextRetriever(BaseRetriever):
         await aannounce(context, callbacks)
         return documents(context, is_annotated=self.is_annotated)
 
-    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
-        params = super()._get_ls_params(**kwargs)
-        for source in getattr(self.engine, "sources", ()):
-            embeddings = getattr(source, "embeddings", None)
-            if embeddings is not None:
-                params["ls_vector_store_provider"] = "chroma"
-                params["ls_embedding_provider"] = type(embeddings).__name__
-                params["ls_embedding_model"] = str(getattr(embeddings, "model", type(embeddings).__name__))
-                break
-        return params
-
     @classmethod
     def is_lc_serializable(cls) -> bool:
         """Return True: `dumps` writes the fields, without the engine."""
@@ -173,21 +163,13 @@ def documents(context: Context, *, is_annotated: bool = True) -> list[Document]:
     Args:
         context: What was built.
         is_annotated: Whether `metadata["context"]` says what became of each.
-
-    Example:
-        >>> documents(Context())
-        []
     """
-    return [_document(passage, is_annotated) for passage in context.passages]
-
-
-def _document(passage: Passage, is_annotated: bool) -> Document:
-    candidate = passage.ranked.candidate
-    own = plain(candidate.metadata)
-    if not is_annotated:
-        return Document(id=candidate.id, page_content=passage.text, metadata=own)
-    about = {name: value for name, value in described(passage).items() if name != "id"} | {
-        "signals": dict(passage.ranked.signals),
-        "place": candidate.place,
-    }
-    return Document(id=candidate.id, page_content=passage.text, metadata={**own, "context": about})
+    found = []
+    for passage in context.passages:
+        candidate = passage.ranked.candidate
+        metadata = copy.deepcopy(dict(candidate.metadata))
+        if is_annotated:
+            about = {name: value for name, value in described(passage).items() if name != "id"}
+            metadata["context"] = {**about, "signals": dict(passage.ranked.signals), "place": candidate.place}
+        found.append(Document(id=candidate.id, page_content=passage.text, metadata=metadata))
+    return found

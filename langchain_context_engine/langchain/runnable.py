@@ -16,12 +16,13 @@ from langchain_context_engine.langchain.calls import (
     ALIASES,
     REQUEST_FIELDS,
     Builder,
+    aannounce,
+    announce,
     asked_fields,
     check_options,
     narrowed,
     refuse_pickling,
 )
-from langchain_context_engine.langchain.events import aannounce, announce
 from langchain_context_engine.models.types import ContextRequest
 from langchain_context_engine.trace.context import Context
 
@@ -41,9 +42,9 @@ class ContextRunnable(Runnable[ContextInput, Context]):
     A question is a string, a `ContextRequest`, or a dictionary with the question under `query`,
     `question` or `input` (the first that is there). What is meant for the request stands under
     `context_request`, a dictionary of request fields, where an unknown one is refused; request fields
-    beside the question (and `token_budget` for `budget`) are heeded too. Foreign keys, as chains carry
-    them along, are left alone, unless they are a request field mistyped (`scpoe`, `bugdet`): a filter
-    that is silently not applied would show too much. `invoke(question, **options)` takes request fields too.
+    beside the question (and `token_budget` for `budget`) are heeded too. Foreign keys are left alone, unless
+    they are a request field mistyped (`scpoe`): a filter that is silently not applied would show too much.
+    `invoke(question, **options)` takes request fields too.
 
     What isolates or filters only becomes narrower by a question or an option: see
     `langchain_context_engine.langchain.calls.narrowed`. Each call sends the custom event `context_assembled`.
@@ -133,8 +134,9 @@ def _read(question: ContextInput) -> dict[str, Any]:
     if isinstance(question, ContextRequest):
         return asked_fields(question)
     if not isinstance(question, Mapping):
-        msg = f"a question is a string, a dictionary or a ContextRequest, got {type(question).__name__}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"a question is a string, a dictionary or a ContextRequest, got {type(question).__name__}"
+        )
     for key in question:
         _refuse_slip(key)
     names = (*REQUEST_FIELDS, *ALIASES)
@@ -143,8 +145,9 @@ def _read(question: ContextInput) -> dict[str, Any]:
     given = {**beside, **_meant(question.get(_REQUEST_KEY))}
     if query_key is None and not {"vector", "query"} & given.keys():
         found = ", ".join(sorted(map(str, question))) or "nothing"
-        msg = f"no question: the dictionary needs one of {', '.join(_QUERY_KEYS)}, it has {found}"
-        raise ConfigError(msg)
+        raise ConfigError(
+            f"no question: the dictionary needs one of {', '.join(_QUERY_KEYS)}, it has {found}"
+        )
     return given if query_key is None else {**given, "query": question[query_key]}
 
 
@@ -155,8 +158,7 @@ def _meant(request: Any) -> dict[str, Any]:
     if isinstance(request, ContextRequest):
         return asked_fields(request)
     if not isinstance(request, Mapping):
-        msg = f"{_REQUEST_KEY} must be a dictionary of request fields, got {type(request).__name__}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{_REQUEST_KEY} is a dictionary of request fields, got {type(request).__name__}")
     return check_options(request)
 
 
@@ -166,8 +168,7 @@ def _refuse_slip(key: object) -> None:
         return
     meant = next((name for name in known if _is_slip(key, name)), None)
     if meant is not None:
-        msg = f"unknown key {key!r}: did you mean {meant!r}? A foreign key must not look so much like it."
-        raise ConfigError(msg)
+        raise ConfigError(f"unknown key {key!r}: did you mean {meant!r}? A foreign key may not look like it")
 
 
 def _is_slip(key: str, name: str) -> bool:

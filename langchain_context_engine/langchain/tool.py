@@ -8,8 +8,7 @@ from typing import Any, Literal
 from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, Field
 
-from langchain_context_engine.langchain.calls import Builder
-from langchain_context_engine.langchain.plain import NOT_ASKED, check_failure_option
+from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_failure_option
 from langchain_context_engine.langchain.runnable import ContextRunnable
 from langchain_context_engine.trace.context import Context
 

@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import quoted, set_fields
@@ -54,41 +53,34 @@ class Budget:
     def __post_init__(self) -> None:
         for name in ("tokens", "reserve", "minimum_cut"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _MOST_TOKENS:
-                wanted = f"a whole number of 0 or more, at most {_MOST_TOKENS:,}"
-                raise ConfigError(f"budget {name} must be {wanted}, got {quoted(value)}")
-        if not isinstance(self.is_soft, bool):
-            raise ConfigError(f"budget is_soft must be True or False, got {quoted(self.is_soft)}")
+            is_right = isinstance(value, int) and _is_number(value) and 0 <= value <= _MOST_TOKENS
+            self._check(name, is_right, f"a whole number of 0 or more, at most {_MOST_TOKENS:,}")
         for name in ("source_cap", "item_cap"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and 0 < value <= 1):
-                raise ConfigError(f"budget {name} must be above 0 and at most 1, got {quoted(value)}")
-        if not (_is_number(self.cut_from) and 0 <= self.cut_from <= 1):
-            raise ConfigError(f"budget cut_from must be between 0 and 1, got {quoted(self.cut_from)}")
-        _check_shares(self.shares)
+            self._check(
+                name, value is None or (_is_number(value) and 0 < value <= 1), "above 0 and at most 1"
+            )
+        self._check("cut_from", _is_number(self.cut_from) and 0 <= self.cut_from <= 1, "between 0 and 1")
+        self._check("is_soft", isinstance(self.is_soft, bool), "True or False")
+        is_right = isinstance(self.shares, Mapping) and all(
+            _is_number(weight) and weight >= 0 for weight in self.shares.values()
+        )
+        self._check("shares", is_right, "source → a weight of 0 or more")
         set_fields(self, shares=dict(self.shares))
+
+    def _check(self, name: str, is_right: bool, wanted: str) -> None:
+        if not is_right:
+            raise ConfigError(f"budget {name} must be {wanted}, got {quoted(getattr(self, name))}")
 
     def split(self, tokens: int) -> dict[str, int]:
         """Return each group's share of so many tokens; the shares add up to them."""
         return split_tokens(tokens, self.shares)
 
 
-def _check_shares(shares: Any) -> None:
-    if not isinstance(shares, Mapping):
-        raise ConfigError(f"budget shares must be source → weight, got {quoted(shares)}")
-    for name, weight in shares.items():
-        if not _is_number(weight) or weight < 0:
-            raise ConfigError(f"budget share {name!r} must be a number of 0 or more, got {quoted(weight)}")
-
-
 def split_tokens(tokens: int, weights: Mapping[str, float]) -> dict[str, int]:
     """Return whole-token shares in proportion to the weights, none lost (largest remainder method).
 
     Ties go to the group named first. All weights 0: everyone gets 0.
-
-    Example:
-        >>> split_tokens(100, {"a": 1, "b": 1, "c": 1})
-        {'a': 34, 'b': 33, 'c': 33}
     """
     total = math.fsum(weights.values())
     if total <= 0:
@@ -102,12 +94,7 @@ def split_tokens(tokens: int, weights: Mapping[str, float]) -> dict[str, int]:
 
 
 def share_out(tokens: int, weights: Mapping[str, float], needs: Mapping[str, int]) -> dict[str, int]:
-    """Return whole-token shares by weight, none above its need; what one does not need goes to the others.
-
-    Example:
-        >>> share_out(100, {"a": 1, "b": 1, "c": 2}, {"a": 10, "b": 90, "c": 90})
-        {'a': 10, 'b': 30, 'c': 60}
-    """
+    """Return whole-token shares by weight, none above its need; what one does not need goes to the others."""
     open_weights, left = dict(weights), tokens
     settled: dict[str, int] = {}
     while open_weights:

@@ -6,7 +6,7 @@ import math
 import re
 import time
 from contextvars import ContextVar
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from functools import lru_cache
 
 from langchain_context_engine.models.freeze import as_data
@@ -20,18 +20,10 @@ _FINER = 1000
 _END_OF_CENTURIES = 4_102_444_800
 _FIRST_YEAR, _AFTER_LAST_YEAR = 1900, 2100
 _DAY_FORMATS = {4: "%Y", 8: "%Y%m%d", 14: "%Y%m%d%H%M%S"}
-# What ISO 8601 has, or cameras and backups write, and `fromisoformat` lacks.
-_OTHER_FORMS = (
-    (re.compile(r"\d{4}-\d{2}"), "%Y-%m"),
-    (re.compile(r"\d{4}-\d{3}"), "%Y-%j"),
-    (re.compile(r"(?:19|20)\d{2}[0-3]\d{2}"), "%Y%j"),
-    (re.compile(r"(?:19|20)\d{6}[_-]\d{6}"), "%Y%m%d %H%M%S"),
-)
-# A zone as git, databases and Go print it: behind a space, by its name or in brackets as well.
-_ZONE = re.compile(
-    r"(?<=[\dZz]) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?(?:UTC|GMT|[A-Z]{3,4})\)?)?)?(?:\[[\w/+-]+\])?$"
-)
-_WRITTEN = re.compile(r"[\w,. :/+\-年月日]{6,80}")
+_MONTH = re.compile(r"\d{4}-\d{2}")
+# A zone behind a space, as git and databases print it, and its name beside it.
+_ZONE = re.compile(r"(?<=\d) *(?:UTC|GMT|Z|([+-]\d{2}:?\d{2})(?: +\(?[A-Z]{3,4}\)?)?)$")
+_WRITTEN = re.compile(r"[\w,. :/+\-]{6,80}")
 _WORDS = re.compile(r"[^\W\d_]+")
 _NAMES = re.compile(
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -39,7 +31,6 @@ _NAMES = re.compile(
     r"|sat(?:urday)?|sun(?:day)?|st|nd|rd|th|at|of|am|pm|a|p|m|utc|gmt|z|t)",
     re.IGNORECASE,
 )
-_MIDNIGHT = re.compile(r"(?<!\d)24:00(?!:0*[1-9])")
 _DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}")
 _LONGEST_KEPT, _MOST_KEPT = 40, 2**13
 """Characters of a text whose instant is kept, and how many are: questions read the same dates again."""
@@ -93,36 +84,26 @@ _read_plain = lru_cache(maxsize=_MOST_KEPT, typed=True)(_read)
 
 
 def _read_text(text: str) -> datetime | None:
-    if day := _read_day(text):
+    text = text.partition("[")[0]  # a zone's name, as Java and JavaScript add it
+    if day := _read_day(f"{text}-01".replace("-", "") if _MONTH.fullmatch(text) else text):
         return day
-    for form, layout in _OTHER_FORMS:
-        if form.fullmatch(text):
-            plain = text.replace("_", " ").replace("-", " ") if " " in layout else text
-            return datetime.strptime(plain, layout).replace(tzinfo=UTC)
     if "_" not in text:  # which Python takes for one between the digits of a number
         try:
             return _read_epoch(float(text))
         except ValueError:
             pass
-    zoned = _ZONE.sub(lambda zone: zone[1] or ("Z" if zone[0].strip() and "[" not in zone[0] else ""), text)
     try:
-        return read_instant(datetime.fromisoformat(zoned.upper()))
+        return read_instant(datetime.fromisoformat(_ZONE.sub(lambda zone: zone[1] or "Z", text).upper()))
     except ValueError:
-        return _read_written(text.partition("[")[0])
+        return _read_written(text)
 
 
 def _read_written(text: str) -> datetime | None:
     """Return the instant of a date in words or with slashes; None where it may be either of two days."""
     from dateutil import parser
 
-    if not _WRITTEN.fullmatch(text):
+    if not _WRITTEN.fullmatch(text) or not all(map(_NAMES.fullmatch, _WORDS.findall(text))):
         return None
-    text = text.replace("年", "-").replace("月", "-").replace("日", " ")
-    if not all(map(_NAMES.fullmatch, _WORDS.findall(text))):
-        return None
-    # The end of a day, and of a minute that is a second longer, are the beginning of the next.
-    later = timedelta(days=1 if _MIDNIGHT.search(text) else 0, seconds=1 if ":60" in text else 0)
-    text = _MIDNIGHT.sub("00:00", text).replace(":60", ":59")
     readings = {
         parser.parse(text, dayfirst=day_first, default=default)
         for day_first in _orders(text)
@@ -130,7 +111,7 @@ def _read_written(text: str) -> datetime | None:
         for default in (datetime(2004, 1, 1), datetime(2008, 3, 2))  # noqa: DTZ001
     }
     found = readings.pop()
-    return None if readings else read_instant(found + later)
+    return None if readings else read_instant(found)
 
 
 def _orders(text: str) -> tuple[bool, ...]:

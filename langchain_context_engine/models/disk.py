@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -14,26 +13,16 @@ READ_ONLY = "the disk is read-only"
 NO_RIGHT = "it may not be written"
 _FULL = "the disk is full"
 _OVER_QUOTA = "the quota on this disk is used up"
-_FILE_TOO_LARGE = "no file may grow further here"
 _REFUSED = "the disk refuses to be written"
 
-_NUMBERS = {
-    errno.ENOSPC: _FULL,
-    getattr(errno, "EDQUOT", 122): _OVER_QUOTA,
-    errno.EROFS: READ_ONLY,
-    errno.EFBIG: _FILE_TOO_LARGE,
-}
+_NUMBERS = {errno.ENOSPC: _FULL, getattr(errno, "EDQUOT", 122): _OVER_QUOTA, errno.EROFS: READ_ONLY}
 _SAID = {
     "disk is full": _FULL, "no space left on device": _FULL, "sqlite_full": _FULL, "not enough space": _FULL,
-    "disk quota exceeded": _OVER_QUOTA, "read-only file system": READ_ONLY, "(os error 27)": _FILE_TOO_LARGE,
-    "readonly database": NO_RIGHT,
+    "disk quota exceeded": _OVER_QUOTA, "read-only file system": READ_ONLY, "readonly database": NO_RIGHT,
+    "file too large": "no file may grow further here",
 }  # fmt: skip
 # Of SQLite's input and output errors those of writing; one of reading says that the file is damaged.
-_NOT_WRITTEN = {
-    sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC,
-    sqlite3.SQLITE_IOERR_TRUNCATE, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE,
-    sqlite3.SQLITE_IOERR_SHMMAP,
-}  # fmt: skip
+_NOT_WRITTEN = {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_TRUNCATE}
 _LEAST_BYTES = 64 * 1024
 
 
@@ -44,21 +33,14 @@ def disk_trouble(error: BaseException | None, folder: Path | None = None) -> str
         error: What was raised; what led to it is looked at as well.
         folder: Where something was to be written: a library that gives no reason is right to have failed
             where next to nothing is left there.
-
-    Example:
-        >>> disk_trouble(OSError(28, "No space left on device")), disk_trouble(ValueError("no"))
-        ('the disk is full', '')
     """
-    reasons: list[str] = []
     led, seen = error, set[int]()
     while led is not None and id(led) not in seen:
+        if told := _told_by(led):
+            return told
         seen.add(id(led))
-        reasons.append(_told_by(led))
         led = led.__cause__ or led.__context__
-    found = next((reason for reason in reasons if reason not in {"", _REFUSED}), "")
-    if not found and error is not None and folder is not None and is_used_up(folder, _LEAST_BYTES):
-        return _FULL
-    return found or (_REFUSED if _REFUSED in reasons else "")
+    return _FULL if error is not None and folder is not None and _is_used_up(folder) else ""
 
 
 def refusal(error: BaseException, folder: Path | None = None) -> str:
@@ -74,14 +56,10 @@ def _told_by(error: BaseException) -> str:
     return said or (_REFUSED if getattr(error, "sqlite_errorcode", None) in _NOT_WRITTEN else "")
 
 
-def is_used_up(folder: Path, least: int) -> bool:
-    """Tell whether fewer than so many bytes, or no file, can be written where a folder is, or is to be."""
+def _is_used_up(folder: Path) -> bool:
+    """Tell whether next to nothing can be written where a folder is, or is to be."""
     try:
         there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-        if shutil.disk_usage(there).free < least:
-            return True
-        files = os.statvfs(there) if hasattr(os, "statvfs") else None
+        return shutil.disk_usage(there).free < _LEAST_BYTES
     except (OSError, StopIteration):
         return False
-    # A disk that counts no files has none of them.
-    return files is not None and files.f_files > 0 and files.f_favail == 0

@@ -6,10 +6,9 @@ import math
 import re
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from enum import Enum
-from itertools import groupby
 from pathlib import PurePath
 from typing import Any, TypeVar
 from uuid import UUID
@@ -28,7 +27,6 @@ UNREADABLE = "…"
 """Stands in a record's metadata where something was that cannot be read."""
 
 _LARGEST = 2**1023
-_MISSING = {"NaTType", "NAType"}
 
 
 def clean_text(text: str) -> str:
@@ -43,12 +41,7 @@ def clean_text(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    r"""Return whether nothing in a text can be seen: no character, or only spaces, controls and marks.
-
-    Example:
-        >>> is_blank(" \u200b\n"), is_blank("0")
-        (True, False)
-    """
+    r"""Return whether nothing in a text can be seen: no character, or only spaces, controls and marks."""
     return _BLANK.match(text) is not None
 
 
@@ -72,7 +65,7 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
         >>> copy_mapping({"tags": ("a", "b"), 3: {"on": True}}, "metadata")
         {'tags': ['a', 'b'], '3': {'on': True}}
     """
-    if value is None:
+    if not value and (value is None or type(value) is dict):
         return {}
     if type(value) is not dict and not isinstance(value, Mapping):
         raise ConfigError(f"{name} must be a mapping, got {type(value).__name__}")
@@ -81,29 +74,26 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
 
 def _is_flat(value: Mapping[Any, Any]) -> bool:
     """Tell whether a plain copy will do; a question makes hundreds."""
-    for k, v in value.items():
-        if not (type(k) is str and k.isascii()):
+    try:
+        if not "".join(value).isascii():
             return False
-        kind = type(v)
+    except TypeError:
+        return False
+    for item in value.values():
+        kind = type(item)
         if kind is str:
-            if not v.isascii():
+            if not item.isascii():
                 return False
-        elif kind in {int, float}:
-            if not -_LARGEST < v < _LARGEST:
+        elif kind is int or kind is float:
+            if not -_LARGEST < item < _LARGEST:
                 return False
-        elif v is not None and kind is not bool:
+        elif item is not None and kind is not bool:
             return False
     return True
 
 
 def as_data(value: Any) -> Any:
-    """Return what is data by another name as that data; numpy and pandas are known without an import.
-
-    Example:
-        >>> import numpy as np
-        >>> as_data(np.float32(0.5)), as_data(np.array([[1, 2]])), as_data(np.datetime64("NaT"))
-        (0.5, [[1, 2]], None)
-    """
+    """Return what is data by another name as that data; numpy and pandas are known without an import."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Decimal):
@@ -113,14 +103,10 @@ def as_data(value: Any) -> Any:
         # Finer than Python's dates, numpy gives a count of nanoseconds.
         plain = value.astype(value.dtype.str[1:3] + "[us]") if value.dtype.kind in "mM" else value
         found = plain.tolist()
-        if type(found).__module__ != "numpy":
-            return found
-        return complex(found) if plain.dtype.kind == "c" else float(found)
+        return found if type(found).__module__ != "numpy" else float(found)
     if library == "pandas":
-        if type(value).__name__ in _MISSING:
+        if type(value).__name__ in {"NaTType", "NAType"}:
             return None
-        if type(value).__name__ == "DataFrame":
-            return value.to_dict("list")
         for convert in ("to_pydatetime", "to_pytimedelta", "tolist"):
             if hasattr(value, convert):
                 return getattr(value, convert)()
@@ -136,12 +122,8 @@ class _Copier:
         self._left = MOST_VALUES
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> dict[str, Any]:
-        return {
-            clean_text(key) if isinstance(key, str) else str(self._copy(key, DEEPEST)): self._copy(
-                item, depth
-            )
-            for key, item in self._counted(value.items())
-        }
+        counted = self._counted(value.items())
+        return {clean_text(str(self._copy(key, DEEPEST))): self._copy(item, depth) for key, item in counted}
 
     def _counted(self, items: Iterable[T]) -> Iterator[T]:
         for item in items:
@@ -152,8 +134,6 @@ class _Copier:
             yield item
 
     def _copy(self, value: Any, depth: int) -> Any:
-        if type(value) is str:
-            return clean_text(value)
         value = as_data(value)
         if value is None or isinstance(value, bool):
             return value
@@ -161,9 +141,9 @@ class _Copier:
             return clean_text(str.__str__(value))
         if isinstance(value, (int, float)):
             return self._number(value)
-        if isinstance(value, (datetime, date)):
-            return to_jsonable_python(value) if self._cuts else value
-        if isinstance(value, (list, tuple, set, frozenset, Mapping, Sequence)) and not isinstance(
+        if isinstance(value, date):
+            return value.isoformat().replace("+00:00", "Z") if self._cuts else value
+        if isinstance(value, (Sequence, set, frozenset, Mapping)) and not isinstance(
             value, (bytes, bytearray)
         ):
             if depth >= DEEPEST:
@@ -176,13 +156,11 @@ class _Copier:
         return self._object(value, depth)
 
     def _number(self, value: float) -> Any:
-        if isinstance(value, float) and math.isnan(value):
-            return None
         if isinstance(value, float) and math.isfinite(value):
             return float(value)
-        if not -_LARGEST < value < _LARGEST:
-            return self._unreadable("has a number that is too large")
-        return int(value)
+        if isinstance(value, float) and math.isnan(value):
+            return None
+        return int(value) if -_LARGEST < value < _LARGEST else self._unreadable("has a number too large")
 
     def _object(self, value: Any, depth: int) -> Any:
         """Return an object as pydantic writes it: by its fields, as ISO text; else its type's name."""
@@ -203,34 +181,16 @@ class _Copier:
 def _foreign(value: Any) -> Any:
     """Name what has no form in JSON, unless it is data by another name: its `repr` may hold secrets."""
     data = as_data(value)
-    if data is not value:
-        return data
-    try:
-        str(value)
-    except Exception:  # noqa: BLE001 - whatever it raises, nobody could print it
-        return UNREADABLE
-    return f"<{type(value).__module__}.{type(value).__qualname__}>"
+    return f"<{type(value).__module__}.{type(value).__qualname__}>" if data is value else data
 
 
 def quoted(value: object) -> str:
-    """Return a value as an error may quote it: at most 100 characters, whatever it is.
-
-    Example:
-        >>> quoted("soon"), quoted([[[[[[[[1]]]]]]]])
-        ("'soon'", '[[[[[[...]]]]]]')
-    """
-    try:
-        return reprlib.repr(value)[:100]
-    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
-        return f"<{type(value).__name__}>"
+    """Return a value as an error may quote it: at most 100 characters, whatever it is."""
+    return reprlib.repr(value)[:100]
 
 
 def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:
-    """Return what pydantic found wrong as one error of ours; a single one of ours keeps its type.
-
-    Args:
-        found: What `ValidationError.errors()` gave.
-    """
+    """Return what pydantic's `ValidationError.errors()` tells as one of ours; a single one keeps its type."""
     own = found[0].get("ctx", {}).get("error")
     if len(found) == 1 and isinstance(own, ConfigError):
         return own
@@ -244,24 +204,6 @@ def _told(error: Mapping[str, Any]) -> str:
         message = f"{error['msg']}, got {quoted(error['input'])}"
     place = ".".join(str(part) for part in error["loc"])
     return message if not place or place in message else f"{place}: {message}"
-
-
-def as_names(value: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    """Return names as a tuple; one string is one name, None stays None."""
-    if value is None:
-        return None
-    return (value,) if isinstance(value, str) else tuple(value)
-
-
-def checked_names(values: Iterable[Any], name: str) -> tuple[str, ...]:
-    """Return names as a tuple.
-
-    Raises:
-        ConfigError: They are no list of strings.
-    """
-    if type(values) in {tuple, list} and all(isinstance(value, str) for value in values):
-        return tuple(values)
-    raise ConfigError(f"{name} must be a list of strings, got {type(values).__name__}")
 
 
 def set_fields(instance: object, **values: object) -> None:
@@ -282,10 +224,5 @@ def with_fields(instance: T, **values: object) -> T:
 
 
 def longest_run(text: str, character: str) -> int:
-    """Return the length of the longest run of one character in a text.
-
-    Example:
-        >>> longest_run("a ``` b ````", "`")
-        4
-    """
-    return max((sum(1 for _ in run) for c, run in groupby(text) if c == character), default=0)
+    """Return the length of the longest run of one character in a text."""
+    return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)

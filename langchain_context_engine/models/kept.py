@@ -7,7 +7,7 @@ other's, and the child of a fork for one that a thread of its parent held, for e
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, TypeVar
 
 Value = TypeVar("Value")
 
@@ -16,17 +16,6 @@ class kept_property(Generic[Value]):  # noqa: N801 - a decorator
     """A property whose value is worked out when it is first read, and kept in the object's `__dict__`.
 
     Threads that read it first at the same time may each work it out.
-
-    Example:
-        >>> class Text(str):
-        ...     @kept_property
-        ...     def words(self):
-        ...         print("split")
-        ...         return self.split()
-        >>> text = Text("two words")
-        >>> text.words, text.words
-        split
-        (['two', 'words'], ['two', 'words'])
     """
 
     def __init__(self, work_out: Callable[[Any], Value]) -> None:
@@ -37,15 +26,7 @@ class kept_property(Generic[Value]):  # noqa: N801 - a decorator
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    @overload
-    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type | None = None) -> Value: ...
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Self | Value:
-        if instance is None:
-            return self
+    def __get__(self, instance: Any, owner: type | None = None) -> Value:
         # Not by setattr, which a frozen dataclass refuses; from here on the object's own is found first.
         value: Value = instance.__dict__.setdefault(self._name, self._work_out(instance))
         return value

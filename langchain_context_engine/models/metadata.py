@@ -23,12 +23,7 @@ _FILE = re.compile(r"[/\\]|\.\w{1,5}$")
 
 
 def read_list(value: object) -> tuple[Any, ...]:
-    """Return the items of a list, of a JSON list, or of a text split at commas, without the empty ones.
-
-    Example:
-        >>> read_list("a.py, b.py"), read_list('["a.py"]'), read_list(None)
-        (('a.py', 'b.py'), ('a.py',), ())
-    """
+    """Return the items of a list, of a JSON list, or of a text split at commas, without the empty ones."""
     if isinstance(value, str):
         value = _split(value)
     if not isinstance(value, (list, tuple)):
@@ -37,12 +32,7 @@ def read_list(value: object) -> tuple[Any, ...]:
 
 
 def read_mapping(value: object) -> dict[str, Any]:
-    """Return a mapping, or the one that a JSON text states; of anything else an empty one.
-
-    Example:
-        >>> read_mapping('{"what_worked": "a lock"}'), read_mapping("a lock")
-        ({'what_worked': 'a lock'}, {})
-    """
+    """Return a mapping, or the one that a JSON text states; of anything else an empty one."""
     read = _read_json(value) if isinstance(value, str) else value
     return dict(read) if isinstance(read, dict) else {}
 
@@ -53,10 +43,6 @@ def renamed(metadata: Mapping[str, Any], fields: Mapping[str, str]) -> Mapping[s
     Args:
         metadata: What a store gave.
         fields: Name that is read → key it is stored under; a key that is not there changes nothing.
-
-    Example:
-        >>> renamed({"when": 7}, {"created_at": "when", "title": "name"})
-        {'when': 7, 'created_at': 7}
     """
     found = {name: metadata[key] for name, key in fields.items() if key in metadata}
     return {**metadata, **found} if found else metadata

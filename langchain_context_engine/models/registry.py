@@ -16,17 +16,6 @@ class Registry(dict[str, T]):
     Args:
         kind: What the parts are, for messages: `"template"`, `"signal"`, …
         items: The built-in parts; their names cannot be taken.
-
-    Example:
-        >>> shapes = Registry("shape", {"circle": 1})
-        >>> shapes.register("square", 2)
-        >>> shapes["square"]
-        2
-        >>> shapes["circel"]
-        Traceback (most recent call last):
-        ...
-        langchain_context_engine.errors.UnknownNameError: unknown shape 'circel'. Did you mean \
-'circle'? Known: circle, square.
     """
 
     def __init__(self, kind: str, items: Mapping[str, T]) -> None:

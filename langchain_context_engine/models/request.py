@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
-from langchain_context_engine.models.redact import safe_message
 
 _LARGEST_COUNT = 1_000_000_000
 _MOST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": _LARGEST_COUNT}
@@ -57,28 +56,19 @@ class Message:
         if isinstance(value, str):
             return cls(role="user", text=value)
         if isinstance(value, Mapping):
-            role, content = (
-                value.get("role", value.get("type", "user")),
-                value.get("content", value.get("text")),
+            role = value.get("role", value.get("type", "user"))
+            content = value.get("content", value.get("text"))
+            id_, created_at = value.get("id"), value.get("created_at")
+        elif isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
+            (role, content), id_, created_at = value, "", None
+        elif hasattr(value, "content"):
+            role, content = getattr(value, "type", "user"), value.content
+            id_, created_at = getattr(value, "id", ""), None
+        else:
+            raise ConfigError(
+                f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
             )
-            return cls(
-                role=_role(role),
-                text=_content_text(content),
-                id=str(value.get("id") or ""),
-                created_at=value.get("created_at"),
-            )
-        if isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
-            role, content = value
-            return cls(role=_role(role), text=_content_text(content))
-        if hasattr(value, "content"):
-            return cls(
-                role=_role(getattr(value, "type", "user")),
-                text=_content_text(value.content),
-                id=str(getattr(value, "id", "") or ""),
-            )
-        raise ConfigError(
-            f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
-        )
+        return cls(role=_role(role), text=_content_text(content), id=str(id_ or ""), created_at=created_at)
 
 
 def _role(name: object) -> str:
@@ -167,7 +157,7 @@ class ContextRequest:
             focus=copy_mapping({"": self.focus}, "focus")[""],
             kinds=None if self.kinds is None else _names("kinds", self.kinds),
             sources=None if self.sources is None else _names("sources", self.sources),
-            history=tuple(map(_message, _items("history", self.history))),
+            history=tuple(map(Message.of, _items("history", self.history))),
             pinned=_keyed("pinned", self.pinned, others=True),
             excluded=_keyed("excluded", self.excluded, others=False),
             depth=self.depth or 0,
@@ -187,15 +177,6 @@ class ContextRequest:
     def apart(self) -> ContextRequest:
         """Return an equal request whose scope and filter are its own: what a source may be given."""
         return replace(self)
-
-
-def _message(value: object) -> Message:
-    try:
-        return Message.of(value)
-    except ContextEngineError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"history holds a message that cannot be read: {safe_message(error)}") from error
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:
@@ -227,13 +208,8 @@ def _names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _walked(name: str, value: Iterable[Any]) -> list[Any]:
-    """Return the items of what somebody gave: it may never end, and may fail on the way."""
-    try:
-        items = list(itertools.islice(value, _MOST_ITEMS + 1))
-    except ContextEngineError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"{name} cannot be read: {safe_message(error)}") from error
+    """Return the items of what somebody gave, which may never end."""
+    items = list(itertools.islice(value, _MOST_ITEMS + 1))
     if len(items) > _MOST_ITEMS:
         raise ConfigError(f"{name} has more than {_MOST_ITEMS:,} items")
     return items
@@ -247,12 +223,10 @@ def _vector(value: Any) -> tuple[float, ...] | None:
 
 
 def _check_count(name: str, value: object) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ConfigError(f"{name} must be a whole number of 0 or more, got {quoted(value)}")
-    if value > _LARGEST_COUNT:
-        raise ConfigError(f"{name} must be at most {_LARGEST_COUNT:,}, got a larger number")
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    if value is not None and not (is_count and 0 <= value <= _LARGEST_COUNT):  # type: ignore[operator]
+        wanted = f"a whole number of 0 or more, at most {_LARGEST_COUNT:,}"
+        raise ConfigError(f"{name} must be {wanted}, got {quoted(value)}")
 
 
 def _check_fraction(name: str, value: object) -> None:

@@ -13,14 +13,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.freeze import (
-    as_data,
-    checked_names,
-    clean_text,
-    copy_mapping,
-    set_fields,
-)
+from langchain_context_engine.models.freeze import as_data, clean_text, copy_mapping, set_fields
 from langchain_context_engine.models.metadata import place_from
 from langchain_context_engine.models.request import ContextRequest, Message
 
@@ -139,24 +134,23 @@ class Candidate:
     is_pinned: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("id", "source", "kind", "text"):
-            value = getattr(self, name)
-            if isinstance(value, str) and not value.isascii():
-                set_fields(self, **{name: clean_text(value)})
         if self.text is None:
             set_fields(self, text="")
-        if self.relevance is None:
-            set_fields(self, relevance=0.0)
-        elif type(self.relevance) is not float:
-            set_fields(self, relevance=as_data(self.relevance))
+        if not f"{self.id}{self.source}{self.kind}{self.text}".isascii():
+            for name in ("id", "source", "kind", "text"):
+                if isinstance(value := getattr(self, name), str):
+                    set_fields(self, **{name: clean_text(value)})
+        if type(self.relevance) is not float:
+            set_fields(self, relevance=as_data(self.relevance) or 0.0)
         if self.created_at is not None:
             set_fields(self, created_at=read_instant(self.created_at))
+        for name in ("provenance", "neighbours"):
+            if getattr(self, name) != ():
+                set_fields(self, **{name: _names(getattr(self, name), name)})
         set_fields(
             self,
             claims=copy_mapping(self.claims, "claims", cuts=True),
             metadata=copy_mapping(self.metadata, "metadata", cuts=True),
-            provenance=checked_names(self.provenance, "provenance"),
-            neighbours=checked_names(self.neighbours, "neighbours"),
         )
 
     @property
@@ -173,6 +167,12 @@ class Candidate:
     def place(self) -> str:
         """Where it stands, on one line (`path:first-last · symbol`, `path › headings`, a commit), or ""."""
         return place_from(self.metadata, self.created_at)
+
+
+def _names(values: Any, name: str) -> tuple[str, ...]:
+    if isinstance(values, (tuple, list)) and all(isinstance(value, str) for value in values):
+        return tuple(values)
+    raise ConfigError(f"{name} must be a list of strings, got {type(values).__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,10 +278,6 @@ class Offer(list[Candidate]):
         warnings: Sentences that name the source; nothing out of the request's scope may stand in them.
         searched: How they were found, in a few words that are the same from question to question; "" says
             nothing.
-
-    Example:
-        >>> Offer([], warnings=["the words of 'docs' are being read"]).warnings
-        ("the words of 'docs' are being read",)
     """
 
     def __init__(

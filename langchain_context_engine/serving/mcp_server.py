@@ -26,8 +26,7 @@ from mcp.types import CallToolResult, ListToolsResult, TextContent, Tool
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError, ContextEngineError
-from langchain_context_engine.langchain.calls import Builder, check_options, narrowed
-from langchain_context_engine.langchain.plain import NOT_ASKED
+from langchain_context_engine.langchain.calls import NOT_ASKED, Builder, check_options, narrowed
 from langchain_context_engine.models.types import ContextRequest, Status
 from langchain_context_engine.ranking.answerability import is_doubt
 from langchain_context_engine.rendering.citations import list_citations

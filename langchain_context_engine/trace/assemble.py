@@ -67,15 +67,9 @@ def _settled(decision: Decision, ending: dict[Key, Decision], cost: dict[Key, in
 
 
 ROOM_REASONS = frozenset(
-    {
-        Reason.CUT,
-        Reason.EXTRACTED,
-        Reason.COMPACTED,
-        Reason.OVER_BUDGET,
-        Reason.OVER_SHARE,
-        Reason.OVER_ITEM_CAP,
-    }
-)
+    {Reason.CUT, Reason.EXTRACTED, Reason.COMPACTED, Reason.OVER_BUDGET, Reason.OVER_SHARE,
+     Reason.OVER_ITEM_CAP}
+)  # fmt: skip
 """Reasons that mean the budget made a difference."""
 
 _NUMBER = re.compile(r"\[(\d+)\]")

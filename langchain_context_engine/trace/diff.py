@@ -22,7 +22,7 @@ class Diff:
         recut: Keys of passages in both whose text differs.
         tokens: Tokens after, less tokens before.
         overlap: Shared passages over all passages of both (Jaccard), 0–1; two empty ones are 1.
-        kept_prefix: Share of the first text that the second begins with, 0–1.
+        kept_prefix: Share of the first text that the second begins with, 0–1: what a prompt cache keeps.
         settings: Name → (before, after) of settings that differ.
         lines: A unified diff of the texts.
     """
@@ -61,9 +61,13 @@ def diff(a: Context | Mapping[str, Any], b: Context | Mapping[str, Any]) -> Diff
     first, second = _places(before.passages), _places(after.passages)
     both = [key for key in second if key in first]
     everyone = {*first, *second}
+    names = dict.fromkeys((*before.settings, *after.settings))
+    values = {name: (before.settings.get(name), after.settings.get(name)) for name in names}
     lines = difflib.unified_diff(
         before.text.splitlines(), after.text.splitlines(), "before", "after", lineterm="", n=1
     )
+    differs = (i for i, (was, now) in enumerate(zip(before.text, after.text, strict=False)) if was != now)
+    prefix = next(differs, min(len(before.text), len(after.text)))
     return Diff(
         entered=tuple(key for key in second if key not in first),
         left=tuple(key for key in first if key not in second),
@@ -71,27 +75,11 @@ def diff(a: Context | Mapping[str, Any], b: Context | Mapping[str, Any]) -> Diff
         recut=tuple(key for key in both if first[key][1] != second[key][1]),
         tokens=after.tokens - before.tokens,
         overlap=len(both) / len(everyone) if everyone else 1.0,
-        kept_prefix=shared_prefix(before.text, after.text),
-        settings=_differing(before.settings, after.settings),
+        kept_prefix=prefix / len(before.text) if before.text else 1.0,
+        settings={name: (was, now) for name, (was, now) in values.items() if was != now},
         lines=tuple(lines),
     )
 
 
 def _places(passages: Sequence[Passage]) -> dict[Key, tuple[int, str]]:
     return {passage.key: (i + 1, passage.text) for i, passage in enumerate(passages)}
-
-
-def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    names = dict.fromkeys((*a, *b))
-    return {name: (a.get(name), b.get(name)) for name in names if a.get(name) != b.get(name)}
-
-
-def shared_prefix(before: str, after: str) -> float:
-    """Return the share of the earlier text that the later one begins with, 0–1: what a prompt cache keeps.
-
-    Example:
-        >>> shared_prefix("abcd", "abxx")
-        0.5
-    """
-    differs = (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
-    return next(differs, min(len(before), len(after))) / len(before) if before else 1.0

@@ -48,21 +48,9 @@ _IN_A_ROW = "all that would stand of it is said there"
 class Row:
     """One candidate's whole story, ready for a table.
 
-    Attributes:
-        key: (source, id).
-        place: Its place in the ranking from 1, or None where it was never ranked.
-        score: 0–1, or None.
-        contributions: Signal → weight × value.
-        signals: Signal → value.
-        verdict: kept or dropped.
-        reason: Why.
-        sentence: The same in words.
-        tokens: What it costs in the text; 0 where it is not in it.
-        citation: Its marker, "" without one.
-        title: Its title, "" without one.
-        label: What a person knows it by: its place, else its source and its title or id; no two are alike.
-        text: The original.
-        details: Numbers of the final decision.
+    `place` is its place in the ranking from 1; it and `score` are None where it was never ranked. `tokens` is
+    what it costs in the text and `citation` its marker: 0 and "" where it is not in it. `label` is what a
+    person knows it by, no two alike; `details` are the numbers of the final decision.
     """
 
     key: Key
@@ -103,7 +91,7 @@ def rows(context: Context, ranked: Sequence[Ranked] = ()) -> list[Row]:
         placed.setdefault(passage.key, (len(placed) + 1, passage.ranked))
     passages = {passage.key: passage for passage in context.passages}
     found = []
-    for key, decision in final_decisions(context).items():
+    for key, decision in context.final_decisions().items():
         place, item = placed.get(key, (None, None))
         in_text = passages.get(key)
         candidate = names.known.get(key) or Candidate(id=key[1], source=key[0])
@@ -178,12 +166,7 @@ def sentence(decision: Decision, context: Context, names: Names | None = None) -
 
 
 def _below(details: Mapping[str, Any]) -> str:
-    """Return what a score is below, or the similarity that a source tells.
-
-    Example:
-        >>> _below({"score": 0.19996, "threshold": 0.2})
-        'dropped: score below the minimum: 0.199 < 0.2'
-    """
+    """Return what a score is below, or the similarity that a source tells."""
     if "source" not in details:
         return f"dropped: score below the minimum: {_down(details['score'], 3)} < {details['threshold']:g}"
     if details["score"] <= 0:
@@ -210,39 +193,38 @@ def how_alike(decision: Decision, context: Context, names: Names | None = None) 
         names: Those of the context, where they are at hand.
     """
     names = names or Names(context)
-    through = decision.details.get("through")
-    how = _alike(decision, context, names.known)
+    details = decision.details
+    through, alike = details.get("through"), details.get("similarity")
+    how = ""
+    if isinstance(alike, (int, float)):
+        # What packing compares has the threshold of twins, and no rule.
+        in_pack = decision.stage == "pack" and "duplicate_of" not in details
+        other = through or decision.repeats or ("", "")
+        pair = names.known.get(decision.key), names.known.get((other[0], other[1]))
+        how = _as_they_would_stand(alike) if in_pack else _alike(alike, *pair, context)
     if through is None:
         return how
     return f"through {name(through, context, names)}" + (f" ({how})" if how else "")
 
 
-def _alike(decision: Decision, context: Context, known: Mapping[Key, Candidate]) -> str:
-    alike, details = decision.details.get("similarity"), decision.details
-    if not isinstance(alike, (int, float)):
-        return ""
-    share = f"{math.floor(alike)} % alike"
-    # What packing compares has the threshold of twins, and no rule; a decision keeps its stage in a trace.
-    if decision.stage == "pack" and "duplicate_of" not in details:
-        return _IN_A_ROW if alike >= _ALL else f"{share} as they would stand"
-    other = details.get("through") or decision.repeats
-    pair = known.get(decision.key), known.get((other[0], other[1])) if other else None
+def _as_they_would_stand(alike: float) -> str:
+    return _IN_A_ROW if alike >= _ALL else f"{math.floor(alike)} % alike as they would stand"
+
+
+def _alike(alike: float, mine: Candidate | None, other: Candidate | None, context: Context) -> str:
     if isinstance(key := context.settings.get("dedupe_key"), str):
-        if None in pair:
+        if mine is None or other is None:
             return ""  # which was compared, that key or the texts, is not to be seen
-        if any(one is not None and one.metadata.get(key) for one in pair):
-            return f"{share} in {key}"
-    return share if alike < _ALL else _how_equal(*pair)
-
-
-def _how_equal(mine: Candidate | None, other: Candidate | None) -> str:
+        if mine.metadata.get(key) or other.metadata.get(key):
+            return f"{math.floor(alike)} % alike in {key}"
+    if alike < _ALL:
+        return f"{math.floor(alike)} % alike"
     if mine is None or other is None:
         return "the same words"
     if mine.text == other.text:
         return "the same text"
-    if Wording(mine.text).folded == Wording(other.text).folded:
-        return "the same but for case and spaces"
-    return "the same but for articles and punctuation"
+    is_case = Wording(mine.text).folded == Wording(other.text).folded
+    return f"the same but for {'case and spaces' if is_case else 'articles and punctuation'}"
 
 
 def name(key: Sequence[str], context: Context, names: Names | None = None) -> str:

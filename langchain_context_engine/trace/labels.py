@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 
@@ -17,18 +16,12 @@ _EXCERPT = 40
 _LONGEST = 1000
 _QUOTES = "\"'`“”‘’«»*"
 _MARKED = re.compile(r"\[[^\[\]\s]{1,20}\]")
-_ATTRIBUTE = re.compile(r'citation="([^"<>]{1,20})"')
 _NUMBER = re.compile(r"\[?\d{1,9}\]?")
 _LINES = re.compile(r"[:#]L?(\d{1,9})(?:[-\u2013]L?(\d{1,9})|:\d{1,9})?$")
 
 
 def label_of(candidate: Candidate) -> str:
-    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins.
-
-    Example:
-        >>> label_of(Candidate(id="m1", text="Tea.")), label_of(Candidate(id="0f" * 16, text="Tea at four."))
-        ('m1', '“Tea at four.”')
-    """
+    """Return what a person knows a candidate by: its place, its title, its id, or how its text begins."""
     title = candidate.metadata.get("title")
     shown = candidate.place or (" ".join(title.split()) if isinstance(title, str) else "")
     if not shown and _HASH.fullmatch(candidate.id) and (start := excerpt(candidate.text, _EXCERPT)):
@@ -90,15 +83,12 @@ def _spellings(named: str) -> Iterator[str]:
         return
     bare = name.strip(_QUOTES + ",; ")
     yield bare
-    if attribute := _ATTRIBUTE.search(bare):
-        yield attribute[1]
     if marked := _MARKED.match(bare):
         yield marked[0]
         bare = bare[marked.end() :].strip().strip(_QUOTES)
-        yield bare
     tidy = bare.replace("\\", "/").replace(" > ", " › ")
-    yield from (tidy.removeprefix("./"), tidy.removesuffix("()"), tidy.strip("… "))
-    core = unicodedata.normalize("NFKC", tidy).strip(",;.:)]}>([{< ")
+    yield from (tidy, tidy.removeprefix("./"), tidy.removesuffix("()"), tidy.strip("… "))
+    core = tidy.strip(",;.:)]>}([{< ")
     yield from (core, f"[{core}]")
 
 

@@ -65,11 +65,6 @@ def share_packs(
         needs: Name → tokens that the pack can use.
         room: Tokens of all of them.
         default: Tokens of those without a budget of their own.
-
-    Example:
-        >>> claims = {"a": Claim(weight=2), "b": Claim(), "c": Claim(priority=1, most=10)}
-        >>> share_packs(claims, {"a": 90, "b": 90, "c": 90}, 40, 100)
-        {'c': 10, 'a': 20, 'b': 10}
     """
     granted: dict[str, int] = {}
     for priority in sorted({claim.priority for claim in claims.values()}, reverse=True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from array import array
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -13,7 +12,6 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import with_fields
-from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.telemetry import record_cache
 from langchain_context_engine.trace.context import Context
@@ -23,7 +21,7 @@ Meant = str | Callable[[str, Context], bool] | None
 """What is to be forgotten: what a key contains, what a function of key and context says, or all."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Entry:
     context: Context
     born_at: float
@@ -42,7 +40,9 @@ def check_cache(cache: Any) -> ResultCache | None:
 
 
 class ResultCache:
-    """Contexts by the whole request that they answer; the least recently used makes room. Thread-safe.
+    """Contexts by the whole request that they answer; the least recently used makes room.
+
+    Threads may share it: of two that look up one key at the very same time, one may miss it and ask anew.
 
     Args:
         max_entries: Contexts that are kept.
@@ -79,12 +79,10 @@ class ResultCache:
         self.hits = 0
         self.misses = 0
         self._clock = clock
-        self._lock = ForkSafeLock()
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: dict[str, _Entry] = {}
 
     def __len__(self) -> int:
-        with self._lock:
-            return len(self._entries)
+        return len(self._entries)
 
     @property
     def hit_rate(self) -> float:
@@ -94,28 +92,26 @@ class ResultCache:
 
     def get(self, key: str) -> Context | None:
         """Return the context of a key, which then serves another `ttl_seconds`, or None."""
-        with self._lock:
-            now = self._clock()
-            entry = self._entries.get(key)
-            if entry is not None and now >= entry.expires_at:
-                del self._entries[key]
-                entry = None
-            if entry is not None:
-                entry.expires_at = min(now + self.ttl_seconds, entry.born_at + self.longest_seconds)
-                self._entries.move_to_end(key)
-            self.hits += entry is not None
-            self.misses += entry is None
-        record_cache("results", is_hit=entry is not None)
-        return None if entry is None else entry.context
+        now = self._clock()
+        entry = self._entries.pop(key, None)
+        is_hit = entry is not None and now < entry.expires_at
+        if entry is not None and is_hit:
+            self._keep(key, entry.context, entry.born_at)
+        self.hits += is_hit
+        self.misses += not is_hit
+        record_cache("results", is_hit=is_hit)
+        return entry.context if entry is not None and is_hit else None
 
     def set(self, key: str, context: Context) -> None:
         """Keep a context, in place of an older one of that key."""
-        with self._lock:
-            now = self._clock()
-            self._entries[key] = _Entry(context, now, now + min(self.ttl_seconds, self.longest_seconds))
-            self._entries.move_to_end(key)
-            while len(self._entries) > self.max_entries:
-                self._entries.popitem(last=False)
+        self._entries.pop(key, None)
+        self._keep(key, context, self._clock())
+        for oldest in list(self._entries)[: -self.max_entries]:
+            self._entries.pop(oldest, None)
+
+    def _keep(self, key: str, context: Context, born_at: float) -> None:
+        expires_at = min(self._clock() + self.ttl_seconds, born_at + self.longest_seconds)
+        self._entries[key] = _Entry(context, born_at, expires_at)
 
     def invalidate(self, pattern: Meant = None) -> int:
         """Forget contexts and return how many.
@@ -124,31 +120,19 @@ class ResultCache:
             pattern: Those whose key contains this text (a thread's or a user's id, a word of the
                 question), or of which `pattern(key, context)` is true; None is all.
         """
-        with self._lock:
-            chosen = [key for key, entry in self._entries.items() if _is_meant(pattern, key, entry.context)]
-            for key in chosen:
-                del self._entries[key]
-        return len(chosen)
 
+        def is_meant(key: str, context: Context) -> bool:
+            return pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context)
 
-def _is_meant(pattern: Meant, key: str, context: Context) -> bool:
-    if pattern is None:
-        return True
-    return pattern in key if isinstance(pattern, str) else pattern(key, context)
+        chosen = [key for key, entry in list(self._entries.items()) if is_meant(key, entry.context)]
+        return sum(self._entries.pop(key, None) is not None for key in chosen)
 
 
 def request_key(request: ContextRequest, engine: str = "") -> str | None:
     """Return a text that two requests share only if they ask for the same, or None where none can tell.
 
-    It holds every field: the question, the scope, the history, what is pinned, the budget, ….
-
-    Args:
-        request: As it was asked, before the clock's time is filled in.
-        engine: Tells apart what answers.
-
-    Example:
-        >>> request_key(ContextRequest(query="why?", scope={"user": "u1"}))
-        '{"engine": "", "query": "why?", "scope": {"user": "u1"}}'
+    It holds every field: the question, the scope, the history, what is pinned, the budget, …; `request` is as
+    it was asked, before the clock's time is filled in, and `engine` tells apart what answers.
     """
     told = {"engine": engine}
     if request.vector is not None:
@@ -156,8 +140,7 @@ def request_key(request: ContextRequest, engine: str = "") -> str | None:
         told["vector"] = blake2b(array("d", request.vector).tobytes(), digest_size=20).hexdigest()
         request = with_fields(request, vector=None)
     try:
-        return json.dumps(
-            {**told, **request_to_dict(request, is_whole=True)}, sort_keys=True, ensure_ascii=False
-        )
+        whole = {**told, **request_to_dict(request, is_whole=True)}
     except ConfigError:  # a function's or a Document's text would not tell it from another
         return None
+    return json.dumps(whole, sort_keys=True, ensure_ascii=False)

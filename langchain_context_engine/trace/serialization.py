@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import date, datetime
-from typing import Any, get_type_hints
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -25,15 +26,24 @@ _DATE = "$date"
 """A filter's date is `{"$date": "2026-01-01"}`: as text it would match as text."""
 
 
-@functools.cache
-def _adapters() -> Mapping[str, TypeAdapter[Any]]:
-    hints = get_type_hints(Context)
-    return {one.name: TypeAdapter(hints[one.name]) for one in fields(Context) if one.name != "trace_id"}
+_PLAIN: Mapping[str, Any] = {"mode": "json", "exclude_defaults": True, "warnings": False}
+_LEFT_OUT: Mapping[str, Any] = {
+    "trace_id": True,
+    "passages": {"__all__": {"ranked": {"candidate"}}},
+    "parts": {"__all__": {"context"}},
+    "request": True,
+}
 
 
 @functools.cache
-def _reader() -> TypeAdapter[Context]:
-    return TypeAdapter(Context)
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+@functools.cache
+def _blank() -> str:
+    whole = _adapter(Context).dump_python(Context(), mode="json", exclude={"trace_id", "request"})
+    return json.dumps({"version": VERSION, **whole})
 
 
 def context_to_dict(context: Context) -> dict[str, Any]:
@@ -49,42 +59,22 @@ def context_to_dict(context: Context) -> dict[str, Any]:
         >>> context_from_dict(data).tokens
         1
     """
-    data: dict[str, Any] = {"version": VERSION}
-    for name, adapter in _adapters().items():
-        data[name] = _dumped(adapter, getattr(context, name), exclude=_EXCLUDED.get(name))
-    data["request"] = request_to_dict(context.request)
+    written = _adapter(Context).dump_python(context, exclude=_LEFT_OUT, fallback=_type_name, **_PLAIN)
+    data: dict[str, Any] = {**json.loads(_blank()), **written, "request": request_to_dict(context.request)}
     indexes = {id(candidate): index for index, candidate in enumerate(context.candidates)}
-    for passage, written in zip(context.passages, data["passages"], strict=True):
+    for passage, told in zip(context.passages, data["passages"], strict=True):
         candidate = passage.ranked.candidate
         at = indexes.get(id(candidate))
-        written["ranked"]["candidate"] = _dumped(_candidates(), candidate) if at is None else at
-    for part, written in zip(context.parts, data["parts"], strict=True):
+        told["ranked"]["candidate"] = _candidate(candidate) if at is None else at
+    for part, told in zip(context.parts, data["parts"], strict=True):
         if part.context is not None:
-            written["context"] = context_to_dict(part.context)
+            told["context"] = context_to_dict(part.context)
     return data
 
 
-_EXCLUDED: Mapping[str, Any] = {
-    "passages": {"__all__": {"ranked": {"candidate"}}},
-    "parts": {"__all__": {"context"}},
-    "request": {"template", "pinned", "scope", "where"},
-}
-
-
-@functools.cache
-def _candidates() -> TypeAdapter[Candidate]:
-    return TypeAdapter(Candidate)
-
-
-def _dumped(adapter: TypeAdapter[Any], value: Any, *, exclude: Any = None, is_whole: bool = False) -> Any:
-    return adapter.dump_python(
-        value,
-        mode="json",
-        exclude=exclude,
-        exclude_defaults=True,
-        fallback=None if is_whole else _type_name,
-        warnings=False,
-    )
+def _candidate(candidate: Candidate, *, is_whole: bool = False) -> Any:
+    fallback = None if is_whole else _type_name
+    return _adapter(Candidate).dump_python(candidate, fallback=fallback, **_PLAIN)
 
 
 def _type_name(value: Any) -> str:
@@ -103,9 +93,11 @@ def request_to_dict(request: ContextRequest, *, is_whole: bool = False) -> dict[
     Raises:
         ConfigError: `is_whole`, and something would be lost.
     """
+    fallback = None if is_whole else _type_name
+    elsewhere = {"template", "pinned", "scope", "where"}
     try:
-        data: dict[str, Any] = _dumped(
-            _adapters()["request"], request, exclude=_EXCLUDED["request"], is_whole=is_whole
+        data: dict[str, Any] = _adapter(ContextRequest).dump_python(
+            request, exclude=elsewhere, fallback=fallback, **_PLAIN
         )
         for name in ("scope", "where"):
             if given := getattr(request, name):
@@ -124,7 +116,7 @@ def _pinned(item: Any, *, is_whole: bool) -> Any:
     if isinstance(item, (str, tuple)):
         return item if isinstance(item, str) else list(item)
     if isinstance(item, Candidate):
-        return _dumped(_candidates(), item, is_whole=is_whole)
+        return _candidate(item, is_whole=is_whole)
     if is_whole:
         raise TypeError
     return _type_name(item)
@@ -155,15 +147,18 @@ def context_from_dict(data: Mapping[str, Any]) -> Context:
     Raises:
         ConfigError: The data is not a trace, or in a newer form.
     """
-    _check_version(data)
+    version = data.get("version") if isinstance(data, Mapping) else None
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ConfigError(
+            f"this is not a trace, which is what Context.to_dict() returns: its version is {quoted(version)}"
+        )
+    if version > VERSION:
+        raise ConfigError(
+            f"this trace has version {version}, newer than {VERSION}, the newest that this "
+            "langchain-context-engine reads; upgrade the package to open it"
+        )
     try:
-        plain = {name: value for name, value in data.items() if name in _adapters()}
-        plain["candidates"] = _adapters()["candidates"].validate_python(plain.get("candidates", []))
-        plain["request"] = _request(plain.get("request", {}))
-        plain["decisions"] = [_decision(decision) for decision in plain.get("decisions", [])]
-        plain["parts"] = [_part(part) for part in plain.get("parts", [])]
-        plain["passages"] = [_passage(p, plain["candidates"]) for p in plain.get("passages", [])]
-        return _reader().validate_python(plain)
+        return _adapter(Context).validate_python(_read(data))  # type: ignore[no-any-return]
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in found["loc"])
@@ -174,52 +169,41 @@ def context_from_dict(data: Mapping[str, Any]) -> Context:
         raise ConfigError(f"this is not a trace: {type(error).__name__}: {error}") from error
 
 
-def _check_version(data: object) -> None:
-    if not isinstance(data, Mapping) or "version" not in data:
-        raise ConfigError(
-            "this is not a trace: expected what Context.to_dict() wrote, an object with a version, "
-            f"got {type(data).__name__}"
-        )
-    version = data["version"]
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise ConfigError(
-            f"this is not a trace: its version must be a whole number from 1, got {quoted(version)}"
-        )
-    if version > VERSION:
-        raise ConfigError(
-            f"this trace has version {version}, newer than {VERSION}, the newest that this "
-            "langchain-context-engine reads; upgrade the package to open it"
-        )
+def _read(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a trace's fields with what pydantic cannot know in its place."""
+    read = {name: value for name, value in data.items() if name in Context.__slots__ and name != "trace_id"}
+    candidates = _adapter(tuple[Candidate, ...]).validate_python(data.get("candidates", ()))
+    passages = [_passage(passage, candidates) for passage in data.get("passages", ())]
+    parts = [
+        {**part, "context": context_from_dict(part["context"])} if part.get("context") else part
+        for part in data.get("parts", ())
+    ]
+    decisions = [
+        {**decision, "details": {name: _as_tuple(value) for name, value in decision["details"].items()}}
+        if "details" in decision
+        else decision
+        for decision in data.get("decisions", ())
+    ]
+    return {**read, "candidates": candidates, "passages": passages, "parts": parts, "decisions": decisions,
+            "request": _request(data.get("request", {}))}  # fmt: skip
 
 
 def _request(data: Any) -> ContextRequest:
     filters = {name: _dates_read(data[name]) for name in ("scope", "where") if name in data}
-    given = data.get("template")
-    known = {one.name for one in fields(Template)}
-    template = (
-        Template(**{k: v for k, v in given.items() if k in known}) if isinstance(given, Mapping) else given
-    )
+    template = data.get("template")
+    if isinstance(template, Mapping):
+        known = {one.name for one in fields(Template)}
+        template = Template(**{name: value for name, value in template.items() if name in known})
     pinned = [
-        _candidates().validate_python(item) if isinstance(item, Mapping) else item
+        _adapter(Candidate).validate_python(item) if isinstance(item, Mapping) else item
         for item in data.get("pinned", ())
     ]
-    plain: ContextRequest = _adapters()["request"].validate_python(
-        {**data, **filters, "template": template, "pinned": pinned}
-    )
-    return plain
-
-
-def _decision(data: Any) -> Any:
-    return {**data, "details": {name: _as_tuple(value) for name, value in data.get("details", {}).items()}}
+    read = {**data, **filters, "template": template, "pinned": pinned}
+    return _adapter(ContextRequest).validate_python(read)  # type: ignore[no-any-return]
 
 
 def _as_tuple(value: Any) -> Any:
     return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
-
-
-def _part(data: Any) -> Any:
-    given = data.get("context")
-    return data if given is None else {**data, "context": context_from_dict(given)}
 
 
 def _passage(data: Any, candidates: tuple[Candidate, ...]) -> Any:

@@ -8,7 +8,7 @@ every value in between was tried, a change does not call itself the smallest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -39,7 +39,6 @@ _NEAR, _NEARER = 100, 20
 """Budgets that are tried one by one, for a table of changes and for one sentence."""
 
 _DIFFERS = 1e-9
-_ROUND = (1, 2, 5, 10, 20, 25, 50)
 _LATEST = "those that prefer the latest"
 
 
@@ -87,7 +86,8 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        return tuple(change for attempt in _attempts(context, key, engine) for change in attempt())
+        search = _search(context, key, engine, _NEAR)
+        return () if search is None else tuple(search.changes())
 
 
 def budget_that_admits(context: Context, key: Key) -> Change | None:
@@ -97,33 +97,20 @@ def budget_that_admits(context: Context, key: Key) -> Change | None:
     """
     try:
         with reading(context):
-            return next(
-                (
-                    change
-                    for attempt in _attempts(context, key, None, near=_NEARER)[:1]
-                    for change in attempt()
-                ),
-                None,
-            )
+            search = _search(context, key, None, _NEARER)
+            return None if search is None else next(search.budget(), None)
     except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
         return None
 
 
-def _attempts(
-    context: Context, key: Key, engine: Any, *, near: int = _NEAR
-) -> Sequence[Callable[[], Iterator[Change]]]:
+def _search(context: Context, key: Key, engine: Any, near: int) -> _Search | None:
+    """Return what tries settings for a candidate; None where none can let it in."""
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
-        return ()
-    search = _Search(context, key, engine, near)
-    if context.parts:
-        return (search.budget,)
-    return (
-        search.budget, search.k, search.caps, search.diversity, search.threshold, search.similar,
-        search.min_score, search.weights,
-    )  # fmt: skip
+        return None
+    return _Search(context, key, engine, near)
 
 
 class _Search:
@@ -140,6 +127,27 @@ class _Search:
         self.of_budget: Budget = replace(self.config.budget, tokens=context.budget)
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
+
+    def changes(self) -> Iterator[Change]:
+        """Try one setting after the other; of a plan's trace the budget of the whole prompt alone."""
+        yield from self.budget()
+        if self.ordered is None:
+            return
+        yield from self.k()
+        none: Mapping[str, Any] = {"item_cap": None, "source_cap": None, "shares": {}}
+        for field, lifted in none.items():
+            if before := getattr(self.of_budget, field):
+                budget = replace(self.of_budget, **{field: lifted})
+                yield from self._change(f"budget.{field}", before, None, {"budget": budget})
+        if self.config.diversity is not None:
+            yield from self._change("diversity", "a rule", None, {"diversity": None})
+        yield from self.threshold()
+        yield from self.similar()
+        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
+            # Rounded down: the number that is printed admits it.
+            found = math.floor(1000 * self.decision.details["score"]) / 1000
+            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
+        yield from self.weights()
 
     def _has(self, context: Context) -> bool:
         return any(passage.key == self.key for passage in context.passages)
@@ -182,7 +190,7 @@ class _Search:
         if self.decision.is_duplicate or not self._admits(budget=most):
             return
         fails = now
-        for tokens in islice(budgets_tried(now, most), _MOST_BUDGETS):
+        for tokens in islice(_budgets_tried(now, most), _MOST_BUDGETS):
             if self._admits(budget=tokens):
                 break
             fails = tokens
@@ -204,21 +212,6 @@ class _Search:
             needed = next((n for n in tried if self._admits(k=n)), None)
             if needed is not None:
                 yield from self._change("k", k, needed, {"k": needed}, is_smallest=True)
-
-    def caps(self) -> Iterator[Change]:
-        """Lift one cap, or the shares."""
-        for field, lifted in (
-            ("item_cap", replace(self.of_budget, item_cap=None)),
-            ("source_cap", replace(self.of_budget, source_cap=None)),
-            ("shares", replace(self.of_budget, shares={})),
-        ):
-            if before := getattr(self.of_budget, field):
-                yield from self._change(f"budget.{field}", before, None, {"budget": lifted})
-
-    def diversity(self) -> Iterator[Change]:
-        """Drop the rule."""
-        if self.config.diversity is not None:
-            yield from self._change("diversity", "a rule", None, {"diversity": None})
 
     def threshold(self) -> Iterator[Change]:
         """Ask more of texts that are to be one."""
@@ -245,12 +238,6 @@ class _Search:
         settings = {"thresholds": {**self.config.thresholds, source: after}}
         yield from self._change(f"thresholds.{source}", now.of_best, after.of_best, settings)
 
-    def min_score(self) -> Iterator[Change]:
-        """Lower it to the score, rounded down: the number that is printed admits it."""
-        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
-            found = math.floor(1000 * self.decision.details["score"]) / 1000
-            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
-
     def weights(self) -> Iterator[Change]:
         """Vary one weight at a time, beside the others as they are."""
         now = dict(self.config.weights or {"relevance": 1.0})
@@ -263,9 +250,9 @@ class _Search:
             if alone:
                 yield from alone
                 return
-        for signal, values in signals_that_differ(self.context, self.parts).items():
+        for signal in signals_that_differ(self.context, self.parts):
             before = float(now.get(signal, 0.0))
-            after = self._nearest_weight(now, signal, before, self._directions(values))
+            after = self._nearest_weight(now, signal, before)
             if after is not None:
                 weights = {**now, signal: after}
                 settings = {"weights": weights}
@@ -274,17 +261,8 @@ class _Search:
                 else:
                     yield from self._change(f"weights.{signal}", before, after, settings)
 
-    def _directions(self, values: Mapping[Key, float]) -> tuple[bool, bool]:
-        """Return whether less and whether more of a signal could put the candidate before a passage."""
-        kept = [values[passage.key] for passage in self.context.passages if passage.key in values]
-        own = values.get(self.key, 0.0)
-        return not kept or own < max(kept), not kept or own > min(kept)
-
-    def _nearest_weight(
-        self, now: Mapping[str, float], signal: str, before: float, directions: tuple[bool, bool]
-    ) -> float | None:
+    def _nearest_weight(self, now: Mapping[str, float], signal: str, before: float) -> float | None:
         """Return the weight nearest to the present one, of those tried, that admits."""
-        less, more = directions
 
         def admits(weight: float) -> bool:
             changed = {**now, signal: weight}
@@ -293,34 +271,20 @@ class _Search:
             parts = replace(self.parts, weights=scale_weights(changed, self.parts.signals.__getitem__))
             return self._has(assemble(self.context.candidates, self.context.request, parts))
 
-        helping = (w for w in _WEIGHTS_TRIED if (less and w < before) or (more and w > before))
-        found = next((w for w in sorted(helping, key=lambda w: abs(w - before)) if admits(w)), None)
+        others = sorted(set(_WEIGHTS_TRIED) - {before}, key=lambda weight: (abs(weight - before), weight))
+        found = next(filter(admits, others), None)
         if found is None:
             return None
         steps = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
         nearer = (weight for weight in dict.fromkeys(steps) if weight not in {before, found})
-        return next((weight for weight in nearer if admits(weight)), found)
+        return next(filter(admits, nearer), found)
 
 
-def budgets_tried(budget: int, most: int) -> Iterator[int]:
-    """Yield the budgets that are tried above one, ascending, some five per cent apart, as round numbers.
-
-    Example:
-        >>> from itertools import islice
-        >>> list(islice(budgets_tried(2000, 9999), 4))
-        [2100, 2200, 2300, 2400]
-    """
-    tokens = budget
-    while tokens < most:
-        step = _round_down(tokens / 20)
-        tokens = (tokens // step + 1) * step
-        yield min(tokens, most)
-
-
-def _round_down(number: float) -> int:
-    """Return the largest round number that is not above a number; 1 at least."""
-    scale = 1 if number < _ROUND[-1] else 10 ** math.floor(math.log10(number / 10))
-    return max((one * scale for one in _ROUND if one * scale <= number), default=1)
+def _budgets_tried(budget: int, most: int) -> Iterator[int]:
+    """Yield the budgets that are tried above one, ascending, some six per cent apart."""
+    while budget < most:
+        budget = min(most, budget + budget // 16 + 1)
+        yield budget
 
 
 def _parts_to_try(parts: Parts) -> Parts:
@@ -343,34 +307,23 @@ def _asked_once(signal: Signal) -> Signal:
     return values
 
 
-def signals_that_differ(context: Context, parts: Parts) -> dict[str, dict[Key, float]]:
-    """Return the signals in which some candidates differ, with the value of each candidate.
+def signals_that_differ(context: Context, parts: Parts) -> tuple[str, ...]:
+    """Return the signals in which some candidates differ: a weight on another changes no order.
 
-    A weight on another changes no order. Of several signals that put the candidates into one order
-    (recency by several curves), the one that is weighed stands for all, else the first.
-
-    Args:
-        context: The trace.
-        parts: Its settings, resolved.
+    Of several signals that put the candidates into one order (recency by several curves), the one that is
+    weighed stands for all, else the first.
     """
-    weighed = parts.weights or {"relevance": 1.0}
-    names = list(dict.fromkeys((*weighed, *parts.signals)))
-    ranking = rank(
-        context.candidates,
-        context.request,
-        signals=parts.signals,
-        weights=dict.fromkeys(names, 1 / len(names)),
-        fusion=parts.fusion,
-    )
-    found: dict[str, dict[Key, float]] = {}
-    orders = set()
+    names = list(dict.fromkeys((*(parts.weights or {"relevance": 1.0}), *parts.signals)))
+    weights = dict.fromkeys(names, 1 / len(names))
+    ranked = rank(
+        context.candidates, context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
+    ).items
+    found: dict[tuple[Key, ...], str] = {}
     for signal in names:
-        values = {item.key: item.signals[signal] for item in ranking.items}
-        order_of = tuple(sorted(values, key=lambda key: (-values[key], key)))
-        if values and max(values.values()) - min(values.values()) > _DIFFERS and order_of not in orders:
-            orders.add(order_of)
-            found[signal] = values
-    return found
+        values = {item.key: item.signals[signal] for item in ranked}
+        if values and max(values.values()) - min(values.values()) > _DIFFERS:
+            found.setdefault(tuple(sorted(values, key=lambda key: (-values[key], key))), signal)
+    return tuple(found.values())
 
 
 def _told(value: Any) -> str:

@@ -20,7 +20,7 @@ from langchain_context_engine import (
     UnknownNameError,
     replay,
 )
-from langchain_context_engine.config import functions_in
+from langchain_context_engine.config import is_function
 from langchain_context_engine.designs import (
     CacheConfig,
     ContextFormatter,
@@ -246,7 +246,7 @@ def test_the_trace_of_a_ranking_function_replays_and_is_ranked_without_it():
     engine = a_memory()
     engine.register_ranker("backwards", lambda results: list(results)[::-1])
     trace = engine.build_context(TIMELINE, "acme", ranker="backwards", token_budget=30).trace
-    assert functions_in(trace.settings) == ()
+    assert not is_function(trace.settings)
     assert replay(trace).text == trace.text
     assert [item.key for item in ranking(trace)] == [c.key for c in trace.candidates][::-1]
     assert what_would_it_take(trace, next(d.key for d in trace.decisions if d.verdict is Verdict.DROPPED))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from langchain_context_engine import Context, ContextEngine, diff, replay
-from langchain_context_engine.config import functions_in
+from langchain_context_engine.config import is_function
 from langchain_context_engine.evaluation.tune import tune
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.explain import final_decisions, rows
@@ -69,7 +69,7 @@ def test_a_trace_of_a_design_replays_tunes_and_says_what_it_would_take(design):
     given, engine = design()
     assert isinstance(engine, ContextEngine)
     trace = Context.from_dict(json.loads(given.to_json()))
-    assert functions_in(trace.settings) == ()
+    assert not is_function(trace.settings)
     again, ranked = replay_ranked(trace)
     assert again.text == trace.text
     assert again.decisions == trace.decisions
@@ -83,5 +83,5 @@ def test_a_trace_of_a_design_replays_tunes_and_says_what_it_would_take(design):
     assert changes
     for change in changes:
         assert replay(trace, **change.settings).text == change.context.text
-    told = tune([trace], {trace.request.query: {lost[0]: 3}}, min_queries=2, folds=2)
+    told = tune([trace], {trace.request.query: {lost[0]: 3}}, min_queries=2)
     assert told.queries == 1

@@ -7,20 +7,10 @@ import random
 from langchain_context_engine import ContextEngine
 from tests.builders import ListSource, a_candidate
 
-WORDS = (
-    "harbour",
-    "crane",
-    "tide",
-    "ferry",
-    "quay",
-    "lamp",
-    "rope",
-    "anchor",
-    "sail",
-    "mast",
-    "keel",
-    "buoy",
-)
+WORDS = [
+    "harbour", "crane", "tide", "ferry", "quay", "lamp",
+    "rope", "anchor", "sail", "mast", "keel", "buoy",
+]  # fmt: skip
 
 
 def a_question(number, rng, *, decided_by="recency", fields=None, **engine_settings):

@@ -4,14 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
-    contains_words,
-    judged_share,
     ndcg,
     paired_bootstrap,
-    precision_at,
     score_evidence,
 )
 
@@ -30,31 +26,10 @@ def test_a_span_counts_whatever_its_case_spaces_and_punctuation():
     assert recall("As said: “THE MILL   opened\nin 1910!”", "The mill opened in 1910.") == 1
 
 
-def test_a_word_counts_only_whole():
-    assert recall("the mills opened in 19100", "mill opened in 1910") == 0
-    assert recall("the mill opened in 1910", "mill opened in 1910") == 1
-
-
-def test_a_span_that_is_not_whole_counts_by_its_sentences():
-    span = "The mill opened in 1910. It burnt down twice."
-    assert recall("It burnt down twice. The mill opened in 1910.", span) == 1
-    assert recall("It burnt down twice.", span) == 0.5
-
-
 def test_a_document_counts_by_its_sentences_of_three_words_or_more():
     assert recall("It burnt down twice.", DOCUMENT) == pytest.approx(1 / 3)
     assert recall("Yes.", DOCUMENT) == 0
     assert recall(DOCUMENT, DOCUMENT) == 1
-
-
-def test_lines_are_sentences_so_that_code_counts_by_its_lines():
-    code = "def f(a, b):\n    total = a + b\n    return total / 2\n"
-    assert recall("def f(a, b):", code) == pytest.approx(1 / 3)
-
-
-def test_chinese_and_japanese_sentences_count_one_by_one():
-    span = "認証にはJWTを使う。期限は五月三日。"
-    assert recall("決定：認証にはJWTを使う。", span) == 0.5
 
 
 def test_of_texts_that_say_the_same_the_best_counts():
@@ -63,20 +38,9 @@ def test_of_texts_that_say_the_same_the_best_counts():
     assert score_evidence("Ann approves everything.", evidence).recall == 1
 
 
-def test_precision_is_the_share_of_words_that_are_evidence():
-    assert precision("It burnt down twice. I like green tea", "It burnt down twice.") == 0.5
-    assert precision("nothing of it here", "It burnt down twice.") == 0
-
-
 def test_a_word_in_two_pieces_of_gold_counts_once_in_precision():
     assert precision("a b c d e f", "a b c d", "c d e f") == 1
     assert precision("a b c a b c x y z", "a b c") == pytest.approx(6 / 9)
-
-
-@pytest.mark.parametrize("text", ["", "  ", "…!?"])
-def test_no_text_scores_0(text):
-    score = score_evidence(text, Evidence.of([["a b c"]]))
-    assert (score.recall, score.precision) == (0, 0)
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "dd", "e.", "f!\n"]), max_size=30).map(" ".join)
@@ -90,29 +54,10 @@ def test_scores_lie_between_0_and_1_and_more_text_never_costs_recall(text, more,
     assert 0 <= before.precision <= 1
 
 
-def test_contains_words_needs_words():
-    assert not contains_words("anything", "")
-    assert not contains_words("anything", "?!")
-
-
 def test_ndcg_is_1_for_the_best_order_and_falls_with_the_place():
     assert ndcg([3, 2, 0], k=3) == 1
     assert ndcg([0, 1], [1], k=2) == pytest.approx(0.6309, abs=1e-4)
     assert ndcg([0, 0, 1], [1], k=2) == 0
-
-
-def test_ndcg_against_all_that_exists_is_lower_than_against_what_was_found():
-    assert ndcg([1], [1, 1]) < 1
-    assert ndcg([], [1]) == 0
-    assert ndcg([0, 0]) == 0
-
-
-def test_precision_and_judged_share_look_at_the_first_k_only():
-    assert precision_at([1, 0, 3, 3], k=2) == 0.5
-    assert precision_at([1, 2], k=10, relevant_from=2) == 0.5
-    assert precision_at([], k=3) == 0
-    assert judged_share([0, None, 2, None], k=3) == pytest.approx(2 / 3)
-    assert judged_share([]) == 0
 
 
 def test_a_steady_gain_is_real_and_noise_is_not():
@@ -122,32 +67,3 @@ def test_a_steady_gain_is_real_and_noise_is_not():
     assert steady.difference == pytest.approx(0.1)
     assert not paired_bootstrap([0.1, 0.9] * 10, [0.9, 0.1] * 10).is_real
     assert not paired_bootstrap([0.5] * 9, [0.5] * 9).is_real
-
-
-def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    import numpy as np
-
-    generator = np.random.default_rng(0)
-    hits = 0
-    for _ in range(100):
-        pairs = generator.normal(0.1, 0.3, 60)
-        interval = paired_bootstrap([0.0] * 60, list(pairs), samples=500)
-        hits += interval.low <= 0.1 <= interval.high
-    assert 86 <= hits <= 100
-
-
-def test_the_memory_of_a_large_bootstrap_is_bounded():
-    scores = [0.5, 0.25] * 50_000
-    assert paired_bootstrap(scores, scores, samples=90).pairs == 100_000
-
-
-@pytest.mark.parametrize("pair", [([], []), ([1.0], [1.0, 2.0])])
-def test_scores_that_are_no_pairs_are_refused(pair):
-    with pytest.raises(ConfigError, match="as many scores"):
-        paired_bootstrap(*pair)
-
-
-@pytest.mark.parametrize("settings_", [{"confidence": 1.0}, {"confidence": 0}, {"samples": 0}])
-def test_a_bootstrap_that_cannot_be_drawn_is_refused(settings_):
-    with pytest.raises(ConfigError):
-        paired_bootstrap([1.0], [2.0], **settings_)

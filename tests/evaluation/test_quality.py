@@ -17,7 +17,6 @@ from langchain_context_engine.evaluation.judgments import (
 from langchain_context_engine.evaluation.quality import (
     Quality,
     figures_of,
-    means,
     quality,
     try_settings,
     verdict,
@@ -44,24 +43,12 @@ def test_the_grade_of_a_duplicate_counts_for_its_survivor():
     assert quality(context, rows_of(context), by_duplicate).ndcg == pytest.approx(1.0)
 
 
-def test_evidence_falls_with_what_the_budget_leaves_out():
-    context = a_context(budget=60, truncator="none")
-    assert quality(context, rows_of(context), GRADES).recall == pytest.approx(0.5)
-
-
 def test_nothing_judged_gives_no_figure_rather_than_a_bad_one():
     context = a_context()
     figures = quality(context, rows_of(context), {})
     assert math.isnan(figures.ndcg)
     assert math.isnan(figures.recall)
     assert figures.coverage == 0.0
-
-
-def test_means_are_of_the_questions_that_have_a_figure():
-    context = a_context(budget=5000)
-    judged, unjudged = (quality(context, rows_of(context), grades) for grades in (GRADES, {}))
-    assert means([judged, unjudged]).ndcg == judged.ndcg
-    assert math.isnan(means([unjudged]).ndcg)
 
 
 def a_judgment(rater, grade, name="a", query="q"):
@@ -78,12 +65,6 @@ def test_raters_who_say_the_same_agree_and_those_who_say_the_opposite_do_not():
     assert agreement(alike).same == 1.0
     assert agreement(opposite).kappa == pytest.approx(-1.0)
     assert agreement(opposite).same == 0.0
-
-
-def test_without_two_grades_of_one_candidate_nothing_is_known_of_agreement():
-    found = agreement([a_judgment("ann", 2), a_judgment("bob", 2, query="another")])
-    assert found.pairs == 0
-    assert math.isnan(found.kappa)
 
 
 def test_the_median_of_several_grades_stands_for_them_the_lower_of_an_even_number():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ConfigError, Context, ContextEngine, Journal, replay
-from langchain_context_engine.evaluation.metrics import ndcg
 from langchain_context_engine.evaluation.tune import METRICS, Search, judged_traces, suggest, tune, varying
 from tests.builders import ListSource, a_candidate, count_words
 from tests.evaluation.builders import a_question, judged
@@ -40,27 +38,6 @@ def test_where_recency_decides_the_weights_move_to_it_and_the_held_out_gain_is_r
     assert "beyond chance" in tuning.reason
 
 
-def test_the_learned_weights_are_as_good_in_the_librarys_own_ranking(recent, tuning):
-    traces, judgments = recent
-    measured = []
-    for trace in traces:
-        again = replay(trace, weights=tuning.learned, budget=100_000)
-        grades = judgments[trace.request.query]
-        measured.append(ndcg([grades.get(p.key, 0) for p in again.passages], grades.values()))
-    assert np.mean(measured) == pytest.approx(tuning.after, abs=0.02)
-
-
-@pytest.mark.unmeasured
-def test_random_judgments_leave_the_weights_as_they_are():
-    tunings = [tune(*judged(seed=seed, decided_by="chance")) for seed in range(4)]
-    refused = [tuning for tuning in tunings if not tuning.is_worth_it]
-    # A held-out gain may look real by chance, but seldom.
-    assert len(refused) >= 3
-    for tuning in refused:
-        assert tuning.weights is None
-        assert "chance" in tuning.reason or "standard error" in tuning.reason
-
-
 def test_weights_that_are_right_already_stay(recent):
     traces, judgments = recent
     settled = [replay(trace, weights={"recency": 2}) for trace in traces]
@@ -83,52 +60,6 @@ def test_too_few_judged_questions_are_refused_with_their_number(recent):
     assert tune(traces[:49], judgments, min_queries=40).is_worth_it
 
 
-def test_a_question_without_anything_to_find_does_not_count(recent):
-    traces, judgments = recent
-    useless = {query: dict.fromkeys(grades, 0) for query, grades in list(judgments.items())[:11]}
-    assert "only 49 " in tune(traces, {**judgments, **useless}).reason
-    elsewhere = {query: {("memories", "gone"): 3} for query in list(judgments)[:12]}
-    assert "only 48 " in tune(traces, {**judgments, **elsewhere}).reason
-    low = {query: dict.fromkeys(grades, 1) for query, grades in judgments.items()}
-    assert "only 0 " in tune(traces, low, metric="recall").reason
-
-
-def test_where_nothing_varies_there_is_nothing_to_weigh():
-    tuning = tune(*judged(decided_by="chance", fields={}), signals=["relevance", "recency", "confidence"])
-    assert not tuning.is_worth_it
-    assert tuning.reason.startswith("only relevance tells candidates")
-
-
-def test_the_present_weights_are_those_that_most_traces_have(recent):
-    traces, judgments = recent
-    settled = [replay(trace, weights={"relevance": 3, "confidence": 1}) for trace in traces[:31]]
-    tuning = tune([*traces[31:], *settled], judgments)
-    assert tuning.present == {"relevance": 0.75, "confidence": 0.25}
-    assert tuning.learned["recency"] > 0.5
-    assert "confidence" in tuning.table()
-
-
-def test_a_context_without_settings_cannot_be_ranked_again_and_does_not_count(recent):
-    traces, judgments = recent
-    bare = [replace(trace, settings={}) for trace in traces[:11]]
-    assert "only 49 " in tune([*bare, *traces[11:]], judgments).reason
-
-
-def test_recall_is_tuned_for_too():
-    rng = random.Random(3)
-    pairs = [a_question(n, rng, dedupe_threshold=None) for n in range(50)]
-    for trace, grades in pairs:
-        oldest = sorted(trace.candidates, key=lambda c: c.created_at)
-        grades.clear()
-        grades.update({candidate.key: 3 for candidate in oldest[-10:]})
-    tuning = tune(
-        [trace for trace, _ in pairs], {t.request.query: grades for t, grades in pairs}, metric="recall"
-    )
-    assert tuning.metric == "recall@10"
-    assert tuning.is_worth_it
-    assert tuning.learned["recency"] > 0.2
-
-
 def test_an_engines_own_signal_is_learned_with_the_engine_at_hand():
     def length_of_id(candidates, request):
         return [1.0 if c.id in {"c3", "c7"} else 0.0 for c in candidates]
@@ -145,21 +76,6 @@ def test_an_engines_own_signal_is_learned_with_the_engine_at_hand():
     assert tuning.learned["chosen"] > 0.3
 
 
-def test_a_duplicate_that_was_judged_lends_its_grade_to_the_survivor():
-    rng = random.Random(0)
-    traces, judgments = [], {}
-    for number in range(50):
-        trace, _ = a_question(number, rng)
-        newest = max(trace.candidates, key=lambda c: c.created_at)
-        twin = a_candidate(id="twin", text=newest.text, relevance=0.0, created_at="2025-12-01")
-        engine = ContextEngine(sources=[ListSource([*trace.candidates, twin])], tokenizer="estimate")
-        traces.append(engine.build(trace.request.query, now="2026-01-01"))
-        judgments[trace.request.query] = {twin.key: 3}
-    tuning = tune(traces, judgments)
-    assert tuning.is_worth_it
-    assert tuning.after > 0.9
-
-
 @settings(max_examples=25)
 @given(st.lists(st.floats(0.01, 1), min_size=4, max_size=4), st.sampled_from(sorted(METRICS)))
 def test_trial_weights_score_as_the_librarys_own_order_does(recent, weights, metric):
@@ -167,9 +83,7 @@ def test_trial_weights_score_as_the_librarys_own_order_does(recent, weights, met
     found = judged_traces(traces[:10], judgments, METRICS[metric])
     names, raw = varying(found, ["relevance", "recency", "confidence", "importance"])
     present = np.array([trace.score(METRICS[metric]) for trace in found])
-    search = Search(
-        found, names=names, raw=raw, metric=METRICS[metric], present=present, weights={"relevance": 1}
-    )
+    search = Search(found, names=names, raw=raw, metric=METRICS[metric], weights={"relevance": 1})
     shares = [weight / sum(weights) for weight in weights]
     trial = search.scores(tuple(shares))
     truth = [trace.score(METRICS[metric], dict(zip(names, shares, strict=True))) for trace in found]
@@ -177,29 +91,16 @@ def test_trial_weights_score_as_the_librarys_own_order_does(recent, weights, met
     assert list(search.scores((1.0, 0.0, 0.0, 0.0))) == pytest.approx(list(present), abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"metric": "ndgc"}, "ndcg"),
-        ({"folds": 1}, "folds"),
-        ({"folds": 60}, "folds"),
-        ({"signals": ["recncy"]}, "recency"),
-    ],
-)
-def test_what_is_asked_wrongly_is_refused_by_name(recent, options, told):
-    with pytest.raises(ConfigError, match=told):
-        tune(*recent, **options)
-
-
 def test_the_change_is_shown_as_a_table_and_as_data(tuning):
-    assert f"| recency | 0.00 | {tuning.learned['recency']:.2f} |" in tuning.table()
-    assert "| relevance | 1.00 |" in tuning.table()
-    assert f"| 60 questions | {tuning.before:.3f} | {tuning.after:.3f} |" in tuning.table()
+    table = " ".join(tuning.table().split())
+    assert f"| recency | 0.00 | {tuning.learned['recency']:.2f} |" in table
+    assert "| relevance | 1.00 |" in table
+    assert f"| 60 questions | {tuning.before:.3f} | {tuning.after:.3f} |" in table
     data = json.loads(json.dumps(tuning.to_dict(), allow_nan=False))
     assert data["weights"] == tuning.learned
     assert data["gain"]["low"] == tuning.gain.low
     nothing = tune([], [])
-    assert "| 0 questions | – |" in nothing.table()
+    assert "| 0 questions |   – |" in nothing.table()
     assert json.loads(json.dumps(nothing.to_dict(), allow_nan=False))["before"] is None
 
 

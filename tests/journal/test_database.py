@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import multiprocessing
 import os
 import random
 import shutil
@@ -15,10 +14,8 @@ import threading
 
 import pytest
 
-from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal import Journal, Usage
-from tests.builders import ListSource, a_candidate
 from tests.journal_builders import KEY, a_context
 
 
@@ -27,40 +24,6 @@ def test_the_file_is_its_owners_alone(journal, path):
     journal.flush()
     for file in path.parent.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
-
-
-def test_a_judgment_that_cannot_be_written_is_an_error(journal, path):
-    with sqlite3.connect(path) as other:
-        other.execute("DROP TABLE judgments")
-    with pytest.raises(ContextEngineError, match=r"cannot be written"):
-        journal.judge("q", KEY, 1)
-
-
-def test_a_closed_journal_drops_traces_and_refuses_to_be_read(path):
-    journal = Journal(path)
-    journal.close()
-    journal.close()
-    assert journal.record(a_context())
-    assert journal.dropped == 1
-    with pytest.raises(ConfigError, match="closed"):
-        journal.count()
-
-
-def test_a_journal_whose_file_was_deleted_starts_a_new_one(journal, path):
-    journal.record(a_context())
-    journal.flush()
-    for file in path.parent.iterdir():
-        file.unlink()
-    journal.record(a_context("after"))
-    assert [row.query for row in journal.traces()] == ["after"]
-
-
-def test_a_reader_makes_nothing(path):
-    with pytest.raises(ConfigError, match="no journal"):
-        Journal(path, read_only=True)
-    with pytest.raises(ConfigError, match="no journal"):
-        Journal(path, must_exist=True)
-    assert not path.exists()
 
 
 def test_a_reader_sees_what_a_writer_adds_and_writes_nothing(journal, path):
@@ -77,19 +40,6 @@ def test_a_reader_sees_what_a_writer_adds_and_writes_nothing(journal, path):
         reader.flush()
         assert reader.failed == 1
     assert journal.count() == 2
-
-
-@pytest.mark.parametrize("where", ["no/such/folder/j.db", "."])
-def test_a_path_that_cannot_be_written_fails_when_the_journal_is_made(tmp_path, where):
-    with pytest.raises(ConfigError, match="folder"):
-        Journal(tmp_path / where)
-
-
-def test_a_file_that_is_no_database_is_refused_and_untouched(path):
-    path.write_text("dear diary " * 500)
-    with pytest.raises(ConfigError, match="not a database"):
-        Journal(path)
-    assert path.read_text() == "dear diary " * 500
 
 
 def test_another_programs_database_is_refused_and_untouched(path):
@@ -144,14 +94,6 @@ def test_what_a_killed_writer_had_half_written_is_taken_back_by_whoever_reads(pa
     assert len(list(path.parent.iterdir())) == 2  # SQLite's own journal of what is to be taken back
     with Journal(path, read_only=True) as journal:
         assert str(journal.trace(journal.traces()[0].id)) == "hello"
-
-
-def test_what_waits_for_another_process_ends_with_an_error_that_names_the_file(path, monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.journal.database._BUSY_SECONDS", 0.1)
-    with Journal(path) as journal, sqlite3.connect(path) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ContextEngineError, match=r"journal\.db cannot be written"):
-            journal.feedback(KEY, useful=True)
 
 
 def noise(length):
@@ -216,35 +158,6 @@ def test_a_trace_larger_than_the_cap_is_counted_and_costs_no_other(tmp_path):
         journal.record(a_context("small"))
         journal.record(a_context("large", text=noise(3_000_000)))
         assert (journal.count(), journal.failed) == (1, 1)
-
-
-def ask_in_child(engine, answers):
-    context = engine.build("invoices")
-    engine.journal.touch([KEY])
-    engine.journal.feedback(KEY, useful=True)
-    answers.put((context.text, engine.journal.usage([KEY])[KEY].uses))
-    engine.journal.close()
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-@pytest.mark.filterwarnings("ignore:This process")
-def test_an_engine_with_a_journal_works_after_a_fork(tmp_path):
-    engine = ContextEngine([ListSource([a_candidate(text="Invoices go out.")])], journal=tmp_path / "j.db")
-    engine.build("invoices")
-    engine.journal.touch([KEY])
-    fork = multiprocessing.get_context("fork")
-    answers = fork.Queue()
-    children = [fork.Process(target=ask_in_child, args=(engine, answers)) for _ in range(2)]
-    for child in children:
-        child.start()
-    told = [answers.get(timeout=60) for _ in children]
-    for child in children:
-        child.join(60)
-        assert child.exitcode == 0
-    assert all(text == "[1] Invoices go out." and uses >= 2 for text, uses in told)
-    assert engine.journal.count() == 3
-    assert engine.journal.usage([KEY]) == {KEY: Usage(uses=3, useful=2)}
-    engine.journal.close()
 
 
 @pytest.mark.unmeasured

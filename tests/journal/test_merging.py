@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 
 import pytest
 
 from langchain_context_engine.cli import main
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.journal import Journal, Usage, merge_journals
 from tests.builders import a_request
 from tests.journal_builders import KEY, a_context
@@ -88,17 +86,6 @@ def test_merging_again_changes_nothing(machines, tmp_path):
     assert told(into) == before
 
 
-def test_what_was_written_since_is_added_once(machines, tmp_path):
-    into = tmp_path / "C.db"
-    merge_journals(machines, into)
-    a_journal(machines[0], "four", uses=3)
-    merge_journals(machines, into)
-    merge_journals(machines, into)
-    traces, usage, *_ = told(into)
-    assert len(traces) == 4
-    assert usage[KEY].uses == 10
-
-
 def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
     """A journal that reaches another by two ways is counted once, and one merged back counts nothing."""
     a, b = machines
@@ -117,39 +104,6 @@ def test_the_order_and_the_way_do_not_matter(machines, tmp_path):
     assert told(a)[1][KEY].uses == 8
 
 
-def test_traces_are_listed_by_time_whichever_way_they_came(tmp_path):
-    into = tmp_path / "C.db"
-    late = a_journal(tmp_path / "late.db", "late", at="2026-01-03")
-    early = a_journal(tmp_path / "early.db", "early", at="2026-01-01")
-    between = a_journal(tmp_path / "between.db", "between", at="2026-01-02")
-    for path in (late, early, between):
-        merge_journals([path], into)
-    assert queries(into) == ["late", "between", "early"]
-    a_journal(into, "latest", at="2026-01-04")
-    assert queries(into) == ["latest", "late", "between", "early"]
-
-
-def test_the_cap_holds_and_the_oldest_traces_go_first(tmp_path):
-    paths = []
-    for name, day in (("new", 20), ("old", 1)):
-        path = tmp_path / f"{name}.db"
-        with Journal(path) as journal:
-            for i in range(40):
-                text = "".join(map(str, itertools.islice(itertools.count(i * 7919), 12_000)))
-                journal.record(a_context(f"{name} {i:02}", text=text), at=f"2026-01-{day:02}T00:{i:02}:00Z")
-        paths.append(path)
-    into = tmp_path / "C.db"
-    new, old = merge_journals(paths, into, max_bytes=1_000_000)
-    assert new.traces > 0
-    assert old.traces == 0, "what has no room is not even copied"
-    assert into.stat().st_size <= 1_000_000
-    kept = queries(into, limit=1000)
-    assert kept
-    assert kept == [f"new {i:02}" for i in range(39, 39 - len(kept), -1)]
-    merge_journals(paths, into, max_bytes=1_000_000)
-    assert queries(into, limit=1000) == kept
-
-
 def test_a_damaged_or_foreign_file_costs_itself(machines, tmp_path):
     into, foreign, text = tmp_path / "C.db", tmp_path / "foreign.db", tmp_path / "text.db"
     with sqlite3.connect(foreign) as other:
@@ -166,24 +120,6 @@ def test_a_damaged_or_foreign_file_costs_itself(machines, tmp_path):
     assert len(queries(into)) == 2
     with sqlite3.connect(foreign) as other:
         assert other.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
-
-
-def test_a_journal_is_not_merged_into_itself(machines):
-    with pytest.raises(ConfigError, match="itself"):
-        merge_journals(machines, machines[0])
-
-
-def test_a_journal_that_is_in_use_is_merged_into(machines, tmp_path):
-    with Journal(tmp_path / "C.db") as journal:
-        journal.record(a_context("mine"), at="2026-01-05")
-        journal.touch([KEY])
-        journal.flush()
-        merge_journals(machines, journal.path)
-        journal.record(a_context("mine again"), at="2026-01-06")
-        journal.touch([KEY])
-        assert [row.query for row in journal.traces(limit=3)] == ["mine again", "mine", "two"]
-        assert journal.count() == 5
-        assert journal.usage([KEY])[KEY].uses == 9
 
 
 def test_the_command_merges_and_says_what_came(machines, tmp_path, capsys):

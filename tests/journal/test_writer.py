@@ -6,14 +6,10 @@ import logging
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
-
-import pytest
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.journal.writer import BackgroundWriter
 from tests.builders import ListSource, a_candidate
 from tests.conftest import ROOT
 from tests.journal_builders import a_context
@@ -32,20 +28,6 @@ def test_recording_does_not_wait_for_a_locked_file(journal, path):
         other.execute("COMMIT")
     assert journal.flush()
     assert journal.count() == 20
-
-
-def test_when_too_many_wait_the_new_ones_are_dropped_counted_and_told(path, caplog):
-    with Journal(path, capacity=5) as journal, sqlite3.connect(path) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with caplog.at_level(logging.WARNING):
-            for _ in range(100):
-                journal.record(a_context())
-        other.execute("COMMIT")
-        journal.flush()
-        assert journal.dropped + journal.count() == 100
-        assert journal.dropped > 50
-    messages = [r.message for r in caplog.records if "dropped" in r.message]
-    assert 1 <= len(messages) < 10
 
 
 def test_an_odd_context_costs_itself_alone_and_its_text_is_not_logged(journal, caplog):
@@ -79,64 +61,8 @@ def test_a_program_that_ends_writes_what_waits(path):
         assert journal.count() == 30
 
 
-EXIT_WHILE_LOCKED = """
-import sqlite3, sys
-from langchain_context_engine.journal import Journal
-from langchain_context_engine.trace.context import Context
-journal = Journal(sys.argv[1])
-other = sqlite3.connect(sys.argv[1])
-other.execute("BEGIN IMMEDIATE")
-journal.record(Context(text="x"))
-"""
-
-
-def test_a_locked_journal_does_not_keep_a_program_from_ending(path):
-    started = time.monotonic()
-    subprocess.run([sys.executable, "-c", EXIT_WHILE_LOCKED, path], check=True, timeout=60)
-    assert time.monotonic() - started < 10
-
-
-def test_the_thread_ends_when_idle_and_starts_again(journal, monkeypatch):
-    monkeypatch.setattr("langchain_context_engine.journal.writer._IDLE_SECONDS", 0.05)
-    journal.record(a_context())
-    journal.flush()
-    for _ in range(100):
-        if not any(t.name == "context-journal" for t in threading.enumerate()):
-            break
-        time.sleep(0.05)
-    else:
-        pytest.fail("the idle thread goes on")
-    journal.record(a_context())
-    assert journal.count() == 2
-
-
 def an_engine(journal):
     return ContextEngine([ListSource([a_candidate(text="Invoices go out monthly.")])], journal=journal)
-
-
-def a_journal_that_dropped(path, number):
-    """Return a journal that another process held for a while; so many traces and more came meanwhile."""
-    journal = Journal(path, capacity=5)
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    while journal.dropped < number:
-        journal.record(a_context())
-    other.execute("ROLLBACK")
-    other.close()
-    assert journal.flush(30)
-    return journal
-
-
-def test_the_next_answer_says_once_that_earlier_ones_were_not_kept(path):
-    """Point 7: 10 % of the answers were dropped, and only a log said so."""
-    with a_journal_that_dropped(path, 7) as journal:
-        engine = an_engine(journal)
-        (told,) = engine.build(QUESTION).warnings
-        assert told.startswith("the journal could not keep 7 answers before this one")
-        assert engine.build(QUESTION).warnings == ()
-        journal.flush()
-        with Journal(path, read_only=True) as other:
-            assert other.lost() == 7
 
 
 FULL = """
@@ -177,24 +103,3 @@ def test_a_disk_that_is_full_for_a_while_costs_what_came_meanwhile_and_says_so_e
         assert journal.lost() == lost
     said = [line for line in done.stderr.splitlines() if "could not be written" in line]
     assert len(said) == lost.bit_length()
-
-
-def test_nothing_is_said_of_a_journal_that_kept_everything(path):
-    with Journal(path) as journal:
-        assert an_engine(journal).build(QUESTION).warnings == ()
-        assert journal.lost() == 0
-
-
-def test_what_waits_for_a_slow_disk_is_bounded_by_its_characters(monkeypatch):
-    """S5: a thousand answers of any length might wait."""
-    monkeypatch.setattr("langchain_context_engine.journal.writer.MOST_CHARACTERS", 1000)
-    goes_on = threading.Event()
-    writer = BackgroundWriter(lambda _: goes_on.wait(30), name="slow")
-    for _ in range(6):
-        writer.put("a" * 300, 300)
-    assert writer.dropped == 2
-    goes_on.set()
-    assert writer.flush(30)
-    writer.put("a" * 5000, 5000)  # of one nothing is known before it is there
-    assert writer.close(30)
-    assert writer.dropped == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 
 import pytest
@@ -59,17 +58,6 @@ def test_a_reranker_is_a_signal_among_others_and_is_explained():
     assert [d.details["score"] for d in context.decisions if d.reason is Reason.RERANKED] == [0, 1, 2, 3, 4]
 
 
-def test_a_reranker_is_asked_once_for_the_best_alone():
-    asked = []
-
-    def scorer(query, texts):
-        asked.append(list(texts))
-        return likes_later(query, texts)
-
-    an_engine(rerank=scorer, rerank_best=2).build("who lives here?")
-    assert asked == [["the heron lives here", "the otter lives here"]]
-
-
 def test_a_replay_uses_the_recorded_scores_and_asks_nobody():
     context = an_engine(rerank=likes_later).build("who lives here?")
     again = replay(context.to_dict())
@@ -78,20 +66,6 @@ def test_a_replay_uses_the_recorded_scores_and_asks_nobody():
         d for d in context.decisions if d.stage == "rerank"
     ]
     assert ids(replay(context, weights={"relevance": 1}))[0] == "heron"
-
-
-def test_sync_and_async_give_the_same():
-    engine = an_engine(rerank=likes_later)
-    assert asyncio.run(engine.abuild("who lives here?")).text == engine.build("who lives here?").text
-    assert [r.key for r in engine.search("who?")] == [r.key for r in asyncio.run(engine.asearch("who?"))]
-
-
-@pytest.mark.parametrize(("says_scores", "first"), [(False, "tench"), (True, "perch")])
-def test_a_langchain_compressor_is_read_by_its_scores_or_its_order(says_scores, first):
-    context = an_engine(rerank=Picks(says_scores=says_scores)).build("who lives here?")
-    said = {p.key[1]: p.ranked.candidate.claims["rerank"] for p in context.passages}
-    assert max(said, key=said.__getitem__) == first
-    assert len(said) == len(WORDS)
 
 
 def slow(query, texts):

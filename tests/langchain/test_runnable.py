@@ -7,13 +7,12 @@ import copy
 import json
 import operator
 import pickle
-import threading
 from typing import Annotated, Any, TypedDict
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.prompts import ChatPromptTemplate, PromptTemplate
+from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
@@ -43,13 +42,6 @@ async def test_all_ways_to_ask_give_the_same_context():
         ContextEngine(sources=[a_source()]).as_runnable().invoke(question),
     )
     assert isinstance(runnable.invoke(question), Context)
-
-
-def test_the_first_of_query_question_and_input_is_the_question():
-    source = a_source()
-    a_runnable(source).invoke({"input": "c", "question": "b", "query": "a"})
-    a_runnable(source).invoke({"input": "c", "question": "b"})
-    assert [r.query for r in source.requests] == ["a", "b"]
 
 
 @pytest.mark.parametrize("slip", ["scopes", "scpoe", "bugdet", "min_confidense", "tokn_budget", "querry"])
@@ -115,14 +107,6 @@ async def test_a_context_stands_in_a_prompt_as_its_text():
     assert seen == [f"Human: Known:\n{text}\n\nAsked: what about billing?"] * 2
 
 
-def test_braces_in_a_passage_stay_as_they_are_in_a_prompt():
-    """F50."""
-    content = '{"a": {b}} {0} {} {{c}}'
-    source = ListSource([a_candidate(text=content, relevance=1.0)])
-    chain = {"context": a_runnable(source)} | PromptTemplate.from_template("{context}")
-    assert content in chain.invoke("a").text
-
-
 async def test_each_call_is_one_run_under_its_parent_with_one_custom_event():
     """H71: invoke, ainvoke, batch, abatch, stream."""
     runnable = a_runnable()
@@ -142,16 +126,6 @@ async def test_each_call_is_one_run_under_its_parent_with_one_custom_event():
     assert {parent for _, _, parent in starts} == {root}
     assert {run_id for _, run_id, _ in starts} == {run_id for _, run_id, _ in seen.custom}
     assert all(sum(run_id == ended for ended, _ in seen.ends) == 1 for _, run_id, _ in starts)
-
-
-async def test_invoke_works_inside_a_running_loop_and_in_a_thread_without_one():
-    """H72."""
-    assert a_runnable().invoke("a").passages
-    found = []
-    thread = threading.Thread(target=lambda: found.append(a_runnable().invoke("a")))
-    thread.start()
-    thread.join(5)
-    assert found[0].passages
 
 
 def test_it_is_copied_sharing_the_engine_and_pickled_unless_a_client_is_live():
@@ -196,3 +170,19 @@ async def test_what_enters_the_state_of_a_graph_is_plain_data(state, monkeypatch
     assert not caplog.records
     with pytest.raises(ConfigError, match="no question under"):
         node.invoke({"other": 1})
+
+
+def test_a_chains_own_keys_are_left_alone():
+    """L6."""
+    engine = ContextEngine([ListSource([a_candidate(text="Pay by card.", metadata={"tenant": "acme"})])])
+    own = {"question_id": 7, "source": "web", "kind": "faq", "inputs": {}, "score": 3, "included": 1}
+    asked = {"question": "pay?", **own, "context_request": {"scope": {"tenant": "acme"}, "budget": 50}}
+    context = engine.as_runnable().invoke(asked)
+    assert context.text == "[1] Pay by card."
+    assert (context.request.scope, context.budget) == ({"tenant": "acme"}, 50)
+
+
+@pytest.mark.parametrize("name", ["ok", "pk", "know", "snow", "here_is"])
+def test_a_foreign_key_need_not_differ_much_from_a_short_field(name):
+    """L6: `pk` was taken for `k`, `know` for `now`."""
+    assert ContextEngine([]).as_runnable().invoke({"question": "pay?", name: 1}).text == ""

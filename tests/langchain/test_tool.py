@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import json
-import pickle
 
-import pytest
 from langchain.agents import create_agent
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_tests.integration_tests import ToolsIntegrationTests
-from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.langchain.tool import as_tool
-from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.trace.context import Context
-from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
+from tests.builders import ListSource, a_candidate
 
 
 def a_source():
@@ -32,16 +26,6 @@ def a_tool(source=None, **bound):
 
 def a_call(**arguments):
     return {"name": "search_context", "args": arguments, "id": "1", "type": "tool_call"}
-
-
-class TestContextToolUnit(ToolsUnitTests):
-    @property
-    def tool_constructor(self):
-        return a_tool()
-
-    @property
-    def tool_invoke_params_example(self):
-        return {"query": "how do I pay?"}
 
 
 class TestContextToolIntegration(ToolsIntegrationTests):
@@ -83,32 +67,6 @@ def test_the_model_can_say_the_query_and_nothing_else():
     assert source.requests[0].budget == 100
 
 
-def test_an_empty_answer_says_so():
-    message = a_tool(ListSource([])).invoke(a_call(query="pay?"))
-    assert message.content == "No relevant content found."
-    assert message.artifact["text"] == ""
-
-
-def test_the_search_is_a_child_of_the_tool_s_run():
-    """H71."""
-    seen = []
-
-    class Recorder(BaseCallbackHandler):
-        def on_tool_start(self, *args, run_id, **kwargs):
-            seen.append(("tool", run_id))
-
-        def on_chain_start(self, *args, parent_run_id=None, **kwargs):
-            seen.append(("chain", parent_run_id))
-
-        def on_custom_event(self, name, *args, **kwargs):
-            seen.append((name, None))
-
-    a_tool().invoke(a_call(query="pay?"), {"callbacks": [Recorder()]})
-    (_, tool_run), chain, event = seen
-    assert chain == ("chain", tool_run)
-    assert event[0] == "context_assembled"
-
-
 async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():
     """B8: with langchain's create_agent, sync and async."""
     saver = InMemorySaver()
@@ -123,13 +81,3 @@ async def test_an_agent_calls_it_and_a_checkpoint_keeps_its_artifact():
         assert Context.from_dict(message.artifact).passages[0].text == "Pay by card."
         kept = next(m for m in agent.get_state(config).values["messages"] if isinstance(m, ToolMessage))
         assert kept.content == message.content
-
-
-def test_it_is_pickled_where_its_engine_can_be():
-    """No closure is in the way, and what is in the way is said by the engine's own error."""
-    twin = pickle.loads(pickle.dumps(a_tool(k=1)))
-    assert twin.invoke({"query": "how do I pay?"}) == "[1] Pay by card."
-    embeddings = WordEmbeddings()
-    live = a_tool(ChromaSource(a_collection([], embeddings=embeddings), embeddings=embeddings))
-    with pytest.raises(ConfigError, match="live"):
-        pickle.dumps(live)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_context_engine import Budget, ConfigError, Template
 from langchain_context_engine.models.budget import split_tokens
 from tests.builders import ListSource, a_candidate
-from tests.pack_builders import MARKED, engine_of, text_of
+from tests.pack_builders import engine_of, text_of
 
 
 def test_what_one_share_leaves_over_goes_to_the_others():
@@ -21,46 +21,6 @@ def test_what_one_share_leaves_over_goes_to_the_others():
     context = engine_of([], sources=[a, b], budget=Budget(tokens=400, shares={"A": 3, "B": 1})).build("q")
     assert sum(p.tokens for p in context.passages if p.key[0] == "B") >= 300
     assert context.tokens <= 400
-
-
-def test_shares_hold_where_everyone_has_enough():
-    a = ListSource(
-        [a_candidate(source="A", text=text_of(20, f"a{i}_"), relevance=0.9) for i in range(30)], "A"
-    )
-    b = ListSource(
-        [a_candidate(source="B", text=text_of(20, f"b{i}_"), relevance=0.1) for i in range(30)], "B"
-    )
-    context = engine_of([], sources=[a, b], budget=Budget(tokens=400, shares={"A": 1, "B": 1})).build("q")
-    spent = {name: sum(p.tokens for p in context.passages if p.key[0] == name) for name in "AB"}
-    assert spent == {"A": 200, "B": 200}
-
-
-def test_no_item_takes_more_than_its_cap():
-    found = [
-        a_candidate(id="long", text=text_of(500, "l"), relevance=1.0),
-        *(a_candidate(text=text_of(10, f"s{i}_"), relevance=0.5) for i in range(20)),
-    ]
-    context = engine_of(found, budget=Budget(tokens=200, item_cap=0.25), template=MARKED).build("q")
-    cost = {p.key[1]: p.tokens for p in context.passages}
-    assert 0 < cost["long"] <= 50
-    assert context.tokens > 180
-
-
-def test_no_source_takes_more_than_its_cap():
-    a = ListSource(
-        [a_candidate(source="A", text=text_of(20, f"a{i}_"), relevance=0.9) for i in range(30)], "A"
-    )
-    b = ListSource(
-        [a_candidate(source="B", text=text_of(20, f"b{i}_"), relevance=0.1) for i in range(30)], "B"
-    )
-    context = engine_of([], sources=[a, b], budget=Budget(tokens=400, source_cap=0.6)).build("q")
-    assert sum(p.tokens for p in context.passages if p.key[0] == "A") == 240
-    assert context.tokens == 400
-
-
-def test_a_reserve_stays_free():
-    found = [a_candidate(text=text_of(10, f"i{i}_")) for i in range(50)]
-    assert engine_of(found, budget=Budget(tokens=100, reserve=30)).build("q").tokens == 70
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10), max_size=6), st.integers(0, 5000))
@@ -106,17 +66,3 @@ def test_a_soft_budget_is_exceeded_only_by_the_frame_and_with_a_warning():
     assert context.tokens == 55
     assert any("soft budget" in warning for warning in context.warnings)
     assert engine_of(found, template=framed, budget=50).build("q").tokens <= 50
-
-
-def test_nothing_fits_gives_no_lonely_frame():
-    framed = Template(name="framed", header="one two three ", passage="{{content}}", footer=" four")
-    context = engine_of([a_candidate(text="five six")], template=framed, truncator="none").build(
-        "q", budget=5
-    )
-    assert (context.text, context.tokens, context.passages) == ("", 0, ())
-
-
-def test_passage_costs_and_the_frame_add_up_to_the_text():
-    found = [a_candidate(text=text_of(7, f"i{i}_")) for i in range(5)]
-    context = engine_of(found).build("q")
-    assert sum(p.tokens for p in context.passages) == context.tokens

