@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from langchain_context_engine import Budget, ContextEngine
-from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.rendering.templates import TEMPLATES
 from tests.builders import ListSource, a_candidate
 from tests.trace.test_what_if import WORDS

@@ -209,21 +209,20 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
     return prefix, "".join(digits)
 
 
-def _shown(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the texts beside which markers may stand."""
-    for passage in passages:
-        c = passage.ranked.candidate
-        yield passage.text
-        yield from filter(opens_bracket, (title_of(c), c.place, c.id, c.source, c.origin, c.kind))
+def shown_beside(passage: Passage) -> tuple[str, ...]:
+    """Return the texts of a passage beside which its marker may stand, of those that open a bracket."""
+    c = passage.ranked.candidate
+    said = (passage.text, title_of(c), c.place, c.id, c.source, c.origin, c.kind)
+    return tuple(filter(opens_bracket, said))
 
 
 def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
-    return number_markers([p.text for p in passages], avoid=(*_shown(passages), *avoid))
+    return number_markers([""] * len(passages), avoid=avoid)
 
 
 def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages), *avoid))
+    return key_markers(items, avoid=avoid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,16 +230,14 @@ class CitationStyle:
     """Gives passages, in text order, their markers.
 
     Attributes:
-        mark: Makes them, without those that stand in some further texts.
-        avoid: Those texts: what a template itself says, and the question where it is written.
+        mark: Makes them for some passages, none that stands in some texts.
     """
 
     mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
-    avoid: tuple[str, ...] = ()
 
     def __call__(self, passages: Sequence[Passage]) -> list[str]:
-        """Return one marker for each passage."""
-        return self.mark(passages, self.avoid)
+        """Return one marker for each passage, none that stands in any of them."""
+        return self.mark(passages, [text for passage in passages for text in shown_beside(passage)])
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import Budget, ConfigError, Template
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.select import Diversity, by_density, knapsack
+from langchain_context_engine.pipeline.selection import Diversity, by_density, knapsack
 from langchain_context_engine.text.units import UnitValue
 from tests.builders import a_candidate
 from tests.pack_builders import BARE, MARKED, engine_of, reasons, text_of

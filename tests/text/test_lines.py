@@ -7,9 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine.pipeline.reading import tells_alone, tells_cut
-from langchain_context_engine.text.asking import AtLeast, by_lines
 from langchain_context_engine.text.boundaries import line_ends
-from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, keep_lines, keep_start
+from langchain_context_engine.text.truncate import (
+    AtLeast,
+    Extractive,
+    by_lines,
+    extractive,
+    keep_end,
+    keep_lines,
+    keep_start,
+)
 from langchain_context_engine.text.worth import opens_block
 from tests.builders import a_candidate, count_words
 from tests.pack_builders import engine_of

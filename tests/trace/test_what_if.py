@@ -11,7 +11,7 @@ import pytest
 from langchain_context_engine import Budget, ContextEngine, replay
 from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.trace.diff import diff
 from langchain_context_engine.trace.explain import rows
 from langchain_context_engine.trace.replay import ranking

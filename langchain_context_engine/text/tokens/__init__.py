@@ -17,7 +17,15 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.locks import ForkSafeLock
-from langchain_context_engine.text.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
+from langchain_context_engine.text.tokens.backends import (
+    Backend,
+    Brought,
+    Bytes,
+    Estimate,
+    Quicktok,
+    Tiktoken,
+    estimate_backend,
+)
 from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
 
 __all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
@@ -63,6 +71,11 @@ class TokenCounter:
     def __call__(self, text: str) -> int:
         """Return how many tokens a text has, 0 for ""."""
         return self.backend.count(text)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether two texts cost together what each does, where a word ends the one, a space begins the other."""
+        return isinstance(self.backend, (Quicktok, Tiktoken, Bytes))
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; special tokens such as `<|endoftext|>` are plain text.

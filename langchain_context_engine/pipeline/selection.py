@@ -1,12 +1,10 @@
-"""What has been chosen so far and what it costs, unit by unit, with undo."""
+"""The selection: what has been chosen so far and what it costs, unit by unit, with undo."""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
 
 from langchain_context_engine.models.types import Passage, Ranked
@@ -16,12 +14,14 @@ from langchain_context_engine.text.analysis import measure
 from langchain_context_engine.text.truncate import BLOCK_ELLIPSIS, ELLIPSIS, pieces
 from langchain_context_engine.text.units import Unit
 
+SELECTIONS = ("adaptive", "score", "density", "knapsack")
+"""Adaptive packs the best sentences or whole passages; the others whole passages first."""
+
 _SHORT_GAP = 8
 """Tokens between two extracts of one passage that are shown rather than left out: a reader wants no gap."""
 
 _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}
-_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Choice:
     units: tuple[int, ...] = ()
 
 
-class Basket:
+class Selection:
     """The chosen units of ranked items, their additive cost, and the passages that they make.
 
     Costs are estimates, since tokens of parts do not add up exactly; pack recounts the written text.
@@ -51,7 +51,10 @@ class Basket:
         spent_on: Item → tokens so far.
         chosen: Item → indexes of its chosen units.
         cuts: Item → its cut or compacted text, as a passage.
+        cut_by_share: Items cut because of their group's share, which may grow when that is filled.
+        log: The choices that stand.
         steps: How many choices were ever made.
+        kinds: How many items of each kind are in.
         slack: A unit costs at least its size less this.
     """
 
@@ -71,13 +74,15 @@ class Basket:
         self.spent_on: defaultdict[int, int] = defaultdict(int)
         self.chosen: dict[int, set[int]] = {}
         self.cuts: dict[int, Passage] = {}
+        self.cut_by_share: set[int] = set()
+        self.log: list[Choice] = []
         self.steps = 0
-        self._cut_by_share: set[int] = set()
-        self._log: list[Choice] = []
+        self.kinds: Counter[str] = Counter()
         self._layout = layout
         self._count = count
-        self._frames: dict[int, int] = {}
+        self._frames: dict[tuple[str, ...], int] = {}
         self._opened: defaultdict[str, int] = defaultdict(int)
+        self._passages: dict[int, Passage] = {}
         template = layout.template
         edges = (template.header, template.footer) if counts_frame else ()
         self.spent = sum(measure(fill(edge, _USUAL_FRAME), count) for edge in edges if edge)
@@ -87,7 +92,7 @@ class Basket:
         self._ellipsis = max(measure(ELLIPSIS, count), measure(BLOCK_ELLIPSIS, count))
         self.slack = self._note + self._ellipsis
         self._has_frames = counts_frame
-        self._has_one_frame = not template.section and _frames_alike(template.passage)
+        self._has_one_frame = not template.section and template.variables <= {"content", "citation"}
 
     def __contains__(self, item: int) -> bool:
         return item in self.chosen or item in self.cuts
@@ -96,59 +101,64 @@ class Basket:
         return len(self.chosen) + len(self.cuts)
 
     @property
-    def last(self) -> Choice | None:
-        """The latest choice."""
-        return self._log[-1] if self._log else None
-
-    @property
     def state(self) -> tuple[int, int]:
         """What tells what is chosen now from what was chosen before: choices ever made, and standing."""
-        return self.steps, len(self._log)
+        return self.steps, len(self.log)
 
     def frame(self, item: int) -> int:
-        """Return what a passage costs without its content: separator, marker, a new section's heading."""
+        """Return what a passage costs without its content: separator and marker."""
         if not self._has_frames:
             return 0
-        place = 0 if self._has_one_frame else item
-        if place not in self._frames:
-            self._frames[place] = self._block_frame(item)
-        return self._frames[place] + self._heading(self.groups[item])
-
-    def _block_frame(self, item: int) -> int:
         ranked, template = self.items[item], self._layout.template
-        values = passage_values(ranked.candidate, content="", score=ranked.score, citation=_USUAL_MARKER)
-        return measure(template.separator + passage_block(template, values, is_truncated=False), self._count)
+        values = passage_values(
+            ranked.candidate,
+            content="",
+            score=ranked.score,
+            citation=_USUAL_MARKER,
+            names=template.variables,
+        )
+        told = tuple(values.values())
+        if told not in self._frames:
+            block = passage_block(template, values, is_truncated=False)
+            self._frames[told] = measure(template.separator + block, self._count)
+        return self._frames[told]
 
-    def _heading(self, group: str) -> int:
-        template = self._layout.template
-        if not template.section or self._opened[group]:
+    def heading(self, item: int) -> int:
+        """Return what the heading of a new section costs, where an item opens one."""
+        template, group = self._layout.template, self.groups[item]
+        if not template.section or not self._has_frames or self._opened[group]:
             return 0
         heading = fill(template.section, {"title": self._layout.title(group), "count": "10"})
         return measure(heading, self._count)
 
+    def cost_alone(self, unit: Unit) -> int:
+        """Return what a unit costs as the first of its passage, without the heading of a new section."""
+        new, units = self._with_head(unit, set()), self.units[unit.item]
+        size = sum(units[index].size for index in new)
+        gap = 0 if new[-1] - new[0] < len(new) else self._ellipsis
+        return size + gap + self.frame(unit.item) + (self._note if len(units) > len(new) else 0)
+
     def cost(self, unit: Unit) -> int:
         """Return what adding a unit costs: its tokens, a new passage's frame, gaps opened and closed."""
-        mine = self.chosen.get(unit.item, set())
-        of = len(self.units[unit.item])
-        new = self._with_head(unit)
-        size = sum(self.units[unit.item][index].size for index in new)
+        mine = self.chosen.get(unit.item)
         if not mine:
-            gap = 0 if new[-1] - new[0] < len(new) else self._ellipsis
-            return size + gap + self.frame(unit.item) + (self._note if of > len(new) else 0)
+            return self.cost_alone(unit) + self.heading(unit.item)
+        new, units = self._with_head(unit, mine), self.units[unit.item]
+        size = sum(units[index].size for index in new)
         beside = sum((index - 1 in mine) + (index + 1 in mine) for index in new)
         beside += new[-1] - new[0] == 1
-        note = self._note if len(mine) + len(new) == of else 0
+        note = self._note if len(mine) + len(new) == len(units) else 0
         return size + self._ellipsis * (len(new) - beside) - note
 
-    def _with_head(self, unit: Unit) -> tuple[int, ...]:
+    def _with_head(self, unit: Unit, mine: set[int]) -> tuple[int, ...]:
         """Return the indexes that come in with a unit: its own, and that of a header not in yet, in order."""
-        if unit.head < 0 or unit.is_head or unit.head in self.chosen.get(unit.item, ()):
+        if unit.head < 0 or unit.is_head or unit.head in mine:
             return (unit.index,)
         return unit.head, unit.index
 
     def text_room(self, item: int, allowance: int) -> int:
         """Return the tokens that a cut text of an item may have within an allowance."""
-        return allowance - self.frame(item) - self._note
+        return allowance - self.frame(item) - self.heading(item) - self._note
 
     def most_text_room(self, allowance: int) -> int:
         """Return the most tokens that a cut text of any item may have within an allowance."""
@@ -161,19 +171,7 @@ class Basket:
             return self._count(passage.text)
         shown = replace(passage, citation=_USUAL_MARKER)
         written = self._count(self._layout.template.separator + block_of(shown, self._layout))
-        return written + self._heading(self.groups[item])
-
-    def open_units(self, units: Iterable[Unit], *, within_shares: bool) -> Iterator[Unit]:
-        """Yield the units that are not in at this moment, in the order given.
-
-        An item cut by its share may grow once shares are filled.
-        """
-        chosen, cuts, none = self.chosen, self.cuts, frozenset[int]()
-        growing = frozenset() if within_shares else frozenset(self._cut_by_share)
-        for unit in units:
-            is_chosen = unit.index in chosen.get(unit.item, none)
-            if not is_chosen and (unit.item not in cuts or unit.item in growing):
-                yield unit
+        return written + self.heading(item)
 
     def refund(self, item: int) -> int:
         """Return the tokens that releasing an item's cut text would free."""
@@ -182,14 +180,14 @@ class Basket:
     def release(self, item: int) -> None:
         """Take an item's cut text out again, whenever it came in."""
         if item in self.cuts:
-            place = next(i for i, choice in enumerate(self._log) if choice.item == item)
-            self._take_back(self._log.pop(place))
+            place = next(i for i, choice in enumerate(self.log) if choice.item == item)
+            self._take_back(self.log.pop(place))
 
     def take(self, unit: Unit, cost: int) -> None:
         """Choose a unit, with the header of its table where that is not in yet."""
-        new = self._with_head(unit)
+        is_new = unit.item not in self
         mine = self.chosen.setdefault(unit.item, set())
-        is_new = not mine
+        new = self._with_head(unit, mine)
         mine.update(new)
         self._add(Choice(unit.item, cost, new), is_new=is_new)
 
@@ -201,13 +199,14 @@ class Basket:
             room: Gives the tokens that are left for its item.
         """
         mine, units = self.chosen[unit.item], self.units[unit.item]
-        for step in (-1, 1):
+        for step in (-1, 1) if len(mine) > 1 else ():
             gap: list[Unit] = []
-            index = unit.index + step
-            while 0 <= index < len(units) and index not in mine and sum(u.size for u in gap) <= _SHORT_GAP:
+            size, index = 0, unit.index + step
+            while 0 <= index < len(units) and index not in mine and size <= _SHORT_GAP:
                 gap.append(units[index])
+                size += units[index].size
                 index += step
-            if gap and index in mine and sum(u.size for u in gap) <= min(_SHORT_GAP, room()):
+            if gap and index in mine and size <= min(_SHORT_GAP, room()):
                 yield gap
 
     def take_cut(self, item: int, passage: Passage, cost: int, *, is_by_share: bool = False) -> None:
@@ -219,78 +218,149 @@ class Basket:
             cost: What it costs, its frame included.
             is_by_share: It was cut because of its group's share, and may grow when that is filled.
         """
+        is_new = item not in self
         self.cuts[item] = passage
         if is_by_share:
-            self._cut_by_share.add(item)
-        self._add(Choice(item, cost), is_new=True)
+            self.cut_by_share.add(item)
+        self._add(Choice(item, cost), is_new=is_new)
 
     def remove(self, item: int) -> None:
         """Take an item out again, all that was chosen of it."""
-        for choice in [choice for choice in self._log if choice.item == item]:
-            self._log.remove(choice)
+        for choice in [choice for choice in self.log if choice.item == item]:
+            self.log.remove(choice)
             self._take_back(choice)
         # What was chosen is another set now, though fewer choices stand.
         self.steps += 1
 
     def undo(self) -> Choice:
         """Take the latest choice back."""
-        choice = self._log.pop()
+        choice = self.log.pop()
         self._take_back(choice)
         return choice
 
+    def standing(self) -> list[int]:
+        """Return the items that are in, best first."""
+        return sorted({*self.chosen, *self.cuts})
+
     def passages(self) -> list[Passage]:
         """Return what has been chosen as passages, best first; tokens and markers come with writing."""
-        return [self._passage(item) for item in sorted({*self.chosen, *self.cuts})]
+        return [self._passage(item) for item in self.standing()]
 
     def _add(self, choice: Choice, *, is_new: bool) -> None:
-        group = self.groups[choice.item]
-        self._log.append(choice)
+        item = choice.item
+        self.log.append(choice)
         self.steps += 1
         self.spent += choice.cost
-        self.spent_on[choice.item] += choice.cost
-        self.spent_by[group] += choice.cost
-        self._opened[group] += is_new
+        self.spent_on[item] += choice.cost
+        self.spent_by[self.groups[item]] += choice.cost
+        self._passages.pop(item, None)
+        if is_new:
+            self._opened[self.groups[item]] += 1
+            self.kinds[self.items[item].candidate.kind] += 1
 
     def _take_back(self, choice: Choice) -> None:
-        group = self.groups[choice.item]
+        item = choice.item
         self.spent -= choice.cost
-        self.spent_by[group] -= choice.cost
-        self.spent_on[choice.item] -= choice.cost
+        self.spent_by[self.groups[item]] -= choice.cost
+        self.spent_on[item] -= choice.cost
+        self._passages.pop(item, None)
         if not choice.units:
-            del self.cuts[choice.item]
-            self._cut_by_share.discard(choice.item)
+            del self.cuts[item]
+            self.cut_by_share.discard(item)
         else:
-            self.chosen[choice.item].difference_update(choice.units)
-            if not self.chosen[choice.item]:
-                del self.chosen[choice.item]
-        if choice.item not in self:
-            self._opened[group] -= 1
+            self.chosen[item].difference_update(choice.units)
+            if not self.chosen[item]:
+                del self.chosen[item]
+        if item not in self:
+            self._opened[self.groups[item]] -= 1
+            self.kinds[self.items[item].candidate.kind] -= 1
 
     def _passage(self, item: int) -> Passage:
-        if item in self.cuts:
-            return self.cuts[item]
+        made = self.cuts.get(item) or self._passages.get(item)
+        if made is None:
+            made = self._passages[item] = self._made(item)
+        return made
+
+    def _made(self, item: int) -> Passage:
         ranked, units = self.items[item], self.units[item]
         text = ranked.candidate.text
         mine = sorted(self.chosen[item])
         if len(mine) == len(units):
             return Passage(ranked=ranked, text=text, spans=((0, len(text)),), also_in=ranked.also_in)
         spans = _joined([units[j].span for j in mine], mine)
-        return Passage(
-            ranked=ranked,
-            text=pieces(text, spans),
-            spans=spans,
-            is_truncated=True,
-            also_in=ranked.also_in,
-        )
-
-
-@lru_cache(maxsize=256)
-def _frames_alike(passage: str) -> bool:
-    """Return whether what a template puts around a passage is the same for all."""
-    return set(_VARIABLE.findall(passage)) <= {"content", "citation"}
+        shown = pieces(text, spans)
+        return Passage(ranked=ranked, text=shown, spans=spans, is_truncated=True, also_in=ranked.also_in)
 
 
 def _joined(spans: Sequence[tuple[int, int]], indexes: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Join the spans of units that stand next to each other."""
     starts = [k for k in range(len(spans)) if not k or indexes[k] != indexes[k - 1] + 1]
     return tuple((spans[a][0], spans[b - 1][1]) for a, b in pairwise([*starts, len(spans)]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diversity:
+    """When one kind dominates, and when there is enough.
+
+    The rule of kinds acts only where there is more than one.
+
+    Attributes:
+        kind_share: Above this share of the chosen, a kind is skipped.
+        after: The rule starts when more than so many are chosen.
+        enough_fill: Stop when more than this share of the budget is used …
+        enough_items: … by at least so many passages.
+        offers_rest: What is skipped is offered what the other kinds leave over.
+    """
+
+    kind_share: float = 0.7
+    after: int = 5
+    enough_fill: float = 0.9
+    enough_items: int = 10
+    offers_rest: bool = False
+
+    def skips(self, kind: str, chosen: Counter[str]) -> bool:
+        """Return whether one more of this kind would dominate."""
+        total = chosen.total()
+        return total > self.after and chosen[kind] / total > self.kind_share
+
+    def is_enough(self, spent: int, budget: int, chosen: int) -> bool:
+        """Return whether the context is good as it is."""
+        return spent > self.enough_fill * budget and chosen >= self.enough_items
+
+
+def by_density(scores: Sequence[float], costs: Sequence[int]) -> list[int]:
+    """Return places by score per token, highest first; ties by place."""
+    return sorted(range(len(scores)), key=lambda i: (-scores[i] / max(1, costs[i]), i))
+
+
+def knapsack(scores: Sequence[float], costs: Sequence[int], budget: int) -> list[int]:
+    """Return the places whose scores add up to the most within the budget, by place.
+
+    Exact, by dynamic programming over tokens: O(items × budget). Of equal sums, the one with the
+    earlier items wins.
+
+    Example:
+        >>> knapsack([0.6, 0.5, 0.5], [6, 5, 5], 10)
+        [1, 2]
+    """
+    if budget <= 0:
+        return []
+    import numpy as np
+
+    best = np.zeros(budget + 1)
+    taken = np.zeros((len(scores), budget + 1), dtype=bool)
+    # From the weakest on, so that among equal sums the stronger items are taken last and win.
+    for i in reversed(range(len(scores))):
+        cost = max(0, costs[i])
+        if cost > budget:
+            continue
+        with_item = np.full(budget + 1, -np.inf)
+        with_item[cost:] = best[: budget + 1 - cost] + scores[i]
+        taken[i] = with_item >= best
+        best = np.where(taken[i], with_item, best)
+    chosen, room = [], budget
+    for i in range(len(scores)):
+        if taken[i, room]:
+            chosen.append(i)
+            room -= max(0, costs[i])
+    return chosen
