@@ -219,15 +219,18 @@ class _Packer:
         self._is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
         self._shares = budget.split(self.limit) if budget.shares else {}
         self._caps_by_share = bool(self._shares)
-        self._has_pinned = any(item.candidate.is_pinned for item in items)
+        has_pinned = any(item.candidate.is_pinned for item in items)
+        self._least_to_cut = -math.inf if has_pinned else budget.minimum_cut + self.selection.least_frame
         self._asked = frozenset(query_terms(query))
         self._cut_from = budget.cut_from if self.is_by_units else 1.0
         self._due = self._due_in_turn()
         self._mute = self._mute_of_the_best()
         self._met: set[int] = set()
         self._tried: set[int] = set()
+        self._in_vain: dict[int, int] = {}
         self._recuts: Counter[int] = Counter()
         self._narrow = _NARROW
+        self._is_estimated = getattr(packing.count, "is_estimated", False)
         self._left_by_a_piece: set[int] = set()
 
     def run(self) -> Packed:
@@ -368,15 +371,15 @@ class _Packer:
         chosen, cuts, none = selection.chosen, selection.cuts, frozenset[int]()
         growing = frozenset() if within_shares else frozenset(selection.cut_by_share)
         is_bounded = not within_shares and self._has_only_a_budget
-        is_cutting = is_bounded and may_cut and self._has_room_to_cut()
+        least_to_cut = self._least_to_cut if may_cut else math.inf
         cuttable = {0, *cuts}
         slack, due, met = selection.slack, self._due, self._met
         for unit in units:
             item, index, _, size, _, _ = unit
             room = limit - selection.spent
             if is_bounded and size > room + slack and item not in cuttable:
-                is_tried = (is_cutting and item not in chosen) or (item in due and self._is_due(item, room))
-                if not is_tried:
+                is_cut = room >= least_to_cut and item not in chosen
+                if not is_cut and not (item in due and self._is_due(item, room)):
                     if item not in met and item not in chosen and item not in cuts:
                         self._no_room(item, Reason.OVER_BUDGET, unit, room)
                     continue
@@ -408,10 +411,6 @@ class _Packer:
         """Return the room of the best of all for its beginning: half of the budget where that will do."""
         half = min(room, self.limit // 2)
         return half if self._is_worth_cutting(0, half) else room
-
-    def _has_room_to_cut(self) -> bool:
-        left = self.selection.most_text_room(self.limit - self.selection.spent)
-        return left >= self.packing.budget.minimum_cut or self._has_pinned
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
@@ -481,8 +480,12 @@ class _Packer:
 
     def _cut(self, item: int, room: int, *, is_by_share: bool = False) -> None:
         """Put an item's shortened text in, if there is one that fits and says something."""
+        if self._in_vain.get(item) == room:
+            return
         found = self._shortened(item, room)
         if found is None:
+            if self.is_by_units:  # a compactor, which is asked once, may be followed by a plain cut
+                self._in_vain[item] = room
             return
         self.compacted.discard(item)
         if found.is_compacted:
@@ -604,17 +607,17 @@ class _Packer:
         # written in vain.
         self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         misses = 0
-        for unit in in_order:
-            is_near = unit.size <= self.limit - selection.spent + self._saved(unit.size)
+        for unit in [unit for unit in in_order if self._is_near(unit.size, self.limit - selection.spent)]:
+            is_near = self._is_near(unit.size, self.limit - selection.spent)
             if is_near and self._may_still_take(unit):
                 misses += not self._take_if_they_fit([unit])
                 if misses >= _MOST_MISSES:
                     break
 
-    def _saved(self, size: int) -> int:
-        """Return the tokens by which a text of a size may cost less beside others; an estimate bounds it."""
-        is_bound = getattr(self.packing.count, "is_estimated", False)
-        return self._narrow + (size // 4 if is_bound else 0)
+    def _is_near(self, size: int, room: int) -> bool:
+        """Return whether a text of a size may fit as written; an estimate but bounds what it costs."""
+        least = size - size // 4 if self._is_estimated else size
+        return least <= room + self._narrow
 
     def _may_still_take(self, unit: Unit) -> bool:
         """Return whether nothing but room keeps a unit out."""
@@ -655,11 +658,12 @@ class _Packer:
             is_left = item in self._left_by_a_piece and item not in selection
             if len(mine) == len(units) or not (is_left or len(units) > 1):
                 continue
-            missing = [unit for unit in units if unit.index not in mine]
+            room = self.limit - selection.spent + (selection.slack if mine else 0)
+            missing = [unit for unit in units if unit.index not in mine] if mine else units
             # Each place where two of them meet may save one.
-            size = sum(unit.size for unit in missing)
-            room = self.limit - selection.spent + (selection.slack if mine else 0) + len(missing)
-            if size > room + self._saved(size):
+            room += len(missing)
+            is_near = self._is_near(missing[0].size, room)
+            if not is_near or not self._is_near(sum(unit.size for unit in missing), room):
                 continue
             twin = self.repeated.pop(item, None) if is_left else None
             if self._is_barred(item) or not self._take_if_they_fit(missing):
@@ -671,7 +675,7 @@ class _Packer:
         selection, units = self.selection, self.units[item]
         shown, cost = selection.cuts[item], selection.refund(item)
         size = sum(unit.size for unit in units)
-        if item in self.compacted or size > self.limit - selection.spent + cost + self._saved(size):
+        if item in self.compacted or not self._is_near(size, self.limit - selection.spent + cost):
             return
         selection.release(item)
         if not self._take_if_they_fit(units):

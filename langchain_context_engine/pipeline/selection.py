@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from langchain_context_engine.models.types import Passage, Ranked
 from langchain_context_engine.rendering.layout import Layout, block_of
@@ -24,8 +25,7 @@ _USUAL_MARKER = "[10]"
 _USUAL_FRAME = {"count": "10", "sources": "3"}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """One step: a unit with the table header that it brought, or an item's cut text, and what it cost."""
 
     item: int
@@ -81,6 +81,7 @@ class Selection:
         self._layout = layout
         self._count = count
         self._frames: dict[tuple[str, ...], int] = {}
+        self._frame_of: dict[int, int] = {}
         self._opened: defaultdict[str, int] = defaultdict(int)
         self._passages: dict[int, Passage] = {}
         template = layout.template
@@ -107,8 +108,11 @@ class Selection:
 
     def frame(self, item: int) -> int:
         """Return what a passage costs without its content: separator and marker."""
-        if not self._has_frames:
-            return 0
+        if item not in self._frame_of:
+            self._frame_of[item] = self._framed(item) if self._has_frames else 0
+        return self._frame_of[item]
+
+    def _framed(self, item: int) -> int:
         ranked, template = self.items[item], self._layout.template
         values = passage_values(
             ranked.candidate,
@@ -160,10 +164,10 @@ class Selection:
         """Return the tokens that a cut text of an item may have within an allowance."""
         return allowance - self.frame(item) - self.heading(item) - self._note
 
-    def most_text_room(self, allowance: int) -> int:
-        """Return the most tokens that a cut text of any item may have within an allowance."""
-        frame = self.frame(0) if self._has_one_frame and self.items else 0
-        return allowance - frame - self._note
+    @property
+    def least_frame(self) -> int:
+        """The least that stands around a cut text of any item."""
+        return (self.frame(0) if self._has_one_frame and self.items else 0) + self._note
 
     def cut_cost(self, item: int, passage: Passage) -> int:
         """Return what an item's cut text costs as it will be written: its note, closed fences, a heading."""

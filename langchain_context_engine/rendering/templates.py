@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import date, datetime
 from functools import lru_cache
@@ -299,7 +299,7 @@ def passage_values(
     content: str | None = None,
     score: float | None = None,
     citation: str = "",
-    names: Iterable[str] = _PASSAGE,
+    names: Collection[str] = _PASSAGE,
 ) -> dict[str, str]:
     """Return the value of every variable of a passage; "" for what is missing.
 
@@ -318,11 +318,9 @@ def passage_values(
         >>> values["confidence"], values["score"], values["timestamp"]
         ('0.00', '0.500', '')
     """
-    given = {
-        "content": candidate.text if content is None else content,
-        "citation": citation,
-        "score": _number(score, decimals=3),
-    }
+    given = {"content": candidate.text if content is None else content, "citation": citation}
+    if "score" in names:
+        given["score"] = _number(score, decimals=3)
     return {name: given[name] if name in given else _SAID[name](candidate) for name in names}
 
 
