@@ -15,7 +15,7 @@ import pytest
 from langchain_context_engine import Budget, ConfigError, ContextEngine, ContextRequest, cli, replay
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.journal import Journal
-from langchain_context_engine.pipeline.admit import MOST_TEXT
+from langchain_context_engine.pipeline.collect import MOST_TEXT
 from langchain_context_engine.trace.context import Context
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource, a_candidate

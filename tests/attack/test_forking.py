@@ -15,7 +15,7 @@ import pytest
 import langchain_context_engine
 from langchain_context_engine import CachedEmbeddings, ContextEngine, LocalEmbeddings
 from langchain_context_engine.models.locks import ForkSafeLock, awaited_lock
-from langchain_context_engine.pipeline.turnstile import AT_ONCE, Turnstile
+from langchain_context_engine.pipeline.executor import AT_ONCE, Turnstile
 from langchain_context_engine.text.words import stem
 from langchain_context_engine.trace.result_cache import ResultCache
 from tests.builders import ListSource, a_candidate
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no for
 
 SECONDS = 30
 PACKAGE = Path(langchain_context_engine.__file__).parent
-APART = ("pipeline/threads.py", "pipeline/running.py")
+APART = ("pipeline/executor.py",)
 """What closes or begins anew before or after a fork in its own way."""
 
 LOCK = re.compile(r"threading\.R?Lock\(\)|@(?:functools\.)?cached_property")  # the latter, in Python 3.11
@@ -108,12 +108,12 @@ def test_whose_turn_it_is_stays_with_the_parent():
     """All turns taken, or some waiting, at the moment of the fork: a child waited for ever."""
     turnstile = Turnstile(AT_ONCE)
     for _ in range(AT_ONCE):
-        assert turnstile.enter(lambda: True)
-    assert not turnstile.enter(lambda: True)
+        assert turnstile.enter().done()
+    assert not turnstile.enter().done()
 
     def enter():
         for _ in range(AT_ONCE):
-            assert turnstile.enter(lambda: True)
+            assert turnstile.enter().done()
 
     assert works_in_a_child(enter)
 

@@ -7,8 +7,13 @@ import random
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine, ContextRequest, replay
-from langchain_context_engine.pipeline.admit import Collected
-from langchain_context_engine.pipeline.bounding import LEAST_OF_MANY, LEAST_TEXT, MOST_TOGETHER, bounded
+from langchain_context_engine.pipeline.collect import (
+    LEAST_OF_MANY,
+    LEAST_TEXT,
+    MOST_TOGETHER,
+    Collected,
+    bounded,
+)
 from langchain_context_engine.text.sentences import MOST_PIECES, unit_spans
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource

@@ -74,7 +74,7 @@ class TokenCounter:
 
     @property
     def adds_up(self) -> bool:
-        """Whether two texts cost together what each does, where a word ends the one, a space begins the other."""
+        """Whether a text costs what its parts do, cut between a word and a space."""
         return isinstance(self.backend, (Quicktok, Tiktoken, Bytes))
 
     def encode(self, text: str) -> list[int]:
