@@ -18,10 +18,7 @@ from langchain_context_engine.models.types import Candidate, Decision, Key, Rank
 from langchain_context_engine.ranking.identity import AcrossKinds, DedupeRule, Versions, changed_at
 from langchain_context_engine.text.analysis import MOST_BYTES
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.shingles import ShingleIndex, Shingles
-from langchain_context_engine.text.similarity import Wording, similarity
-
-__all__ = ["DedupeRule", "dedupe"]
+from langchain_context_engine.text.similarity import ShingleIndex, Shingles, Wording, similarity
 
 _ONLY_EQUAL = 100.0
 _MOST_VERSIONS = 32

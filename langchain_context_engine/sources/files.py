@@ -27,8 +27,7 @@ from langchain_context_engine.search.collection_index import Told
 from langchain_context_engine.search.finders import Finder, Hit, Searched
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.shared import SharedResources
-from langchain_context_engine.text.densest import densest
-from langchain_context_engine.text.highlights import mark_matches, match_spans
+from langchain_context_engine.text.matches import densest, mark_matches, match_spans
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import query_terms
 

@@ -11,7 +11,7 @@ from langchain_context_engine.ingest.outline import _LINE_OUTLINES, line_outline
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.rendering.containment import escape_tags, longest_fence, tag_pattern
 from langchain_context_engine.search.collection import _says_missing
-from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.matches import mark_matches
 from tests.attack.expressions import calls, expressions, made_while_running
 from tests.attack.shapes import SHAPES, text_of
 from tests.attack.timing import TooSlowError, processor_seconds

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.matches import mark_matches
 from langchain_context_engine.text.trigrams import TrigramIndex, similarity, trigrams
 from langchain_context_engine.text.words import query_terms
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_context_engine.pipeline.reading import tells_alone, tells_cut
-from langchain_context_engine.text.boundaries import line_ends
 from langchain_context_engine.text.truncate import (
     AtLeast,
     Extractive,
@@ -16,6 +15,7 @@ from langchain_context_engine.text.truncate import (
     keep_end,
     keep_lines,
     keep_start,
+    line_ends,
 )
 from langchain_context_engine.text.worth import opens_block
 from tests.builders import a_candidate, count_words

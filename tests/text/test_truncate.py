@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.boundaries import is_boundary
 from langchain_context_engine.text.truncate import (
     ELLIPSIS,
     TRUNCATORS,
     Extractive,
     extractive,
+    is_boundary,
     keep_end,
     keep_start,
     locate,

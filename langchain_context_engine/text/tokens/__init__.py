@@ -28,8 +28,6 @@ from langchain_context_engine.text.tokens.backends import (
 )
 from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
 
-__all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
-
 Count = Callable[[str], int]
 """Anything that counts the tokens of a text."""
 

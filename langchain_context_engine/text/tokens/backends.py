@@ -19,8 +19,6 @@ from typing import Any, Protocol
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
 
-__all__ = ["Backend", "Brought", "Bytes", "Estimate", "Quicktok", "Tiktoken", "estimate_backend"]
-
 
 class Backend(Protocol):
     """What a token counter stands on."""

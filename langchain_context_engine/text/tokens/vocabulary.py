@@ -12,8 +12,6 @@ from pathlib import Path
 
 from langchain_context_engine.text.tokens.backends import Backend, Quicktok, Tiktoken
 
-__all__ = ["encoding_of", "load_encoding"]
-
 _QUICKTOK_ENCODINGS = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
 
 _HOST = "openaipublic.blob.core.windows.net"
