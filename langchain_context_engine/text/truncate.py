@@ -457,14 +457,14 @@ def _good_ends(text: str, end: int) -> Iterator[int]:
         near = max(0, end - min(int(end * _MOST_GIVEN_UP), _WINDOW))
         ends = [near + b for _, b in sentence_spans(text[near : end + _SENTENCE_WINDOW]) if near + b <= end]
         if ends:
-            yield _boundary_from(text, ends[-1], -1)
+            yield boundary_from(text, ends[-1], -1)
         if end < len(text) and not (text[end].isspace() or text[end - 1].isspace()):
             near = max(0, min(near, end - _WORD_WINDOW))
             head = text[near:end].rsplit(maxsplit=1)
-            yield _boundary_from(text, near + len(head[0]) if len(head) > 1 else end, -1)
+            yield boundary_from(text, near + len(head[0]) if len(head) > 1 else end, -1)
     step = 0
     while last > 0:
-        yield _boundary_from(text, last, -1)
+        yield boundary_from(text, last, -1)
         step = 2 * step or 1
         last = _outside_rows(found, text, max(0, end - step))
 
@@ -483,15 +483,15 @@ def _good_starts(text: str, start: int) -> Iterator[int]:
         starts = (near + a for a, _ in sentence_spans(text[near : reach + 1]))
         sentence = next((a for a in starts if start <= a <= reach), None)
         if sentence is not None:
-            yield _boundary_from(text, _after_table(found, sentence), 1)
+            yield boundary_from(text, _after_table(found, sentence), 1)
         if 0 < start < len(text) and not (text[start - 1].isspace() or text[start].isspace()):
             reach = min(len(text), max(reach, start + _WORD_WINDOW))
             tail = text[start:reach].split(maxsplit=1)
             if len(tail) > 1:
-                yield _boundary_from(text, reach - len(tail[1]), 1)
+                yield boundary_from(text, reach - len(tail[1]), 1)
     step = 0
     while first < len(text):
-        yield _boundary_from(text, first, 1)
+        yield boundary_from(text, first, 1)
         step = 2 * step or 1
         first = _after_table(found, min(len(text), start + step))
 
@@ -533,7 +533,7 @@ def _after_table(found: list[tuple[int, int, int]], start: int) -> int:
     return next((stop for top, _, stop in found if top < start < stop), start)
 
 
-def _boundary_from(text: str, position: int, step: int) -> int:
+def boundary_from(text: str, position: int, step: int) -> int:
     """Return the next place between two characters, from a position on, before or behind it."""
     while 0 < position < len(text) and not is_boundary(text, position):
         position += step

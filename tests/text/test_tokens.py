@@ -83,13 +83,6 @@ def test_encoding_gives_as_many_tokens_as_counted_and_decodes_to_the_same_text(n
     assert count.decode(ids) == text
 
 
-def test_equal_names_share_one_counter():
-    assert resolve_tokenizer("gpt-4") is resolve_tokenizer("auto") is resolve_tokenizer("cl100k_base")
-    assert resolve_tokenizer("estimate") is resolve_tokenizer("estimate")
-    count = resolve_tokenizer("auto")
-    assert resolve_tokenizer(count) is count
-
-
 def test_a_counter_survives_pickle_and_copy():
     """H73."""
     for name in ("cl100k_base", "estimate"):
@@ -115,10 +108,6 @@ def test_counting_from_many_threads_gives_one_answer(name):
     for thread in threads:
         thread.join()
     assert set(found) == {expected}
-
-
-def test_a_tokenizer_is_resolved_once():
-    assert resolve_tokenizer("gpt-4o") is resolve_tokenizer("gpt-4o")
 
 
 def test_an_engine_warns_once_of_its_tokenizer_and_every_context_tells_it():

@@ -8,6 +8,8 @@ import socket
 import tempfile
 import threading
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 from langchain_context_engine.text.tokens.backends import Backend, Quicktok, Tiktoken
@@ -35,12 +37,7 @@ def encoding_of(name: str) -> str | None:
             return tiktoken.encoding_name_for_model(model)
         except KeyError:
             continue
-    return _open_model_encoding(name)
-
-
-def _open_model_encoding(name: str) -> str | None:
-    """Return quicktok's encoding for an open model such as `meta-llama/Llama-3.1-8B`, or None."""
-    try:
+    try:  # an open model such as `meta-llama/Llama-3.1-8B`
         import quicktok
 
         return str(quicktok.encoding_for_model(name).name)
@@ -114,20 +111,13 @@ def _download(name: str) -> Tiktoken | None:
 def _fetch(name: str, reached: threading.Event, answers: list[Tiktoken]) -> None:
     import tiktoken
 
+    proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
+    first_hop = (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
     try:
-        with socket.create_connection(_first_hop(), timeout=_CONNECT_SECONDS):
+        with socket.create_connection(first_hop, timeout=_CONNECT_SECONDS):
             reached.set()
         answers.append(Tiktoken(tiktoken.get_encoding(name)))
     except Exception:  # noqa: BLE001, S110 - whatever went wrong, the estimate takes its place
         pass
     finally:
         reached.set()
-
-
-def _first_hop() -> tuple[str, int]:
-    """Return the host and port a download goes to first: the proxy where one is set."""
-    import urllib.parse
-    import urllib.request
-
-    proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
-    return (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
