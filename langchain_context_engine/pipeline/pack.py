@@ -607,7 +607,9 @@ class _Packer:
         # written in vain.
         self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         misses = 0
-        for unit in [unit for unit in in_order if self._is_near(unit.size, self.limit - selection.spent)]:
+        most = self.limit - selection.spent + self._narrow
+        near = in_order if self._is_estimated else [unit for unit in in_order if unit.size <= most]
+        for unit in near:
             is_near = self._is_near(unit.size, self.limit - selection.spent)
             if is_near and self._may_still_take(unit):
                 misses += not self._take_if_they_fit([unit])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.expand import LINK_DECAY
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 
@@ -53,12 +50,6 @@ def test_each_record_comes_once_at_its_shortest_distance_and_cycles_end():
     assert time.thread_time() - start < 1
     assert distances(context) == {"B": 1, "C": 1, "D": 2}
     assert len(context.passages) == 4
-
-
-def test_a_linked_record_is_worth_less_with_every_step():
-    source = LinkedSource([linked("A", "B"), linked("B", "C"), linked("C")])
-    score = {p.key[1]: p.ranked.score for p in ContextEngine(sources=[source]).build("x", depth=2).passages}
-    assert score == {"A": 1.0, "B": LINK_DECAY, "C": pytest.approx(LINK_DECAY**2)}
 
 
 def test_thousands_of_links_bring_no_more_than_the_limit_in_one_call_a_step():

@@ -88,29 +88,6 @@ def test_a_pinned_item_is_packed_before_better_ones_and_cut_rather_than_left_out
     assert context.tokens <= 60
 
 
-def test_k_bounds_the_passages():
-    found = [a_candidate(id=str(i), text=text_of(5, f"i{i}_"), relevance=1 - i / 10) for i in range(5)]
-    context = engine_of(found).build("q", k=2)
-    assert {p.key[1] for p in context.passages} == {"0", "1"}
-    assert reasons(context)["2"] is Reason.OVER_K
-
-
-def test_a_long_passage_is_packed_by_the_sentences_that_answer():
-    filler = "The weather was mild and nothing much happened in the harbor that day. "
-    text = filler * 6 + "The invoice total was 4200 euros. " + filler * 6
-    found = [
-        a_candidate(id="long", text=text, relevance=0.9),
-        a_candidate(id="other", text=filler * 9, relevance=0.1),
-    ]
-    context = engine_of(found, tokenizer="auto", template="cited").build(
-        "what was the invoice total?", budget=40
-    )
-    assert "The invoice total was 4200 euros." in context.text
-    decision = next(d for d in context.decisions if d.key[1] == "long" and d.verdict is Verdict.KEPT)
-    assert decision.reason is Reason.EXTRACTED
-    assert decision.details["units"] == 13
-
-
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(1, 8)), max_size=9), st.integers(0, 24))
 @settings(deadline=None)
 def test_the_knapsack_is_optimal(items, budget):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
 from langchain_context_engine import ConfigError, ContextEngine
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.pipeline.rank import rank
-from langchain_context_engine.ranking.signals import SIGNALS, Recency
+from langchain_context_engine.ranking.signals import SIGNALS
 from tests.builders import ListSource, SlowSource, a_candidate, a_request
 
 
@@ -145,41 +143,3 @@ def test_recency_enters_only_when_the_question_asks_for_the_latest():
     latest = ranked([old, new], query="What was the most recent change to Router.mount?")
     assert [i.key[1] for i in latest.items] == ["new", "old"]
     assert {"relevance", "latest"} == set(latest.items[0].contributions)
-
-
-@pytest.mark.parametrize(
-    ("signal", "days", "value"),
-    [
-        (Recency(), 1, 0.5),
-        (Recency(curve="half_life", days_scale=10), 10, 0.5),
-        (Recency(curve="linear", days_scale=30), 15, 0.5),
-        (Recency(curve="linear", days_scale=30), 60, 0.0),
-        (Recency(curve="exponential", days_scale=100 / 24), 100 / 24, math.exp(-1)),
-    ],
-)
-def test_recency_curves_give_their_formula(signal, days, value):
-    candidate = a_candidate(created_at=1767225600 - days * 86400)
-    assert signal([candidate], a_request(now="2026-01-01"))[0] == pytest.approx(value)
-
-
-def test_usage_and_feedback_move_a_candidate():
-    used, praised, blamed = (
-        {"usage_count": 5},
-        {"usage_count": 5, "usage_feedback": 1},
-        {"usage_count": 5, "usage_feedback": -1},
-    )
-    assert values("usage", [a_candidate(metadata=m) for m in (used, praised, blamed, {})]) == [
-        0.5,
-        1.0,
-        0.0,
-        0.0,
-    ]
-
-
-@pytest.mark.parametrize("gives", [None, 5])
-def test_a_signal_that_gives_no_values_counts_as_zero_with_one_warning(gives):
-    items = [a_candidate(relevance=0.8)]
-    signals = {**SIGNALS, "own": lambda candidates, request: gives}
-    ranking = rank(items, a_request(), signals=signals, weights={"relevance": 0.5, "own": 0.5})
-    assert [item.score for item in ranking.items] == [0.4]
-    assert len(ranking.warnings) == 1

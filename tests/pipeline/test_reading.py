@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.models.types import Ranked, Reason, Verdict
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.pipeline.reading import breaks_off, tells_cut
 from langchain_context_engine.text.sentences import unit_spans
-from langchain_context_engine.text.units import UnitValue, split_units
 from langchain_context_engine.text.worth import LEAST_WORDS, telling_words, without_pictures
-from tests.builders import ListSource, a_candidate, count_words
+from tests.builders import ListSource, a_candidate
 from tests.growth import assert_linear, repeated
 from tests.pack_builders import engine_of, reasons
 
@@ -135,43 +134,10 @@ def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
     assert reasons(context)["merge"] is Reason.DUPLICATE
 
 
-BADGE = (
-    '<a href="https://ci.org/x/y"><img src="https://img.shields.io/x/y.svg" alt="Build status of today"></a>'
-)
-CONTENTS = (
-    "## Table of contents\n\n- [Getting started here](#getting-started)\n  - [Installing on Linux](#linux)\n"
-    "- [Advanced usage notes](#advanced)\n1. [Contributing guidelines](#contributing)"
-)
-LOOKED_AT = {
-    "badge": BADGE,
-    "row of badges": f'<p align="center">\n  {BADGE}\n  {BADGE.replace("status", "coverage")}\n</p>',
-    "references": "[![Build Status][ci-image]][ci-url] ![License of this][license]\n\n[ci-url]: https://ci.org/x/y",
-    "definitions": "[ci-image]: https://img.shields.io/travis/x/y/master.svg\n[docs]: ./guide/first-steps.md",
-    "markdown around a tag": '[<img src="https://a.b/slack-chat-green.svg" alt="chat room here">](https://chat.io)',
-    "logos": '<table><tr><td><a href="https://acme.com" target="_blank"><img width="222px" alt="Acme Corporation"'
-    ' src="https://a.b/acme.png"></a></td></tr></table>',
-    "sponsors": '### Sponsors\n\n<a href="https://open.org/x/sponsor/0/website"><img src="https://open.org/0.svg"></a>',
-    "fold": "<details>\n<summary><b>Click here to see all of the supported languages</b></summary>",
-    "contents": CONTENTS,
-    "contents in a row": "[Install it](#install) | [Usage notes](#usage) · [Contributing guide](#contributing)",
-    "contents in HTML": '<ul>\n<li><a href="#install">Installation instructions</a></li>\n</ul>',
-    "AsciiDoc": "image:https://a.b/license-apache-blue.svg[license badge image here]\n\n* <<usage,Usage notes of it>>",
-    "reStructuredText": ".. image:: https://docs.org/x/badge\n   :target: https://x.org\n   :alt: Status of the builds",
-    "substitutions": "|build-status| |docs| |coverage|",
-}  # fmt: skip
-
-
 def a_page(id_, text, relevance=0.9):
     return a_candidate(
         id=id_, text=text, kind="doc", relevance=relevance, neighbours=("x",), metadata={"path": "README.md"}
     )
-
-
-@pytest.mark.parametrize("text", LOOKED_AT.values(), ids=LOOKED_AT)
-def test_what_is_looked_at_tells_nothing_and_is_no_passage(text):
-    assert telling_words(text) < LEAST_WORDS
-    context = engine_of([a_page("looked", text)], budget=500).build("how is the harbor run?")
-    assert reasons(context) == {"looked": Reason.NOT_WORTH_READING}
 
 
 def test_a_sentence_that_breaks_off_is_no_passage():
@@ -181,22 +147,6 @@ def test_a_sentence_that_breaks_off_is_no_passage():
     assert not breaks_off(candidate, sentence)
     assert not tells_cut(candidate, sentence[:70], 0.0, 3)
     assert tells_cut(candidate, sentence[:70], 0.0, 0), "of the best of all any beginning is read"
-
-
-def test_the_reasons_of_the_commit_that_answers_best_stay_whole():
-    told = " ".join(f"Reason {i} is that nobody of the harbor knew which berth was free." for i in range(24))
-    commits = [
-        Ranked(
-            candidate=a_candidate(id=id_, text=f"Give up {id_}\n\n{told}\n\na.py (+1 −1)", kind="commit"),
-            signals={"relevance": score},
-            contributions={"relevance": score},
-        )
-        for id_, score in [("lists", 1.0), ("berths", 0.9)]
-    ]
-    query = "why were the lists given up?"
-    best, other = split_units(commits, query, UnitValue(), count_words)
-    assert len(best) == 2, "the message, and the files"
-    assert len(other) > 20
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.rendering.compact import (
-    COMPACTORS,
     Summarise,
     compact,
     resolve_compactor,
@@ -88,15 +87,6 @@ def test_a_lone_surrogate_in_a_summary_becomes_a_replacement_character():
     result = compact(TEXT, 6, count_words, lambda text, allowance: "bad \ud83d")
     assert result.text == "bad \ufffd"
     result.text.encode()
-
-
-@pytest.mark.parametrize("name", ["truncate", "extractive"])
-def test_the_compactors_that_cut_count_as_the_engine_does(name):
-    """P6."""
-    result = compact(TEXT, 9, count_words, resolve_compactor(name))
-    assert result.warning == ""
-    assert 0 < count_words(result.text) <= 9
-    assert COMPACTORS[name](TEXT, 5)  # and on their own with the default tokenizer
 
 
 def test_an_unknown_compactor_is_an_error_and_never_another_one():

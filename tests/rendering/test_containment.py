@@ -8,12 +8,10 @@ import xml.etree.ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from langchain_context_engine.rendering.containment import close_fence, ends_with_fence, open_fence_at
 from langchain_context_engine.rendering.templates import (
     TEMPLATES,
-    Template,
     passage_block,
 )
 from langchain_context_engine.text.tokens import resolve_tokenizer
@@ -92,16 +90,6 @@ def test_a_fence_of_the_template_grows_beyond_the_longest_inside(template, text,
     expected = text.strip("\n")
     assert any(expected in c for c in code) or not expected.strip()
     assert not any(NEXT in c for c in code_of(f"{join(template, block)}\n\n{NEXT}"))
-
-
-@pytest.mark.parametrize("value", ["plain", "a`b", "`a``", "``", "a```b"])
-def test_inline_code_of_the_template_holds_any_value(value):
-    """B12."""
-    template = Template(name="t", passage="`{{title}}` {{content}}")
-    block = passage_block(template, {"title": value, "content": "x"})
-    (inline,) = MarkdownIt("commonmark").parseInline(block)
-    code = [t.content for t in inline.children if t.type == "code_inline"]
-    assert code == [value]
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine import Budget, ContextEngine, Template, replay
-from langchain_context_engine.trace.context import Context
+from langchain_context_engine import Budget, ContextEngine, Template
 from tests.builders import ListSource, a_candidate, count_words
 from tests.pack_builders import engine_of, text_of
 
@@ -30,15 +29,6 @@ def test_a_cut_passage_ends_with_the_note_of_its_kind_or_else_the_templates():
     assert cut({"code": " (see {{title}})"}).startswith("Alpha beta")
     assert " (see a.py:3)" in cut({"code": " (see {{title}})"})
     assert "*(truncated)*" in cut({"memory": "?"})
-
-
-def test_the_closing_shows_the_question_verbatim_and_counts():
-    context = engine(ListSource([a_candidate(text="one")]), closing="\n\nAsked: {{query}}").build(
-        "{{content}}?"
-    )
-    assert context.text == "one\n1 of 1\n\nAsked: {{content}}?"
-    assert context.tokens == count_words(context.text)
-    assert replay(Context.from_dict(context.to_dict()), engine(ListSource([]))).text == context.text
 
 
 @pytest.mark.parametrize(
@@ -78,15 +68,6 @@ def test_passages_that_adjoin_stand_together_in_reading_order():
     ]
     context = engine_of(found).build("q")
     assert [p.key[1] for p in context.passages] == ["1", "2", "x"]
-
-
-def test_sections_have_titles_in_their_order_and_cost_what_they_cost():
-    a = ListSource([a_candidate(source="A", text="from a")], "A")
-    b = ListSource([a_candidate(source="B", text="from b")], "B")
-    engine = engine_of([], sources=[a, b], template="sections", titles={"B": "Beta"})
-    context = engine.build("q")
-    assert [s.title for s in context.sections] == ["Beta", "A"]
-    assert context.text.index("## Beta") < context.text.index("from b") < context.text.index("## A")
 
 
 def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.prompts import PromptTemplate
 
 from langchain_context_engine import ContextEngine
@@ -14,7 +10,6 @@ from langchain_context_engine.errors import TemplateError
 from langchain_context_engine.rendering.templates import (
     TEMPLATES,
     Template,
-    fill,
     passage_block,
     passage_values,
 )
@@ -51,25 +46,6 @@ def test_jinja_in_content_is_literal():
     assert content in passage_block(TEMPLATES["cited"], {"content": content, "citation": "[1]"})
 
 
-def test_a_missing_value_renders_as_nothing():
-    """F52."""
-    template = Template(name="t", passage="<{{timestamp}}|{{title}}|{{content}}>")
-    assert passage_block(template, {"content": "x", "title": None}) == "<||x>"
-    values = passage_values(a_candidate(id="i", text="x", kind="", source=""))
-    assert passage_block(TEMPLATES["detailed"], values) == "[] x"
-    assert "None" not in "".join(values.values())
-
-
-@settings(deadline=None, max_examples=150)
-@given(st.text(alphabet="{}ab. \n`<", max_size=30), st.text(alphabet="{}ab", max_size=10))
-def test_filling_replaces_each_variable_once_and_nothing_else(text, value):
-    """F50, F53."""
-    expected = re.sub(r"\{\{\s*(a|b)\s*\}\}", lambda m: value if m[1] == "a" else "", text)
-    names = [n for n in re.findall(r"\{\{([^{}]*)\}\}", text) if n.strip().isidentifier()]
-    if all(n.strip() in {"a", "b"} for n in names):
-        assert fill(text, {"a": value}) == expected
-
-
 def test_the_templates_of_the_memory_design_are_exact():
     """M10."""
     chat, detailed, summary = (TEMPLATES[n] for n in ("chat", "detailed", "summary"))
@@ -91,30 +67,6 @@ def test_the_templates_of_the_memory_design_are_exact():
         " | ",
         "",
     )
-
-
-def test_values_show_a_candidate():
-    """M10."""
-    candidate = a_candidate(
-        id="m1",
-        text="whole",
-        kind="fact",
-        source="memories",
-        created_at="2024-05-01T08:00:00Z",
-        metadata={"confidence": 0.876, "title": "A\ntitle"},
-    )
-    assert passage_values(candidate, content="cut", score=0.12345, citation="[1]") == {
-        "content": "cut",
-        "type": "fact",
-        "source": "memories",
-        "id": "m1",
-        "title": "A title",
-        "citation": "[1]",
-        "confidence": "0.88",
-        "timestamp": "2024-05-01T08:00:00Z",
-        "score": "0.123",
-        "place": "",
-    }
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.sentences import is_code, sentence_spans, unit_spans
+from langchain_context_engine.text.sentences import sentence_spans, unit_spans
 from langchain_context_engine.text.tables import tables
 from tests.growth import assert_linear, repeated
 
@@ -43,12 +43,6 @@ def units(text: str) -> list[str]:
 def test_sentences_end_where_a_reader_ends_them(text, expected):
     """B14."""
     assert sentences(text) == expected
-
-
-def test_code_is_never_split_inside_a_line():
-    code = "def f(x):\n    # Do it. Then stop.\n    return x.y  # Done. Yes.\n"
-    assert is_code(code)
-    assert sentences(code) == [line.strip() for line in code.splitlines()]
 
 
 def test_a_table_is_one_sentence():

@@ -20,13 +20,6 @@ from tests.token_builders import TEXTS
 pytestmark = pytest.mark.unmeasured
 
 
-def test_auto_is_cl100k_base_and_exact():
-    count = resolve_tokenizer()
-    assert (count.name, count.is_estimated) == ("cl100k_base", False)
-    assert count("hello world") == 2
-    assert count("") == 0
-
-
 @pytest.mark.parametrize("run", ["^", " ", "\n", "a", "日", "😀", "0", "<|endoftext|>", "\t ", "ab"])
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base", "estimate"])
 def test_a_very_long_run_is_counted_in_linear_time(run, name):

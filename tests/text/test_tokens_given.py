@@ -50,17 +50,6 @@ def test_the_failure_of_a_function_tells_no_secret():
     assert "sk-test" not in str(caught.value)
 
 
-def test_a_chat_model_counts_with_its_own_method():
-    from langchain_core.language_models.fake_chat_models import FakeListChatModel
-
-    class Counting(FakeListChatModel):
-        def get_num_tokens(self, text: str) -> int:
-            return len(text.split())
-
-    count = resolve_tokenizer(Counting(responses=["a"]))
-    assert (count.name, count("three short words")) == ("model:Counting", 3)
-
-
 def test_an_openai_model_is_counted_by_its_encoding_without_a_network():
     from langchain_openai import ChatOpenAI
 

@@ -18,7 +18,6 @@ from langchain_context_engine.text.truncate import (
     keep_end,
     keep_start,
     locate,
-    merge,
     pieces,
 )
 from tests.builders import count_with_join_cost, count_words
@@ -83,16 +82,6 @@ def test_an_extract_is_of_whole_sentences_in_source_order():
             assert piece in text
             assert any(sentence in piece for sentence in whole)
         assert not result.endswith("Dr.")
-
-
-def test_an_extract_prefers_what_the_query_asks_for():
-    text = "It rained all day. The invoice is due in May. Birds sang. We had tea."
-    assert Extractive("when is the invoice due?")(text, 6, count_words) == "The invoice is due in May."
-
-
-def test_an_extract_fills_its_allowance_where_sentences_are_too_long():
-    text = "Hi there. " + " ".join(["word"] * 500) + "."
-    assert count_words(extractive(text, 50, count_words)) > 40
 
 
 TABLE_HEAD = "| name | value |\n|------|-------|"
@@ -160,13 +149,3 @@ def test_more_allowance_never_leaves_most_of_it_unused(allowance, parts):
     if count_words(text) > allowance > 0:
         assert count_words(keep_start(text, allowance, count_words)) * 2 >= allowance
         assert count_words(extractive(text, allowance, count_words)) * 2 >= allowance
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=6))
-def test_pieces_stand_in_source_order(found):
-    text = "One two. Three four. Five."
-    spans = [(a, min(a + n, len(text))) for a, n in found]
-    merged = merge(text, spans)
-    assert list(merged) == sorted(merged)
-    assert pieces(text, spans) == ELLIPSIS.join(text[a:b] for a, b in merged)
