@@ -127,8 +127,20 @@ def test_the_pieces_of_a_text_are_all_of_it_in_order(table):
         ("day,sum,what\n" + "".join(f"{i},{i * 7},thing {i}\n" for i in range(40)), "day,sum,what", "31,217,thing 31"),
         ("day\tsum\n" + "".join(f"{i}\tthing {i}\n" for i in range(40)), "day\tsum", "31\tthing 31"),
         ("a,b\n" + "".join(f'{i},"one, thing {i}"\n' for i in range(40)), "a,b", '31,"one, thing 31"'),
+        (
+            "+-----+-----+\n| a   | b   |\n+=====+=====+\n"
+            + "".join(f"| {i:<3} | thing {i} |\n+-----+-----+\n" for i in range(40)),
+            "| a   | b   |\n+=====+=====+",
+            "| 31  | thing 31 |\n+-----+-----+",
+        ),
+        (
+            "=== ========\na   b\n=== ========\n" + "".join(f"{i:<3} thing {i}\n" for i in range(40)) + "=== ========\n",
+            "=== ========\na   b\n=== ========",
+            "31  thing 31",
+        ),
+        ("|===\n|a |b\n\n" + "".join(f"|{i} |thing {i}\n" for i in range(40)) + "|===\n", "|===\n|a |b", "|31 |thing 31"),
     ],
-    ids=["csv", "tsv", "quoted"],
+    ids=["csv", "tsv", "quoted", "grid", "simple", "asciidoc"],
 )  # fmt: skip
 def test_rows_of_every_kind_of_table_bring_their_header(text, header, row):
     assert extractive(text, 3, count_words) == "" or header in extractive(text, 20, count_words)
