@@ -177,15 +177,6 @@ def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
     return _Packer(items, query, packing).run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Shortened:
-    """A passage that fits, what it costs as it will be written, and whether a compactor wrote it."""
-
-    passage: Passage
-    cost: int
-    is_compacted: bool
-
-
 class _Packer:
     """One run of pack: fill, look at what came of it, and finish.
 
@@ -487,16 +478,19 @@ class _Packer:
             if self.is_by_units:  # a compactor, which is asked once, may be followed by a plain cut
                 self._in_vain[item] = room
             return
+        passage, cost, is_compacted = found
         self.compacted.discard(item)
-        if found.is_compacted:
+        if is_compacted:
             self.compacted.add(item)
         self.selection.release(item)
         # What a compactor wrote says it all: more room would not make it better.
-        may_grow = is_by_share and not found.is_compacted
-        self.selection.take_cut(item, found.passage, found.cost, is_by_share=may_grow)
+        self.selection.take_cut(item, passage, cost, is_by_share=is_by_share and not is_compacted)
 
-    def _shortened(self, item: int, room: int) -> _Shortened | None:
-        """Return an item shortened to some tokens, or None where nothing of it fits and says something."""
+    def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
+        """Return an item shortened to some tokens, its cost, and whether a compactor wrote it.
+
+        None where nothing of it fits and says something.
+        """
         ranked, packing = self.items[item], self.packing
         candidate = ranked.candidate
         shorten = packing.shorten_of(candidate)
@@ -521,7 +515,7 @@ class _Packer:
             cost = self.selection.cut_cost(item, passage)
             if cost <= room:
                 is_read = short.is_compacted or candidate.is_pinned or self._tells_cut(item, short.text)
-                return _Shortened(passage, cost, short.is_compacted) if is_read else None
+                return (passage, cost, short.is_compacted) if is_read else None
             allowance -= cost - room
         return None
 
@@ -549,9 +543,9 @@ class _Packer:
             if item in self.compacted or self.limit <= selection.spent:
                 continue
             found = self._shortened(item, self._room(item)[0])
-            if found is not None and len(found.passage.text) > len(shown.text):
+            if found is not None and len(found[0].text) > len(shown.text):
                 selection.release(item)
-                selection.take_cut(item, found.passage, found.cost)
+                selection.take_cut(item, found[0], found[1])
         return selection.steps != before
 
     def recount(self) -> bool:

@@ -8,11 +8,9 @@ from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.reading import breaks_off, tells_cut
 from langchain_context_engine.text.sentences import unit_spans
-from langchain_context_engine.text.worth import LEAST_WORDS, telling_words, without_pictures
+from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
 from tests.builders import ListSource, a_candidate
-from tests.growth import assert_linear, repeated
 from tests.pack_builders import engine_of, reasons
 
 REPORT = (
@@ -132,25 +130,3 @@ def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
     context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
     assert [p.key[1] for p in context.passages] == ["commit"]
     assert reasons(context)["merge"] is Reason.DUPLICATE
-
-
-def a_page(id_, text, relevance=0.9):
-    return a_candidate(
-        id=id_, text=text, kind="doc", relevance=relevance, neighbours=("x",), metadata={"path": "README.md"}
-    )
-
-
-def test_a_sentence_that_breaks_off_is_no_passage():
-    sentence = "Returns a promise that settles when all the tasks of the queue are through and none is left."
-    candidate = a_page("x", f"{sentence} It does so once, and then never again. Others may wait for it too.")
-    assert breaks_off(candidate, sentence[:70])
-    assert not breaks_off(candidate, sentence)
-    assert not tells_cut(candidate, sentence[:70], 0.0, 3)
-    assert tells_cut(candidate, sentence[:70], 0.0, 0), "of the best of all any beginning is read"
-
-
-@pytest.mark.parametrize(
-    "unit", ["<a href='#", "[![a]", "[a](#b) | ", ".. image:: a\n   :alt: b\n", "<summary>", "|a| "]
-)
-def test_a_million_characters_are_read_in_linear_time(unit):
-    assert_linear(without_pictures, repeated(unit), 400_000)

@@ -89,8 +89,3 @@ def test_what_is_pinned_linked_to_or_found_by_another_source_too_stays():
 
 def test_a_source_with_a_threshold_of_its_own_is_judged_by_that_alone():
     assert kept_of(found(**CHANCE), thresholds={"memories": Threshold()})[0] == set(NOTES)
-
-
-def test_the_newest_of_a_thing_is_of_what_has_that_thing():
-    kept, _ = kept_of(found(**CHANCE), query="the latest note about descaling")
-    assert kept == ABOUT

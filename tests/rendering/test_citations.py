@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from langchain_context_engine.models.types import Passage, Ranked
 from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
-    excerpt,
     key_markers,
     number_markers,
     sources_block,
@@ -199,21 +198,6 @@ def test_the_sources_block_lists_what_was_used_with_an_excerpt():
     assert sources_block(context, []) == ""
     assert sources_block(context, "cites nothing") == ""
     assert sources_block(Context()) == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "length", "shown"),
-    [
-        ("abc", 5, "abc"),
-        ("abcdef", 3, "abc"),
-        ("cafe\u0301s", 4, "caf"),
-        ("ab👨\u200d👩\u200d👧 c", 4, "ab"),
-        ("ab👍🏽 c", 3, "ab"),
-        ("", 5, ""),
-    ],
-)
-def test_an_excerpt_splits_no_visible_character(text, length, shown):
-    assert excerpt(text, length) == shown
 
 
 MARKERS = [f"[{n}]" for n in range(1, 6)]

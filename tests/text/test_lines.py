@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine.pipeline.reading import tells_alone
 from langchain_context_engine.text.truncate import (
     keep_lines,
 )
-from langchain_context_engine.text.worth import opens_block
 from tests.builders import a_candidate
 from tests.pack_builders import engine_of
 
@@ -73,23 +71,3 @@ def test_a_program_full_of_prose_is_cut_as_a_program():
     (passage,) = context.passages
     assert DOCUMENTED.startswith(passage.text)
     assert passage.text.endswith("the cheapest first\n */")
-
-
-@pytest.mark.parametrize(
-    "piece", ["app.get('/', (req, res) => {", "sort(", "names = [", ">>> def f(x):\n..."]
-)
-def test_a_line_that_only_opens_a_block_is_no_passage(piece):
-    assert opens_block(piece)
-
-
-@pytest.mark.parametrize("piece", ["# Unreleased\n\n## Bug fixes of the quay", "**Berths and boats:**\n\n- "])
-def test_headings_alone_are_no_passage(piece):
-    page = a_candidate(
-        id="a",
-        text=f"{piece}\n\nIt drips no more since autumn.",
-        kind="doc",
-        neighbours=("b",),
-        metadata={"place": "a.md"},
-    )
-    assert not tells_alone(page, piece, frozenset({"quay", "berth"}))
-    assert tells_alone(page, f"{piece}\n\nIt drips no more since autumn.", frozenset({"quay", "berth"}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 import warnings
 
 import pytest
@@ -83,24 +82,6 @@ def test_a_counter_survives_pickle_and_copy():
         assert pickle.loads(pickle.dumps(count)) is count
         assert copy.deepcopy(count) is count
     assert pickle.loads(pickle.dumps(resolve_tokenizer(len)))("four") == 4
-
-
-@pytest.mark.parametrize("name", ["cl100k_base", "estimate"])
-def test_counting_from_many_threads_gives_one_answer(name):
-    """G66."""
-    count = resolve_tokenizer(name)
-    text = "The quick brown fox jumps over the lazy dog. " * 20
-    expected, found = count(text), []
-
-    def work():
-        found.extend(count(f"{i}{text}") - count(str(i)) for i in range(100))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(found) == {expected}
 
 
 def test_an_engine_warns_once_of_its_tokenizer_and_every_context_tells_it():

@@ -88,23 +88,6 @@ TABLE_HEAD = "| name | value |\n|------|-------|"
 TABLE = TABLE_HEAD + "\n" + "\n".join(f"| row{i} | {i} |" for i in range(20))
 
 
-@pytest.mark.parametrize("truncate", CUTTING)
-@pytest.mark.parametrize("before", ["", "Intro line.\n\n"])
-@pytest.mark.parametrize("after", ["", "\n\nThe end."])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_table_is_cut_between_rows_and_keeps_its_header(truncate, before, after, newline):
-    """B11."""
-    text = (before + TABLE + after).replace("\n", newline)
-    rows = TABLE.split("\n")
-    for allowance in range(0, len(text), 3):
-        result = truncate(text, allowance, count_characters).replace("\r\n", "\n")
-        lines = [line for line in result.split("\n") if "|" in line]
-        assert set(lines) <= set(rows)
-        assert not lines or lines[:2] == rows[:2]
-        assert len(lines) != 2
-        assert len(lines) != 1
-
-
 @pytest.mark.parametrize(
     "text", ["👨‍👩‍👧‍👦" * 5, "e\u0301" * 9, "🇩🇪🇫🇷🇮🇹🇪🇸", "a\r\nb\r\nc", "👍🏽👍🏽👍🏽", "각각각", "नमस्ते"]
 )

@@ -7,8 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from langchain_context_engine.text.words import query_terms, terms, words
 from tests.growth import assert_linear, repeated
@@ -94,9 +92,3 @@ def test_terms_do_not_depend_on_the_hash_seed():
         for seed in ("1", "2")
     }
     assert len(results) == 1
-
-
-@given(text=st.text(st.sampled_from("aZ_09.'+#v \n-(s:"), max_size=60))
-def test_words_do_not_depend_on_another_script_that_stands_in_the_text(text):
-    """Texts of ASCII alone are read by a quicker expression."""
-    assert terms(f"{text} ñandú") == [*terms(text), *terms("ñandú")]
