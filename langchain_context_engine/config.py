@@ -29,14 +29,19 @@ from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.freeze import as_config_error, copy_mapping, quoted
 from langchain_context_engine.models.registry import Registry, part_named, with_own
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.pipeline.dedupe import DedupeRule
 from langchain_context_engine.pipeline.pack import Packing, Shorten
 from langchain_context_engine.pipeline.rank import scale_weights
 from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.answerability import DOUBTFUL_BELOW, UNSURE_BELOW
 from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.ranking.identity import DEDUPE_RULES, AcrossKinds, SameMetadata, Versions
+from langchain_context_engine.ranking.identity import (
+    DEDUPE_RULES,
+    AcrossKinds,
+    DedupeRule,
+    SameMetadata,
+    Versions,
+)
 from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
 from langchain_context_engine.ranking.signals import (
     SIGNALS,

@@ -85,7 +85,7 @@ class TwinFinder:
                 continue
             pair = other.text, mine.text
             if pair not in self._alike:
-                self._alike[pair] = similarity(*map(_wording, pair), threshold)
+                self._alike[pair] = similarity(_wording(pair[0]), _wording(pair[1]), threshold)
             if self._alike[pair]:
                 return Twin(place, winner, self._alike[pair])
         return None

@@ -26,7 +26,7 @@ from langchain_context_engine.text.tokens.backends import (
     Tiktoken,
     estimate_backend,
 )
-from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
+from langchain_context_engine.text.tokens.vocabulary import MODERN_ENCODINGS, encoding_of, load_encoding
 
 Count = Callable[[str], int]
 """Anything that counts the tokens of a text."""
@@ -34,8 +34,6 @@ Count = Callable[[str], int]
 FALLBACK_ENCODING = "cl100k_base"
 """What `"auto"` means, and what counts for a model that nobody knows."""
 
-# The estimate bounds these; what came before them cuts spaces and digits finer, so bytes bound it.
-_ESTIMATED = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
 _BROUGHT = ("function:", "model:", "tokenizer:")
 
 _counters: dict[str, TokenCounter] = {}
@@ -173,7 +171,7 @@ def _nearest(name: str) -> str:
 
 def _stand_in(encoding: str, unknown: str) -> tuple[TokenCounter, str]:
     """Return what counts in place of an encoding that cannot be had, and the one warning."""
-    is_bounded = encoding in _ESTIMATED
+    is_bounded = encoding in MODERN_ENCODINGS
     counter, _ = _named("estimate" if is_bounded else "utf8_bytes")
     install = "install quicktok-v1, or " if is_bounded else ""
     missing = (

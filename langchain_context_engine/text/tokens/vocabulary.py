@@ -14,7 +14,8 @@ from pathlib import Path
 
 from langchain_context_engine.text.tokens.backends import Backend, Quicktok, Tiktoken
 
-_QUICKTOK_ENCODINGS = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
+MODERN_ENCODINGS = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
+"""Encodings that quicktok has in its wheel, and that the estimate bounds: older ones cut spaces finer."""
 
 _HOST = "openaipublic.blob.core.windows.net"
 _CONNECT_SECONDS = 0.6
@@ -26,7 +27,7 @@ _failed_at: dict[str, float] = {}
 
 def encoding_of(name: str) -> str | None:
     """Return the encoding that a name means (an encoding, a model, `provider/model`), or None. No network."""
-    if name in _QUICKTOK_ENCODINGS:
+    if name in MODERN_ENCODINGS:
         return name
     import tiktoken
 
@@ -51,7 +52,7 @@ def load_encoding(name: str) -> Backend | None:
     quicktok is asked first, then tiktoken. tiktoken downloads what it has not cached: the attempt is
     given up after 0.6 seconds without a connection, 10 with one, and not repeated for a minute.
     """
-    if name in _QUICKTOK_ENCODINGS:
+    if name in MODERN_ENCODINGS:
         try:
             import quicktok
 
