@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from langchain_context_engine.text.differences import Difference
-from langchain_context_engine.text.highlights import match_spans
+from langchain_context_engine.text.matches import match_spans
 
 __all__ = ["asked", "beginning", "box", "cut", "pairs", "pieces", "sides"]
 

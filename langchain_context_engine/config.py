@@ -30,15 +30,19 @@ from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.freeze import as_config_error, copy_mapping, quoted
 from langchain_context_engine.models.registry import Registry, part_named, with_own
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.pipeline.dedupe import DedupeRule
-from langchain_context_engine.pipeline.pack import Packing
-from langchain_context_engine.pipeline.packing import Shorten
+from langchain_context_engine.pipeline.pack import Packing, Shorten
 from langchain_context_engine.pipeline.rank import scale_weights
-from langchain_context_engine.pipeline.select import Diversity
+from langchain_context_engine.pipeline.selection import Diversity
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.answerability import DOUBTFUL_BELOW, UNSURE_BELOW
 from langchain_context_engine.ranking.fusion import Fusion
-from langchain_context_engine.ranking.identity import DEDUPE_RULES, AcrossKinds, SameMetadata, Versions
+from langchain_context_engine.ranking.identity import (
+    DEDUPE_RULES,
+    AcrossKinds,
+    DedupeRule,
+    SameMetadata,
+    Versions,
+)
 from langchain_context_engine.ranking.places import TreeDistance, TypeMatch, UserAffinity
 from langchain_context_engine.ranking.signals import (
     SIGNALS,
@@ -51,12 +55,10 @@ from langchain_context_engine.ranking.signals import (
 )
 from langchain_context_engine.rendering.citations import CITATION_STYLES
 from langchain_context_engine.rendering.compact import Cut, resolve_compactor
-from langchain_context_engine.rendering.layout import Layout
-from langchain_context_engine.rendering.orders import ORDERS
+from langchain_context_engine.rendering.layout import ORDERS, Layout
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
-from langchain_context_engine.text.asking import AtLeast
 from langchain_context_engine.text.tokens import TokenCounter, resolve_tokenizer
-from langchain_context_engine.text.truncate import TRUNCATORS, Extractive, extractive, keep_whole
+from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast, Extractive, extractive, keep_whole
 from langchain_context_engine.text.units import UnitValue
 
 Selection = Literal["adaptive", "score", "density", "knapsack"]

@@ -19,11 +19,10 @@ from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import scorer_of
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
-from langchain_context_engine.pipeline.admit import Collected
-from langchain_context_engine.pipeline.collect import acollect, collect
+from langchain_context_engine.pipeline.collect import Collected, acollect, collect
+from langchain_context_engine.pipeline.executor import Turn, aturn, turn
 from langchain_context_engine.pipeline.expand import expand
 from langchain_context_engine.pipeline.rerank import Reranking, rerank
-from langchain_context_engine.pipeline.turnstile import after, aturn, turn
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.telemetry import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
@@ -123,10 +122,10 @@ class ContextEngine:
         if ready is not None:
             return ready
         with turn() as mine:
-            start, deadline = self._clock(request)
+            clock = start, deadline = self._clock(request)
             with stage_span("collect"), self._failure_recorded(request, start):
                 found = collect(self._asking.sources_for(request), request, deadline)
-            return self._remembered(key, self._answer(request, after(mine, found), start, deadline))
+            return self._answer(request, found, clock, mine, key)
 
     async def abuild(self, query: str | ContextRequest, **fields: Any) -> Context:
         """Return the same context as `build`, from a running event loop."""
@@ -134,11 +133,10 @@ class ContextEngine:
         if ready is not None:
             return ready
         async with aturn() as mine:
-            start, deadline = self._clock(request)
+            clock = start, deadline = self._clock(request)
             with stage_span("collect"), self._failure_recorded(request, start):
                 found = await acollect(self._asking.sources_for(request), request, deadline)
-            rest = (request, after(mine, found), start, deadline)
-            return await asyncio.to_thread(lambda: self._remembered(key, self._answer(*rest)))
+            return await asyncio.to_thread(self._answer, request, found, clock, mine, key)
 
     def search(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return what rank and dedupe leave, best first, at most `k`; nothing is packed.
@@ -234,28 +232,35 @@ class ContextEngine:
         with stage_span("expand"):
             sources = self._asking.sources_for(request)
             more = expand(found.candidates, request, sources, deadline, fusion=self.config.fusion)
-        more = replace(
-            found,
-            candidates=self._asking.with_usage(more.candidates, self.journal),
-            decisions=(*found.decisions, *more.decisions),
-            warnings=(*found.warnings, *more.warnings),
-        )
-        return more if self._reranking is None else self._reranked(request, more, self._reranking)
-
-    def _reranked(self, request: ContextRequest, found: Collected, reranking: Reranking) -> Collected:
+        candidates = self._asking.with_usage(more.candidates, self.journal)
+        found = found.told(more.decisions, more.warnings, candidates=candidates)
+        if self._reranking is None:
+            return found
         with stage_span("rerank"):
-            ranked = order(found.candidates, request, self._parts).items
-            told = rerank(found.candidates, ranked, request.query, reranking)
-        return told.joined(found)
+            ranked = order(candidates, request, self._parts).items
+            return rerank(found, ranked, request.query, self._reranking)
 
     def _ranked(self, request: ContextRequest, found: Collected, deadline: float) -> tuple[Ranked, ...]:
         candidates = self._expanded(request, found, deadline).candidates
         return order(candidates, request, self._parts).items[: request.k]
 
-    def _answer(self, request: ContextRequest, found: Collected, start: float, deadline: float) -> Context:
-        collected = (time.monotonic() - start) * 1000
-        found = self._expanded(request, found, deadline)
-        return self._finish(assemble(found.candidates, request, self._parts), found, collected)
+    def _answer(
+        self,
+        request: ContextRequest,
+        found: Collected,
+        clock: tuple[float, float],
+        mine: Turn,
+        key: str | None,
+    ) -> Context:
+        """Return the answer from what was collected, remembered where there is a cache."""
+        collected = (time.monotonic() - clock[0]) * 1000
+        found = replace(found, warnings=(*mine.warnings, *found.warnings))
+        found = self._expanded(request, found, clock[1])
+        context = self._finish(assemble(found.candidates, request, self._parts), found, collected)
+        # An answer that lacks a source is asked for again: the source may be back.
+        if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
+            self.cache.set(key, context)
+        return context
 
     def _finish(self, context: Context, found: Collected, collect_milliseconds: float) -> Context:
         """Join what collecting noticed to what assembling gave, and record it."""
@@ -312,9 +317,3 @@ class ContextEngine:
             return None
         took = {"cache": (time.perf_counter() - start) * 1000}
         return self._recorded(replace(kept, timings=took, source_timings={}))
-
-    def _remembered(self, key: str | None, context: Context) -> Context:
-        # An answer that lacks a source is asked for again: the source may be back.
-        if self.cache is not None and key is not None and context.status is not Status.PARTIAL:
-            self.cache.set(key, context)
-        return context

@@ -10,10 +10,10 @@ from typing import Any
 from inspector.figures.budget_usage import group_of
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Verdict
-from langchain_context_engine.pipeline.select import SELECTIONS
+from langchain_context_engine.pipeline.selection import SELECTIONS
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.ranking.signals import SIGNALS
-from langchain_context_engine.rendering.orders import ORDERS
+from langchain_context_engine.rendering.layout import ORDERS
 from langchain_context_engine.rendering.templates import TEMPLATES
 from langchain_context_engine.text.truncate import TRUNCATORS
 from langchain_context_engine.trace.context import Context, reading

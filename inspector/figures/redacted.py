@@ -10,7 +10,7 @@ from typing import Any
 from langchain_context_engine.config import CLASSES, FUNCTIONS
 from langchain_context_engine.models.redact import redact
 from langchain_context_engine.models.types import Key
-from langchain_context_engine.pipeline.select import SELECTIONS
+from langchain_context_engine.pipeline.selection import SELECTIONS
 from langchain_context_engine.ranking.identity import DEDUPE_RULES
 from langchain_context_engine.rendering.citations import CITATION_STYLES
 from langchain_context_engine.rendering.templates import TEMPLATES

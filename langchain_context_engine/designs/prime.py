@@ -28,7 +28,7 @@ from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Key, Passage
-from langchain_context_engine.pipeline.select import Diversity, knapsack
+from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
 from langchain_context_engine.rendering.citations import (
     Citation,

@@ -45,9 +45,8 @@ from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.history import HistorySource
-from langchain_context_engine.text.asking import AtLeast
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.text.truncate import TRUNCATORS
+from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:

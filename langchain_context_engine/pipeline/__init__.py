@@ -3,21 +3,3 @@
 collect and expand ask the world; from rank on everything is pure. Nothing here opens a store or a
 journal. Begin with `collect.py` and read on in the order of `engine.py`.
 """
-
-from __future__ import annotations
-
-__all__ = [
-    "admit",
-    "collect",
-    "dedupe",
-    "expand",
-    "pack",
-    "rank",
-    "render",
-    "rerank",
-    "running",
-    "select",
-    "threads",
-    "thresholds",
-    "turnstile",
-]

@@ -18,10 +18,7 @@ from langchain_context_engine.models.types import Candidate, Decision, Key, Rank
 from langchain_context_engine.ranking.identity import AcrossKinds, DedupeRule, Versions, changed_at
 from langchain_context_engine.text.analysis import MOST_BYTES
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.shingles import ShingleIndex, Shingles
-from langchain_context_engine.text.similarity import Wording, similarity
-
-__all__ = ["DedupeRule", "dedupe"]
+from langchain_context_engine.text.similarity import ShingleIndex, Shingles, Wording, similarity
 
 _ONLY_EQUAL = 100.0
 _MOST_VERSIONS = 32
@@ -81,22 +78,12 @@ class _Loss:
 
 
 @remember(MOST_BYTES)
-def _folded(text: str) -> bytes:
-    """Return a digest of `Wording.folded`, b"" of none; kept, since the same texts come again."""
-    folded = Wording(text).folded
-    return blake2b(folded.encode("utf-8", "replace"), digest_size=16).digest() if folded else b""
-
-
-def prepare(text: str, threshold: float | None) -> None:
-    """Work out what a text is compared by before a question meets it."""
-    _folded(text)
-    if threshold is not None:
-        _shingles(text, threshold)
-
-
-@remember(MOST_BYTES)
-def _shingles(text: str, threshold: float) -> Shingles:
-    return Shingles.of(Wording(text).tokens, threshold)
+def _traits(text: str, threshold: float | None) -> tuple[bytes, Shingles | None]:
+    """Return a digest of `Wording.folded`, b"" of none, and what near texts are found by; kept."""
+    wording = Wording(text)
+    folded = wording.folded
+    digest = blake2b(folded.encode("utf-8", "replace"), digest_size=16).digest() if folded else b""
+    return digest, None if threshold is None else Shingles.of(wording.tokens, threshold)
 
 
 def _said(candidate: Candidate, key: str | None) -> str:
@@ -113,7 +100,7 @@ def _older_versions(
     groups: dict[Hashable, list[int]] = {}
     for number, item in enumerate(items):
         thing = rule(item.candidate)
-        if thing is not None and number not in without and _folded(wordings[number].text):
+        if thing is not None and number not in without and wordings[number].folded:
             groups.setdefault(thing, []).append(number)
     least = _ONLY_EQUAL if threshold is None else threshold - rule.margin
     losses: dict[int, _Loss] = {}
@@ -150,7 +137,7 @@ def _repeated(
     for number in sorted(range(len(items)), key=lambda n: not items[n].candidate.is_pinned):
         if number in without:
             continue
-        folded = _folded(wordings[number].text)
+        folded, shingles = _traits(wordings[number].text, threshold)
         sought, own = _identity(items[number].candidate, identities)
         named = next(((mark[0], same_thing[mark]) for mark in sought if mark in same_thing), None)
         if named:
@@ -159,7 +146,8 @@ def _repeated(
             losses[number] = _Loss(same_text[folded], {"similarity": 100.0, "threshold": threshold})
         elif (
             threshold is not None
-            and (others := index.candidates(_shingles(wordings[number].text, threshold)))
+            and shingles is not None
+            and (others := index.candidates(shingles))
             and (others := _not_told_apart(items, others, number, namings))
             and (found := _most_alike(wordings, others, number, threshold))
         ):
@@ -168,8 +156,8 @@ def _repeated(
             same_thing |= {mark: number for mark in own if mark not in same_thing}
             if folded:
                 same_text[folded] = number
-                if threshold is not None:
-                    index.add(number, _shingles(wordings[number].text, threshold))
+                if shingles is not None:
+                    index.add(number, shingles)
     return losses
 
 

@@ -10,10 +10,8 @@ from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
-from langchain_context_engine.pipeline.admit import Collected, admit
-from langchain_context_engine.pipeline.bounding import bounded
-from langchain_context_engine.pipeline.collect import read_answer
-from langchain_context_engine.pipeline.running import run_all
+from langchain_context_engine.pipeline.collect import Collected, admit, bounded, read_answer
+from langchain_context_engine.pipeline.executor import run
 from langchain_context_engine.ranking.fusion import NAMING, Fusion, fuse
 from langchain_context_engine.ranking.links import links_of
 
@@ -174,7 +172,7 @@ class _Reach:
         calls = [_reader(self.sources[name], ids, request.apart()) for name, ids in by_source.items()]
         read: dict[Key, Candidate] = {}
         owners = [self.sources[name] for name in by_source]
-        for name, answer in zip(by_source, run_all(calls, owners, self.deadline), strict=True):
+        for name, answer in zip(by_source, run(calls, owners, self.deadline)[0], strict=True):
             problem, items = read_answer(answer)
             if problem:
                 self.warnings.append(f"source {name!r} could not be expanded: {problem}")

@@ -3,124 +3,144 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any
 
-from langchain_context_engine.models.types import Decision, Key, Passage, Ranked, Reason, Verdict
-from langchain_context_engine.pipeline.filling import Filler
-from langchain_context_engine.pipeline.packing import Packed, Packing
-from langchain_context_engine.pipeline.reading import is_indexed
-from langchain_context_engine.pipeline.select import by_density, knapsack
-from langchain_context_engine.rendering.layout import Written
-from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.similarity import Wording, similarity
-from langchain_context_engine.text.units import Unit, message_of
-
-__all__ = ["Packed", "Packing", "pack"]
-
-_WORD = re.compile(r"\w+")
-_MERGE = re.compile(
-    r"\AMerge (?:pull request #\d+ from \S+|(?:remote-tracking )?branch(?:es)? [^\n]*|commit [^\n]*"
-    r"|[a-z]+ request[^\n]*)\n"
-)
-_NUMBER_OF_REQUEST = re.compile(r"\A([^\n]*\S)[ \t]+\((?:#|!|GH-)\d+\)(?=[ \t\r]*(?:\n|\Z))")
-_LONGEST_COMPARED = 1200
-"""Characters of an extract that is compared with others for likeness; beyond it only for equal words."""
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Ranked, Reason, Verdict
+from langchain_context_engine.pipeline.reading import is_indexed, saying_little, tells, tells_cut
+from langchain_context_engine.pipeline.redundancy import TwinFinder
+from langchain_context_engine.pipeline.selection import Diversity, Selection, by_density, knapsack
+from langchain_context_engine.rendering.compact import Compactor, Cut, compact
+from langchain_context_engine.rendering.layout import Layout, Writer, Written
+from langchain_context_engine.text.tables import Span
+from langchain_context_engine.text.truncate import Truncator, asking, by_lines, keep_start, locate
+from langchain_context_engine.text.units import CODE_KINDS, WHOLE_UP_TO, Unit, UnitValue, split_units
+from langchain_context_engine.text.words import query_terms
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """A passage (by its place in a sequence) that another one says again, and how alike they are, 0–100."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """A text that fits, "" where nothing does.
 
-    place: int
-    winner: int
-    alike: float
-
-
-def find_twin(passages: Sequence[Passage], threshold: float | None) -> Twin | None:
-    """Return the first passage, from the last on, whose words another one has in a row, or nearly; else None.
-
-    Whole records that are near are told apart already (`dedupe`): nearness counts where one is an extract.
-    A pinned passage is no twin.
-
-    Args:
-        passages: Best first.
-        threshold: The least likeness of near texts, 0–100; None: only words in a row count.
+    Attributes:
+        text: What is left.
+        spans: Its pieces in the original; () where it was rewritten.
+        is_compacted: A compactor wrote it.
+        warnings: What went wrong on the way.
     """
-    told = [_in_a_row(passage.text) for passage in passages]
-    for place in reversed(range(len(passages))):
-        if passages[place].ranked.candidate.is_pinned:
-            continue
-        for winner in range(len(passages)):
-            if winner != place and _says_again(passages, told, place, winner):
-                return Twin(place, winner, 100.0)
-        if threshold is not None:
-            near = _nearest(passages, place, threshold)
-            if near is not None:
-                return near
-    return None
+
+    text: str
+    spans: tuple[Span, ...] = ()
+    is_compacted: bool = False
+    warnings: tuple[str, ...] = ()
 
 
-def _says_again(passages: Sequence[Passage], told: Sequence[str], place: int, winner: int) -> bool:
-    if _answer_by_time(passages[place], passages[winner]):
-        # The newest is the answer, however short: of one change told twice the older telling goes.
-        return place > winner and (_is_in(told, place, winner) or _is_in(told, winner, place))
-    is_more = told[place] != told[winner]
-    return _is_in(told, place, winner) and not (is_more and _stands_alone(passages[place]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shorten:
+    """Make a text fit an allowance of tokens.
 
-
-def _stands_alone(passage: Passage) -> bool:
-    """Return whether a passage is a whole record of its own: what more another one says is another matter."""
-    return not passage.is_truncated and not is_indexed(passage.ranked.candidate)
-
-
-def _answer_by_time(a: Passage, b: Passage) -> bool:
-    return all(passage.ranked.signals.get("latest") for passage in (a, b))
-
-
-def _is_in(told: Sequence[str], place: int, winner: int) -> bool:
-    mine, other = told[place], told[winner]
-    # Of two that are equal the better stays.
-    return (
-        mine.strip() != "" and len(mine) <= len(other) and mine in other and (mine != other or place > winner)
-    )
-
-
-def _nearest(passages: Sequence[Passage], place: int, threshold: float) -> Twin | None:
-    mine = passages[place]
-    if len(mine.text) > _LONGEST_COMPARED:
-        return None
-    for winner in range(place):
-        other = passages[winner]
-        is_near_in_size = max(len(mine.text), len(other.text)) * threshold <= 110 * min(
-            len(mine.text), len(other.text)
-        )
-        if (mine.is_truncated or other.is_truncated) and is_near_in_size:
-            alike = similarity(_wording(other.text), _wording(mine.text), threshold)
-            if alike:
-                return Twin(place, winner, alike)
-    return None
-
-
-@remember(2**23)
-def _in_a_row(text: str) -> str:
-    """Return the words of a text between spaces, so that those of another one are found as a piece of it.
-
-    That a commit merges, or the number of its request, says nothing beside the commit that was merged, nor
-    do the files that both list.
+    Attributes:
+        truncator: Cuts; one that gives too much is cut once more.
+        compactor: Tried first where there is one; may rewrite. Called at most once for a text.
     """
-    text = message_of(text) if _MERGE.match(text) else text
-    text = _NUMBER_OF_REQUEST.sub(r"\1", _MERGE.sub("", text).lstrip())
-    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+    truncator: Truncator
+    compactor: Compactor | None = None
+
+    def asking(self, query: str) -> Shorten:
+        """Return the same for a question: extracts are chosen by what answers it, of a table by rows."""
+        return self._with(lambda truncator: asking(truncator, query))
+
+    def by_lines(self) -> Shorten:
+        """Return the same for a program: extracts are its first lines, whole."""
+        return self._with(by_lines)
+
+    def _with(self, changed: Callable[[Truncator], Truncator]) -> Shorten:
+        """Return the same with what cuts changed, in a compactor that only cuts too."""
+        compactor = self.compactor
+        if isinstance(compactor, Cut):
+            compactor = replace(compactor, truncator=changed(compactor.truncator))
+        return replace(self, truncator=changed(self.truncator), compactor=compactor)
+
+    def __call__(self, text: str, allowance: int, count: Callable[[str], int]) -> Short:
+        """Return the shortened text; it never costs more than the allowance."""
+        if self.compactor is not None:
+            compacted = compact(text, allowance, count, self.compactor)
+            if compacted.is_compacted:
+                return Short(text=compacted.text, is_compacted=True)
+            warnings = (compacted.warning,) if compacted.warning else ()
+            return Short(text=compacted.text, spans=locate(text, compacted.text), warnings=warnings)
+        cut, warnings = self.truncator(text, allowance, count), ()
+        if not isinstance(cut, str):
+            warnings = (f"a truncator gave {type(cut).__name__}, expected a text; the start was kept",)
+            cut = keep_start(text, allowance, count)
+        elif count(cut) > allowance:
+            cut = keep_start(text, allowance, count)
+        return Short(text=cut, spans=locate(text, cut), warnings=warnings)
 
 
-@remember(2**24, a_result=2000, a_character=30)  # ten forms of the text, each made when first asked for
-def _wording(text: str) -> Wording:
-    return Wording(text)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packing:
+    """How pack works.
 
+    Attributes:
+        count: The token counter.
+        layout: What stands around the passages.
+        budget: Tokens, shares and caps.
+        selection: One of `SELECTIONS`.
+        splits: Adaptive selection may pack a passage by its sentences; else every passage is whole first.
+        shorten: Makes an item fit that does not fit whole, or None: it is left out.
+        unit_value: How sentences are valued, in adaptive selection.
+        diversity: A rule against one kind dominating, or None.
+        k: The most passages, or None.
+        twin_threshold: The least likeness, 0–100, at which an extract says again what another passage says;
+            None: only where its words stand there in a row.
+    """
+
+    count: Callable[[str], int]
+    layout: Layout
+    budget: Budget
+    selection: str = "adaptive"
+    splits: bool = True
+    shorten: Shorten | None = None
+    unit_value: UnitValue = field(default_factory=UnitValue)
+    diversity: Diversity | None = None
+    k: int | None = None
+    twin_threshold: float | None = 90.0
+
+    @property
+    def has_only_a_budget(self) -> bool:
+        """Nothing but the budget as a whole keeps a passage out."""
+        caps = (self.budget.source_cap, self.budget.item_cap, self.diversity, self.k)
+        return all(cap is None for cap in caps)
+
+    def shorten_of(self, candidate: Candidate) -> Shorten | None:
+        """Return what makes a candidate fit: a program is cut between its lines."""
+        in_lines = candidate.kind in CODE_KINDS
+        return self.shorten.by_lines() if self.shorten and in_lines else self.shorten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """The written text, and one final decision for every ranked item.
+
+    Attributes:
+        written: The text of what was chosen; render gives its passages their cost.
+        decisions: One for every item, kept or dropped.
+        warnings: What went wrong with compactors.
+    """
+
+    written: Written
+    decisions: tuple[Decision, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+RECUTS = 4
+"""How often one item is cut shorter because the written text came out too long."""
 
 _REFILLS = 6
 """How often room that recounting frees is offered again."""
@@ -133,6 +153,12 @@ _NARROW = 3
 
 _MOST_MISSES = 200
 """How many units that nearly fit are written to see: one text may have thousands of them."""
+
+_LEAST_OF_CODE = 0.25
+"""Of what cannot be split into sentences (code) a smaller part, a signature say, tells nothing."""
+
+_NEARLY_BEST = 0.8
+"""What scores this share of the best is worth its room though it does not fit whole."""
 
 
 def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
@@ -153,186 +179,526 @@ def pack(items: Sequence[Ranked], query: str, packing: Packing) -> Packed:
 
 
 class _Packer:
-    """One run of pack: fill, look at what came of it, and finish."""
+    """One run of pack: fill, look at what came of it, and finish.
+
+    Attributes:
+        little: Item → how little it says, and the least, where it is not worth reading.
+        repeated: Item → the item that says it again, and how alike they are.
+        compacted: Items that a compactor rewrote.
+        why: Item → why it is not in, as it was at its turn in the last pass over all: then its best piece
+            met what was left. Later passes over the rest, which try ever smaller pieces, tell it only of an
+            item that had none, or was in and had to go.
+    """
 
     def __init__(self, items: Sequence[Ranked], query: str, packing: Packing) -> None:
-        self.items = items
-        self.packing = packing
-        self.filler = Filler(items, query, packing)
+        budget = packing.budget
+        self.items, self.packing = items, packing
+        self.limit = max(0, budget.tokens - budget.reserve)
+        self.is_by_units = packing.selection == "adaptive" and packing.splits
+        self.units = split_units(items, query, packing.unit_value, packing.count, may_split=self.is_by_units)
+        self.selection = Selection(
+            items, self.units, packing.layout, packing.count, counts_frame=not budget.is_soft
+        )
+        self.little = saying_little(items, query)
+        self.repeated: dict[int, tuple[int, float]] = {}
+        self.compacted: set[int] = set()
+        self.why: dict[int, tuple[Reason, int | Unit, int]] = {}
+        self.warnings: dict[str, None] = {}
+        self._writer = Writer(packing.layout, packing.count)
+        self._find_twin = TwinFinder(packing.twin_threshold)
+        self._known: tuple[tuple[int, int], Written] | None = None
+        self._has_only_a_budget = packing.has_only_a_budget
+        self._is_diverse = packing.diversity is not None and len({i.candidate.kind for i in items}) > 1
+        self._shares = budget.split(self.limit) if budget.shares else {}
+        self._caps_by_share = bool(self._shares)
+        self._caps_items = packing.budget.item_cap is not None
+        has_pinned = any(item.candidate.is_pinned for item in items)
+        self._least_to_cut = -math.inf if has_pinned else budget.minimum_cut + self.selection.least_frame
+        self._asked = frozenset(query_terms(query))
+        self._cut_from = budget.cut_from if self.is_by_units else 1.0
+        self._due = self._due_in_turn()
+        self._mute = self._mute_of_the_best()
+        self._met: set[int] = set()
+        self._tried: set[int] = set()
+        self._in_vain: dict[int, int] = {}
+        self._recuts: Counter[int] = Counter()
         self._narrow = _NARROW
+        self._is_estimated = getattr(packing.count, "is_estimated", False)
         self._left_by_a_piece: set[int] = set()
 
     def run(self) -> Packed:
-        filler = self.filler
-        in_order = [unit for unit in self._in_order() if unit.item not in filler.little]
-        filler.fill(self._pinned(), may_cut=True, is_main=True)
-        may_cut = not filler.is_by_units
-        if self.packing.budget.shares:
-            filler.fill(in_order, within_shares=True, may_cut=may_cut, is_main=True)
-            filler.fill(in_order, within_shares=True, may_cut=True)
-        filler.fill(in_order, may_cut=may_cut, is_main=True)
+        in_order = [unit for unit in self._in_order() if unit.item not in self.little]
+        diversity, budget = self.packing.diversity, self.packing.budget
+        self.fill(self._pinned(), may_cut=True, is_main=True)
+        may_cut = not self.is_by_units
+        if budget.shares:
+            self.fill(in_order, within_shares=True, may_cut=may_cut, is_main=True)
+            self.fill(in_order, within_shares=True, may_cut=True)
+        self.fill(in_order, may_cut=may_cut, is_main=True)
         self._refill(in_order)
-        if filler.caps_by_share and self.packing.budget.item_cap is not None:
+        if self._caps_by_share and budget.item_cap is not None:
             self._fill_beyond_caps(in_order)
-        if filler.is_diverse and self.packing.diversity and self.packing.diversity.offers_rest:
+        if self._is_diverse and diversity and diversity.offers_rest:
             # Other kinds have had their turn: what they leave over is for those that were skipped.
-            filler.is_diverse = False
-            filler.fill(in_order, may_cut=True)
+            self._is_diverse = False
+            self.fill(in_order, may_cut=True)
             self._refill(in_order)
         for _ in range(1 + _MOST_OFFERED_AGAIN // (1 + len(in_order))):
             if not self._drop_twins():
                 break
             self._refill(in_order)
         while self._drop_twins():
-            filler.recount()
-        if not self.packing.budget.is_soft:
+            self.recount()
+        if not budget.is_soft:
             self._squeeze(in_order)
             while self._drop_twins():
-                filler.recount()
+                self.recount()
+        self._writer.counts_whole, self._known = True, None
+        self.recount()
         return Packed(
-            written=self._written(),
+            written=self._standing_for_twins(),
             decisions=tuple(self._decision(i, item) for i, item in enumerate(self.items)),
-            warnings=tuple(dict.fromkeys(filler.cutter.warnings)),
+            warnings=tuple(self.warnings),
         )
 
     def _fill_beyond_caps(self, in_order: Sequence[Unit]) -> None:
         """Offer what nobody else can use to what its share had cut: every group has had its turn."""
-        filler = self.filler
-        filler.caps_by_share = False
-        filler.fill(in_order, may_cut=True)
+        self._caps_by_share = False
+        self.fill(in_order, may_cut=True)
         self._refill(in_order)
-        filler.caps_items = False
-        if not len(filler.basket):
-            filler.fill(in_order, may_cut=True)
-        if filler.recount() and filler.grow():
-            filler.recount()
-        filler.caps_items = True
-
-    def _refill(self, in_order: Sequence[Unit]) -> None:
-        """Offer what recounting frees again: to whole units, then to what is cut, then to further cuts."""
-        filler = self.filler
-        for refill in range(_REFILLS):
-            has_room = filler.recount()
-            may_cut = refill > 0 or not filler.is_by_units
-            if may_cut and has_room and filler.grow():
-                has_room = filler.recount()
-            if not has_room or (not filler.fill(in_order, may_cut=may_cut) and may_cut):
-                break
-        filler.recount()
+        self._caps_items = False
+        if not len(self.selection):
+            self.fill(in_order, may_cut=True)
+        if self.recount() and self.grow():
+            self.recount()
+        self._caps_items = True
 
     def _pinned(self) -> list[Unit]:
-        units = self.filler.units
         pinned = [i for i, item in enumerate(self.items) if item.candidate.is_pinned]
-        return [unit for i in pinned for unit in units[i] if not unit.is_head]
+        return [unit for i in pinned for unit in self.units[i] if not unit.is_head]
 
     def _in_order(self) -> list[Unit]:
         """Return all units in the order in which they try to get in; a header comes with its rows."""
-        filler = self.filler
-        flat = [unit for units in filler.units for unit in units if not unit.is_head]
+        flat = [unit for units in self.units for unit in units if unit.head != unit.index]
         selection = self.packing.selection
-        if filler.is_by_units:
+        if self.is_by_units:
             # They come by item and index, and sorting keeps the order of equals, reversed too.
             return sorted(flat, key=attrgetter("value"), reverse=True)
         if selection in {"adaptive", "score"}:
             return flat
         scores = [item.score for item in self.items]
-        costs = [filler.basket.cost(unit) for unit in flat]
+        costs = [self.selection.cost(unit) for unit in flat]
         if selection == "density":
             return [flat[i] for i in by_density(scores, costs)]
-        best = knapsack(scores, costs, filler.limit - filler.basket.spent)
+        best = knapsack(scores, costs, self.limit - self.selection.spent)
         return [flat[i] for i in dict.fromkeys((*best, *range(len(flat))))]
+
+    def _due_in_turn(self) -> dict[int, float]:
+        """Return item → the least tokens of it that are worth having, where it does not fit whole.
+
+        Those of a file that are nearly as good as the best, cannot be split and would fit if they came first:
+        else what is worse but shorter takes the room, and of a function that answers its first line is left.
+        """
+        share, items = self._cut_from, self.items
+        if share >= 1 or not items:
+            return {}
+        least = _NEARLY_BEST * items[0].score
+        return {
+            i: share * own[0].size
+            for i, own in enumerate(self.units)
+            if len(own) == 1
+            and WHOLE_UP_TO < own[0].size <= self.limit
+            and items[i].score >= least
+            and is_indexed(items[i].candidate)
+        }
+
+    def _mute_of_the_best(self) -> dict[int, int]:
+        """Return those of the best k of which no piece tells enough: item → the tokens for its cut.
+
+        Else a short one that ranks below it takes its place, and there is no further one.
+        """
+        k = self.packing.k
+        if not k:
+            return {}
+        best = enumerate(self.units[:k])
+        return {item: self.limit // k for item, own in best if not any(map(self._says_enough, own))}
+
+    def fill(
+        self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False, is_main: bool = False
+    ) -> bool:
+        """Take what fits and is worth it, in order; return whether anything was taken.
+
+        Args:
+            units: In the order in which they try.
+            may_cut: What does not fit whole may be cut.
+            within_shares: Only within each group's share.
+            is_main: What does not fit is told anew (see `why`).
+        """
+        selection, before = self.selection, self.selection.steps
+        self._met = set() if is_main else set(self.why)
+        for unit in self._open(units, may_cut=may_cut, within_shares=within_shares):
+            item = unit.item
+            if self._is_barred(item):
+                continue
+            cost = selection.cost(unit)
+            room, reason = self._room(item, within_shares=within_shares)
+            if cost <= room:
+                if self._says_enough(unit):
+                    self._take(unit, cost)
+                elif item not in selection:
+                    # A list of single words, say: no piece tells enough, several of them may.
+                    own = room if may_cut else min(room, self._mute.get(item, 0))
+                    if own and self._is_worth_cutting(item, own):
+                        self._cut(item, own)
+                continue
+            self._no_room(item, reason, cost, room)
+            is_lone = item not in selection or item in selection.cuts
+            # What is too long for its cap never gets in whole, so waiting for room would not help.
+            is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(item, room)
+            if not is_due and item == 0 and unit.size > self.limit:
+                # The best of all, too long for any budget like this: its beginning.
+                is_due, room = True, self._half_if_enough(room)
+            if is_due and is_lone and self._is_worth_cutting(item, room):
+                # Where shares are filled and something is left over, such an item may grow.
+                room -= 0 if self.is_by_units else self._behind(unit, units, room)
+                self._cut(item, room, is_by_share=self._caps_by_share and reason is not Reason.OVER_BUDGET)
+        return selection.steps != before
+
+    def _open(self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool) -> Iterator[Unit]:
+        """Yield the units that are not in and may get in at this moment; tell of the others what was left.
+
+        An item cut by its share may grow once shares are filled.
+        """
+        selection, limit = self.selection, self.limit
+        chosen, cuts, none = selection.chosen, selection.cuts, frozenset[int]()
+        growing = frozenset() if within_shares else frozenset(selection.cut_by_share)
+        is_bounded = not within_shares and self._has_only_a_budget
+        least_to_cut = self._least_to_cut if may_cut else math.inf
+        cuttable = {0, *cuts}
+        slack, due, met = selection.slack, self._due, self._met
+        for unit in units:
+            item, index, _, size, _, _ = unit
+            room = limit - selection.spent
+            if is_bounded and size > room + slack and item not in cuttable:
+                is_cut = room >= least_to_cut and item not in chosen
+                if not is_cut and not (item in due and self._is_due(item, room)):
+                    if item not in met and item not in chosen and item not in cuts:
+                        self._no_room(item, Reason.OVER_BUDGET, unit, room)
+                    continue
+            if index not in chosen.get(item, none) and (item not in cuts or item in growing):
+                yield unit
+
+    def _no_room(self, item: int, reason: Reason, needed: int | Unit, left: int) -> None:
+        """Tell that a piece needed more tokens than were left for it; the first of a pass counts."""
+        if item not in self._met:
+            self._met.add(item)
+            if isinstance(needed, Unit) and self.packing.layout.template.section:
+                needed = self.selection.cost(needed)
+            self.why[item] = (reason, needed, max(0, left))
+
+    def _behind(self, unit: Unit, units: Sequence[Unit], room: int) -> int:
+        """Return what the small ones behind an item that is cut take whole: a quarter of its room at most."""
+        taken, place = 0, next(i for i, other in enumerate(units) if other is unit)
+        for other in units[place + 1 :]:
+            if other.item not in self.selection:
+                cost = self.selection.cost(other)
+                taken += cost if taken + cost <= room // 4 else 0
+        return taken
+
+    def _is_due(self, item: int, room: int) -> bool:
+        """Return whether an item is cut in its turn: enough of what is nearly as good as the best fits."""
+        return item in self._due and self.selection.text_room(item, room) >= self._due[item]
+
+    def _half_if_enough(self, room: int) -> int:
+        """Return the room of the best of all for its beginning: half of the budget where that will do."""
+        half = min(room, self.limit // 2)
+        return half if self._is_worth_cutting(0, half) else room
+
+    def _is_worth_cutting(self, item: int, room: int) -> bool:
+        """Return whether enough is left for the text itself; what is pinned gets in however short."""
+        is_pinned = self.items[item].candidate.is_pinned
+        return is_pinned or self.selection.text_room(item, room) >= self.packing.budget.minimum_cut
+
+    def _is_barred(self, item: int) -> bool:
+        """Return whether an item may not become a passage: a rule of numbers, its worth, its twin."""
+        if item in self.selection:
+            return False
+        if item in self.little or (item in self.repeated and self.repeated[item][0] in self.selection):
+            return True
+        if self._has_only_a_budget:
+            return False
+        candidate, rule, chosen = self.items[item].candidate, self.packing.diversity, len(self.selection)
+        if self.packing.k is not None and chosen >= self.packing.k:
+            reason = Reason.OVER_K
+        elif rule is not None and rule.is_enough(self.selection.spent, self.limit, chosen):
+            reason = Reason.ENOUGH
+        elif (
+            rule
+            and self._is_diverse
+            and not candidate.is_pinned
+            and rule.skips(candidate.kind, self.selection.kinds)
+        ):
+            reason = Reason.DIVERSITY
+        else:
+            return False
+        self._met.add(item)
+        self.why[item] = (reason, 0, 0)
+        return True
+
+    def _says_enough(self, unit: Unit) -> bool:
+        """Return whether a unit says something by itself, or beside what is in of its passage."""
+        item, units = self.items[unit.item], self.units[unit.item]
+        if len(units) == 1 or item.candidate.is_pinned:
+            return True
+        mine = self.selection.chosen.get(unit.item, ())
+        return tells(item.candidate, units, unit, mine, self._asked)
+
+    def _room(self, item: int, *, within_shares: bool = False) -> tuple[int, Reason]:
+        """Return the tokens that an item may still have, and what bounds them."""
+        budget, selection = self.packing.budget, self.selection
+        room, reason = self.limit - selection.spent, Reason.OVER_BUDGET
+        if within_shares or not self._has_only_a_budget:
+            group = selection.groups[item]
+            in_group = selection.spent_by[group]
+            if within_shares and (left := self._shares.get(group, 0) - in_group) < room:
+                room, reason = left, Reason.OVER_SHARE
+            cap = budget.source_cap
+            if cap is not None and (left := int(cap * self.limit) - in_group) < room:
+                room, reason = left, Reason.OVER_SHARE
+            if self._caps_items and budget.item_cap is not None:
+                whole = self._shares.get(group, self.limit) if self._caps_by_share else self.limit
+                if (left := int(budget.item_cap * whole) - selection.spent_on[item]) < room:
+                    room, reason = left, Reason.OVER_ITEM_CAP
+        return room + selection.refund(item), reason
+
+    def _take(self, unit: Unit, cost: int) -> None:
+        selection = self.selection
+        selection.release(unit.item)
+        selection.take(unit, cost)
+        for gap in selection.short_gaps(unit, lambda: self._room(unit.item)[0]):
+            for between in gap:
+                if between.index not in selection.chosen[between.item]:  # a header comes with its row
+                    selection.take(between, selection.cost(between))
+
+    def _cut(self, item: int, room: int, *, is_by_share: bool = False) -> None:
+        """Put an item's shortened text in, if there is one that fits and says something."""
+        if self._in_vain.get(item) == room:
+            return
+        found = self._shortened(item, room)
+        if found is None:
+            if self.is_by_units:  # a compactor, which is asked once, may be followed by a plain cut
+                self._in_vain[item] = room
+            return
+        passage, cost, is_compacted = found
+        self.compacted.discard(item)
+        if is_compacted:
+            self.compacted.add(item)
+        self.selection.release(item)
+        # What a compactor wrote says it all: more room would not make it better.
+        self.selection.take_cut(item, passage, cost, is_by_share=is_by_share and not is_compacted)
+
+    def _shortened(self, item: int, room: int) -> tuple[Passage, int, bool] | None:
+        """Return an item shortened to some tokens, its cost, and whether a compactor wrote it.
+
+        None where nothing of it fits and says something.
+        """
+        ranked, packing = self.items[item], self.packing
+        candidate = ranked.candidate
+        shorten = packing.shorten_of(candidate)
+        allowance = self.selection.text_room(item, room)
+        if shorten is None or allowance <= 0:
+            return None
+        # What stands around it (the note of its kind, a fence that must be closed) is known once it is cut.
+        for _ in range(RECUTS):
+            # A compactor is asked once; a second try is a plain cut.
+            if item in self._tried:
+                shorten = replace(shorten, compactor=None)
+            self._tried.add(item)
+            short = shorten(candidate.text, allowance, packing.count)
+            self.warnings |= dict.fromkeys(short.warnings)
+            if not short.text:
+                return None
+            # All of it with a note that says otherwise would cost more, and be remembered so.
+            is_cut = short.text != candidate.text
+            passage = Passage(
+                ranked=ranked, text=short.text, is_truncated=is_cut, spans=short.spans, also_in=ranked.also_in
+            )
+            cost = self.selection.cut_cost(item, passage)
+            if cost <= room:
+                is_read = short.is_compacted or candidate.is_pinned or self._tells_cut(item, short.text)
+                return (passage, cost, short.is_compacted) if is_read else None
+            allowance -= cost - room
+        return None
+
+    def _tells_cut(self, item: int, cut: str) -> bool:
+        """Return whether a cut says something; of the best of all any beginning is read."""
+        is_part = item > 0 and self._cut_from < 1 and len(self.units[item]) == 1
+        return tells_cut(self.items[item].candidate, cut, _LEAST_OF_CODE if is_part else 0.0, item)
+
+    def _refill(self, in_order: Sequence[Unit]) -> None:
+        """Offer what recounting frees again: to whole units, then to what is cut, then to further cuts."""
+        for refill in range(_REFILLS):
+            has_room = self.recount()
+            may_cut = refill > 0 or not self.is_by_units
+            if may_cut and has_room and self._grow():
+                has_room = self.recount()
+            if not has_room or (not self.fill(in_order, may_cut=may_cut) and may_cut):
+                break
+        self.recount()
+
+    def _grow(self) -> bool:
+        """Let what is cut have what is left, the best first; return whether anything grew."""
+        selection, before = self.selection, self.selection.steps
+        for item in sorted(selection.cuts):
+            shown = selection.cuts[item]
+            if item in self.compacted or self.limit <= selection.spent:
+                continue
+            found = self._shortened(item, self._room(item)[0])
+            if found is not None and len(found[0].text) > len(shown.text):
+                selection.release(item)
+                selection.take_cut(item, found[0], found[1])
+        return selection.steps != before
+
+    def recount(self) -> bool:
+        """Take back, latest first, what is over budget; return whether room is left to offer again."""
+        selection, limit, is_soft = self.selection, self.limit, self.packing.budget.is_soft
+        while selection.log:
+            exact = self._written().tokens
+            if exact <= limit or is_soft:
+                selection.spent = selection.spent if is_soft else exact
+                return selection.spent < limit
+            dropped = selection.undo()
+            item = dropped.item
+            if item in selection:
+                continue
+            room = dropped.cost - (exact - limit)
+            self.why[item] = (Reason.OVER_BUDGET, dropped.cost, max(0, room))
+            self._recuts[item] += not dropped.units
+            if not dropped.units and self._recuts[item] < RECUTS:
+                self._cut(item, room)
+        return selection.spent < limit
+
+    def _written(self) -> Written:
+        """Return the text of what is chosen now, counted."""
+        if self._known is None or self._known[0] != self.selection.state:
+            self._known = (self.selection.state, self._writer(self.selection.passages()))
+        return self._known[1]
 
     def _drop_twins(self) -> bool:
         """Take out what says again what another passage says; return whether anything was."""
-        filler = self.filler
-        before = len(filler.repeated)
-        while len(filler.basket) > 1:
-            standing = sorted({*filler.basket.chosen, *filler.basket.cuts})
-            passages = filler.basket.passages()
-            rules = self.packing
-            twin = find_twin(passages, rules.twin_threshold)
+        selection, before = self.selection, len(self.repeated)
+        while len(selection) > 1:
+            standing, passages = selection.standing(), selection.passages()
+            twin = self._find_twin(passages)
             if twin is None:
                 break
             item = standing[twin.place]
             if passages[twin.place].is_truncated:
                 self._left_by_a_piece.add(item)
-            filler.basket.remove(item)
-            filler.kinds[self.items[item].candidate.kind] -= 1
-            filler.repeated[item] = (standing[twin.winner], twin.alike)
-        return len(filler.repeated) != before
+            selection.remove(item)
+            self.repeated[item] = (standing[twin.winner], twin.alike)
+        return len(self.repeated) != before
 
     def _squeeze(self, in_order: Sequence[Unit]) -> None:
         """Take what fits as written, though by what its parts cost it did not: tokens do not add up."""
-        filler = self.filler
-        filler.recount()
+        selection = self.selection
+        self.recount()
         # A counter that rounds up each part saves as much again.
-        saved = sum(filler.basket.spent_on.values()) - filler.basket.spent
-        _, choices = filler.basket.state
+        saved = sum(selection.spent_on.values()) - selection.spent
+        choices = len(selection.log)
         self._narrow = max(_NARROW, saved)
         self._make_whole()
         # One piece more may save twice what one did on average: by what all of them saved hundreds are
         # written in vain.
         self._narrow = max(_NARROW, 2 * math.ceil(saved / max(1, choices)))
         misses = 0
-        for unit in in_order:
-            is_near = unit.size <= filler.limit - filler.basket.spent + self._saved(unit.size)
-            if is_near and filler.may_still_take(unit):
-                misses += not filler.take_if_they_fit([unit])
+        most = self.limit - selection.spent + self._narrow
+        near = in_order if self._is_estimated else [unit for unit in in_order if unit.size <= most]
+        for unit in near:
+            is_near = self._is_near(unit.size, self.limit - selection.spent)
+            if is_near and self._may_still_take(unit):
+                misses += not self._take_if_they_fit([unit])
                 if misses >= _MOST_MISSES:
                     break
 
-    def _saved(self, size: int) -> int:
-        """Return the tokens by which a text of a size may cost less beside others; an estimate bounds it."""
-        is_bound = getattr(self.packing.count, "is_estimated", False)
-        return self._narrow + (size // 4 if is_bound else 0)
+    def _is_near(self, size: int, room: int) -> bool:
+        """Return whether a text of a size may fit as written; an estimate but bounds what it costs."""
+        least = size - size // 4 if self._is_estimated else size
+        return least <= room + self._narrow
+
+    def _may_still_take(self, unit: Unit) -> bool:
+        """Return whether nothing but room keeps a unit out."""
+        is_in = unit.item in self.selection.cuts or unit.index in self.selection.chosen.get(unit.item, ())
+        return not is_in and not self._is_barred(unit.item) and self._says_enough(unit)
+
+    def _take_if_they_fit(self, units: Sequence[Unit]) -> bool:
+        """Take units of one item, all or none, where the text as written has room for them, to the token."""
+        selection, spent = self.selection, self.selection.spent
+        if self._room(units[0].item)[1] is not Reason.OVER_BUDGET:
+            return False
+        before = self._written()
+        for unit in units:
+            selection.take(unit, selection.cost(unit))
+        exact = self._written().tokens
+        if exact <= self.limit:
+            selection.spent = exact
+            return True
+        for _ in units:
+            selection.undo()
+        selection.spent = spent
+        self._known = (selection.state, before)
+        return False
 
     def _make_whole(self) -> None:
         """Let in whole what is in by pieces, or out, where that fits: without a note it costs less.
 
         What left since a piece of it said again what another passage says may say more as a whole.
         """
-        filler, basket, misses = self.filler, self.filler.basket, 0
-        for item, units in enumerate(filler.units):
+        selection, misses = self.selection, 0
+        for item, units in enumerate(self.units):
             if misses >= _MOST_MISSES:
                 break
-            if item in basket.cuts:
+            if item in selection.cuts:
                 self._whole_in_place_of(item)
                 continue
-            mine = basket.chosen.get(item, ())
-            missing = [unit for unit in units if unit.index not in mine]
-            # Each place where two of them meet may save one.
-            size = sum(unit.size for unit in missing)
-            room = filler.limit - basket.spent + (basket.slack if mine else 0) + len(missing)
-            is_left = item in self._left_by_a_piece and item not in basket
-            if not missing or size > room + self._saved(size) or not (is_left or len(units) > 1):
+            mine = selection.chosen.get(item, ())
+            is_left = item in self._left_by_a_piece and item not in selection
+            if len(mine) == len(units) or not (is_left or len(units) > 1):
                 continue
-            twin = filler.repeated.pop(item, None) if is_left else None
-            if filler.is_barred(item) or not filler.take_if_they_fit(missing):
+            room = self.limit - selection.spent + (selection.slack if mine else 0)
+            missing = [unit for unit in units if unit.index not in mine] if mine else units
+            # Each place where two of them meet may save one.
+            room += len(missing)
+            is_near = self._is_near(missing[0].size, room)
+            if not is_near or not self._is_near(sum(unit.size for unit in missing), room):
+                continue
+            twin = self.repeated.pop(item, None) if is_left else None
+            if self._is_barred(item) or not self._take_if_they_fit(missing):
                 misses += 1
                 if twin is not None:
-                    filler.repeated[item] = twin
+                    self.repeated[item] = twin
 
     def _whole_in_place_of(self, item: int) -> None:
-        filler, units = self.filler, self.filler.units[item]
-        shown = filler.basket.cuts[item]
+        selection, units = self.selection, self.units[item]
+        shown, cost = selection.cuts[item], selection.refund(item)
         size = sum(unit.size for unit in units)
-        room = filler.limit - filler.basket.spent + filler.basket.refund(item)
-        if item in filler.compacted or size > room + self._saved(size):
+        if item in self.compacted or not self._is_near(size, self.limit - selection.spent + cost):
             return
-        cost = filler.basket.refund(item)
-        filler.basket.release(item)
-        if not filler.take_if_they_fit(units):
-            filler.basket.remove(item)
-            filler.basket.take_cut(item, shown, cost)
-            filler.recount()
+        selection.release(item)
+        if not self._take_if_they_fit(units):
+            selection.remove(item)
+            selection.take_cut(item, shown, cost)
+            self.recount()
 
-    def _written(self) -> Written:
+    def _standing_for_twins(self) -> Written:
         """Return the text, its passages standing for what they say again too."""
-        written, again = self.filler.written(), self._said_again()
+        written = self._written()
         also: dict[Key, list[Key]] = {}
-        for item, (winner, _) in again.items():
+        for item, (winner, _) in self._said_again().items():
             repeated = self.items[item]
             also.setdefault(self.items[winner].key, []).extend((repeated.key, *repeated.also_in))
+        if not also:
+            return written
         return replace(
             written,
             passages=tuple(replace(p, also_in=(*p.also_in, *also.get(p.key, ()))) for p in written.passages),
@@ -340,40 +706,37 @@ class _Packer:
 
     def _said_again(self) -> dict[int, tuple[int, float]]:
         """Return item → (what says it in the text, how alike) of those whose twin stands in the end."""
-        repeated, basket = self.filler.repeated, self.filler.basket
         found = {}
-        for item, (first, alike) in repeated.items():
+        for item, (first, alike) in self.repeated.items():
             winner = first
-            while winner in repeated and winner not in basket:
-                winner = repeated[winner][0]
-            if item not in basket and winner in basket:
+            while winner in self.repeated and winner not in self.selection:
+                winner = self.repeated[winner][0]
+            if item not in self.selection and winner in self.selection:
                 found[item] = (winner, alike)
         return found
 
     def _decision(self, i: int, item: Ranked) -> Decision:
-        filler = self.filler
-        if i not in filler.basket:
+        selection = self.selection
+        if i not in selection:
             reason, details = self._why_out(i)
             return Decision(
                 stage="pack", key=item.key, verdict=Verdict.DROPPED, reason=reason, details=details
             )
-        chosen, of = len(filler.basket.chosen.get(i, ())), len(filler.units[i])
+        chosen, of = len(selection.chosen.get(i, ())), len(self.units[i])
         details = {"units": of, "chosen": chosen} if 0 < chosen < of else {}
-        cut = filler.basket.cuts.get(i)
+        cut = selection.cuts.get(i)
         if cut is not None and cut.is_truncated:
-            reason = Reason.COMPACTED if i in filler.compacted else Reason.CUT
+            reason = Reason.COMPACTED if i in self.compacted else Reason.CUT
         else:
             reason = Reason.WHOLE if cut or chosen == of else Reason.EXTRACTED
         return Decision(stage="pack", key=item.key, verdict=Verdict.KEPT, reason=reason, details=details)
 
-    def _why_out(self, i: int) -> tuple[Reason, dict[str, Any]]:
-        filler = self.filler
-        if i in filler.little:
-            return Reason.NOT_WORTH_READING, {**filler.little[i]}
-        again = self._said_again()
-        if i in again:
-            winner, alike = again[i]
-            first = filler.repeated[i][0]
+    def _why_out(self, i: int) -> tuple[Reason, Mapping[str, Any]]:
+        if i in self.little:
+            return Reason.NOT_WORTH_READING, self.little[i]
+        if i in self.repeated and (again := self._said_again().get(i)):
+            winner, alike = again
+            first = self.repeated[i][0]
             through = {} if first == winner else {"through": self.items[first].key}
             return Reason.DUPLICATE, {
                 "winner": self.items[winner].key,
@@ -381,6 +744,16 @@ class _Packer:
                 "threshold": self.packing.twin_threshold,
                 **through,
             }
-        rows = (unit for unit in filler.units[i] if not unit.is_head)
-        best = max(rows, key=attrgetter("value"))
-        return filler.turns.of(i, lambda: filler.basket.cost(best), filler.limit - filler.basket.spent)
+        reason, needed, left = self.why.get(i) or (Reason.OVER_BUDGET, self._best_of(i), 0)
+        if reason not in {Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP}:
+            return reason, {}
+        if isinstance(needed, Unit):
+            needed = self.selection.cost_alone(needed) + self.selection.heading(i)
+        if reason is Reason.OVER_BUDGET:
+            # Costs are added up while filling, which is often more than the text costs in the end: at its
+            # turn at least as much was left as in the end.
+            left = max(0, min(max(left, self.limit - self.selection.spent), needed - 1))
+        return reason, {"needed": needed, "left": left}
+
+    def _best_of(self, i: int) -> Unit:
+        return max((unit for unit in self.units[i] if not unit.is_head), key=attrgetter("value"))

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 
-from langchain_context_engine.models.types import Key, Passage, Section
-from langchain_context_engine.rendering.layout import Layout, Written
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
-    """The text, and what stands in it.
-
-    Attributes:
-        text: The text.
-        tokens: `count(text)`.
-        passages: In text order, with markers and costs.
-        citations: Marker → key.
-        sections: In text order, with costs.
-    """
-
-    text: str = ""
-    tokens: int = 0
-    passages: tuple[Passage, ...] = ()
-    citations: Mapping[str, Key] = field(default_factory=dict)
-    sections: tuple[Section, ...] = ()
+from langchain_context_engine.rendering.layout import Layout, Written, count_parts
 
 
-def render(written: Written, *, layout: Layout, count: Callable[[str], int]) -> Rendered:
+def render(written: Written, *, layout: Layout, count: Callable[[str], int]) -> Written:
     """Return a written text with what each of its passages and sections costs.
 
     Args:
@@ -36,16 +16,10 @@ def render(written: Written, *, layout: Layout, count: Callable[[str], int]) -> 
         layout: What it was written with.
         count: The token counter.
     """
-    separator = layout.template.separator
-    placed = tuple(
-        replace(passage, tokens=count(separator + block if i else block))
-        for i, (passage, block) in enumerate(zip(written.passages, written.blocks, strict=True))
-    )
+    placed, before = [], ""
+    for passage, block in zip(written.passages, written.blocks, strict=True):
+        placed.append(replace(passage, tokens=count_parts((before, *block.parts), count)))
+        before = layout.template.separator
     cost = {passage.key: passage.tokens for passage in placed}
-    return Rendered(
-        text=written.text,
-        tokens=written.tokens,
-        passages=placed,
-        citations={passage.citation: passage.key for passage in placed if passage.citation},
-        sections=tuple(replace(s, tokens=sum(cost[key] for key in s.keys)) for s in written.sections),
-    )
+    sections = tuple(replace(s, tokens=sum(cost[key] for key in s.keys)) for s in written.sections)
+    return replace(written, passages=tuple(placed), sections=sections)

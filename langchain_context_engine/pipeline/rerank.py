@@ -14,8 +14,8 @@ from typing import Any
 from langchain_context_engine.errors import ConfigError, SourceError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate, Decision, Key, Ranked, Reason, Verdict
-from langchain_context_engine.pipeline.admit import Collected
-from langchain_context_engine.pipeline.running import LateError, run_all
+from langchain_context_engine.pipeline.collect import Collected
+from langchain_context_engine.pipeline.executor import LateError, run
 
 Scorer = Callable[[str, Sequence[str]], Sequence[float | None]]
 """(question, texts) → one score for each text, the higher the better, on any scale; None says nothing."""
@@ -46,65 +46,42 @@ class Reranking:
             raise ConfigError(f"rerank_seconds must be a number above 0, got {self.seconds!r}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reranked:
-    """The candidates with what a reranker says of the best of them."""
-
-    candidates: tuple[Candidate, ...]
-    decisions: tuple[Decision, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    def joined(self, found: Collected) -> Collected:
-        """Return what was collected with what the reranker says of it."""
-        return replace(
-            found,
-            candidates=self.candidates,
-            decisions=(*found.decisions, *self.decisions),
-            warnings=(*found.warnings, *self.warnings),
-        )
-
-
-def rerank(
-    candidates: Sequence[Candidate], ranked: Sequence[Ranked], query: str, reranking: Reranking
-) -> Reranked:
-    """Return the candidates, the best of them with a `rerank` claim.
+def rerank(found: Collected, ranked: Sequence[Ranked], query: str, reranking: Reranking) -> Collected:
+    """Return what was found, the best candidates with a `rerank` claim.
 
     A reranker that fails, is late, or gives no scores leaves them as they are, with one warning.
 
     Args:
-        candidates: All of them, in the engine's order.
+        found: All candidates, in the engine's order.
         ranked: The same ranked without a reranker, best first; what is dropped is not asked about.
         query: The question; without one nobody is asked.
         reranking: Who is asked.
     """
     asked = [item.candidate for item in ranked[: reranking.best] if item.candidate.text]
     if not asked or not query.strip():
-        return Reranked(candidates=tuple(candidates))
+        return found
     texts = [candidate.text for candidate in asked]
     deadline = time.monotonic() + reranking.seconds
+    answers, _ = run([lambda: reranking.scorer(query, texts)], [reranking.scorer], deadline)
     try:
-        scores = _scores(
-            run_all([lambda: reranking.scorer(query, texts)], [reranking.scorer], deadline)[0], asked
-        )
+        scores = _scores(answers[0], asked)
     except SourceError as error:
-        warning = f"the reranker was left out: {error}"
-        return Reranked(candidates=tuple(candidates), warnings=(warning,))
-    return Reranked(
-        candidates=tuple(
-            replace(c, claims={**c.claims, "rerank": scores[c.key]}) if c.key in scores else c
-            for c in candidates
-        ),
-        decisions=tuple(
-            Decision(
-                stage="rerank",
-                key=key,
-                verdict=Verdict.CHANGED,
-                reason=Reason.RERANKED,
-                details={"score": score},
-            )
-            for key, score in scores.items()
-        ),
+        return found.told([], [f"the reranker was left out: {error}"])
+    candidates = tuple(
+        replace(c, claims={**c.claims, "rerank": scores[c.key]}) if c.key in scores else c
+        for c in found.candidates
     )
+    decisions = [
+        Decision(
+            stage="rerank",
+            key=key,
+            verdict=Verdict.CHANGED,
+            reason=Reason.RERANKED,
+            details={"score": score},
+        )
+        for key, score in scores.items()
+    ]
+    return found.told(decisions, [], candidates=candidates)
 
 
 def _scores(answer: Any, asked: Sequence[Candidate]) -> Mapping[Key, float]:

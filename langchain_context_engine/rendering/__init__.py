@@ -1,9 +1,5 @@
 """How passages look: templates, citation markers, order, layout, and rewriting shorter.
 
 What is written and counted is decided here; what is written of is decided by pack. Begin with
-`templates/`, then `layout.py`, which puts a whole text together.
+`templates.py`, then `layout.py`, which puts a whole text together.
 """
-
-from __future__ import annotations
-
-__all__ = ["citations", "compact", "layout", "orders", "templates", "templates.values"]

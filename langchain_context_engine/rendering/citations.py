@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Protocol
+from typing import Any
 
 from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.rendering.templates import title_of
 from langchain_context_engine.text.memo import remember
+from langchain_context_engine.text.truncate import boundary_from
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _SIGNS = str.maketrans("［］【】〔〕〖〗⟦⟧〚〛❲❳⦋⦌﹝﹞", "[][][][][][][][][]")
@@ -39,29 +40,15 @@ _FOOTNOTE = re.compile(r"(?<=\d)(?::\d{1,9})?†[^,;†]*")
 _RANGES = frozenset(
     {*"-‐‑‒–—−~〜∼…‥至到", "..", "...", "から", "to", "through", "bis", "à", "hasta", "tot", "до", "till"}
 )
-_WORDS = frozenset(
-    {
-        *"和与及跟と및或や과와yeiouо",
-        "and",
-        "or",
-        "und",
-        "oder",
-        "et",
-        "ou",
-        "och",
-        "en",
-        "of",
-        "и",
-        "или",
-        "ve",
-        "va",
-    }
-    | {"及び", "または", "又は", "또는", "以及", "eller", "lub", "або", "та", "and/or", "und/oder"}
+_LISTING = re.compile(
+    "[和与及跟と및或や과와yeiouо]|and|or|und|oder|et|ou|och|en|of|и|или|ve|va|及び|または|又は|또는|以及|eller|lub"
+    "|або|та|and/or|und/oder"
 )
+"""Words between the numbers of a list."""
+
 _COMMAS = " \t\n,;&+、，；､،؛·・＆﹐﹑‚^"
 _MEMBERS = re.compile(r"[\s,;&、，；]+")
 _WIDEST_RANGE = 100  # what is wider is no list of citations
-_JOINER = "\u200d"
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HASH_LENGTH = 6
 _LONGEST_HASH = 24
@@ -131,7 +118,7 @@ def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
         number = int(other[0])
         if _is_range(between.strip(" ^")) and spans[-1][0] == spans[-1][1]:
             spans[-1] = (spans[-1][0], number)
-        elif between and (not (word := between.strip(_COMMAS).lower()) or word in _WORDS):
+        elif between and (not (word := between.strip(_COMMAS).lower()) or _LISTING.fullmatch(word)):
             spans.append((number, number))
         else:
             return
@@ -209,21 +196,20 @@ def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
     return prefix, "".join(digits)
 
 
-def _shown(passages: Sequence[Passage]) -> Iterator[str]:
-    """Yield the texts beside which markers may stand."""
-    for passage in passages:
-        c = passage.ranked.candidate
-        yield passage.text
-        yield from filter(opens_bracket, (title_of(c), c.place, c.id, c.source, c.origin, c.kind))
+def shown_beside(passage: Passage) -> tuple[str, ...]:
+    """Return the texts of a passage beside which its marker may stand, of those that open a bracket."""
+    c = passage.ranked.candidate
+    said = (passage.text, title_of(c), c.place, c.id, c.source, c.origin, c.kind)
+    return tuple(filter(opens_bracket, said))
 
 
 def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
-    return number_markers([p.text for p in passages], avoid=(*_shown(passages), *avoid))
+    return number_markers([""] * len(passages), avoid=avoid)
 
 
 def _keyed(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:
     items = [(p.ranked.candidate.kind or p.ranked.candidate.origin, p.key) for p in passages]
-    return key_markers(items, avoid=(*_shown(passages), *avoid))
+    return key_markers(items, avoid=avoid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,16 +217,14 @@ class CitationStyle:
     """Gives passages, in text order, their markers.
 
     Attributes:
-        mark: Makes them, without those that stand in some further texts.
-        avoid: Those texts: what a template itself says, and the question where it is written.
+        mark: Makes them for some passages, none that stands in some texts.
     """
 
     mark: Callable[[Sequence[Passage], Iterable[str]], list[str]]
-    avoid: tuple[str, ...] = ()
 
     def __call__(self, passages: Sequence[Passage]) -> list[str]:
-        """Return one marker for each passage."""
-        return self.mark(passages, self.avoid)
+        """Return one marker for each passage, none that stands in any of them."""
+        return self.mark(passages, [text for passage in passages for text in shown_beside(passage)])
 
 
 CITATION_STYLES: Mapping[str, Callable[[Sequence[Passage]], Sequence[str]]] = {
@@ -314,13 +298,10 @@ def mark_used(citations: Iterable[Citation], used: Iterable[str] | str) -> tuple
         used: Markers, or the answer itself.
     """
     citations = tuple(citations)
-    chosen = chosen_markers(used, [citation.marker for citation in citations])
+    if isinstance(used, str):
+        used = used_citations(used, [citation.marker for citation in citations])
+    chosen = frozenset(used)
     return tuple(replace(c, is_used=True) if c.marker in chosen else c for c in citations)
-
-
-def chosen_markers(used: Iterable[str] | str, markers: Sequence[str]) -> frozenset[str]:
-    """Return the markers that were used: those given, or those that an answer cites."""
-    return frozenset(used_citations(used, markers) if isinstance(used, str) else used)
 
 
 def excerpt(text: str, length: int = 50) -> str:
@@ -331,46 +312,28 @@ def excerpt(text: str, length: int = 50) -> str:
         'one two'
     """
     line = " ".join(text.split())
-    end = min(length, len(line))
-    while 0 < end < len(line) and (_joins(line[end]) or line[end - 1] == _JOINER):
-        end -= 1
-    return line[:end]
+    return line[: boundary_from(line, length, -1)]
 
 
-def _joins(character: str) -> bool:
-    """Return whether a character belongs to the one before it: accents, selectors, skin tones."""
-    return character == _JOINER or unicodedata.category(character) in {"Mn", "Mc", "Me", "Sk"}
-
-
-class Cited(Protocol):
-    """What has passages with citations: a `Context`."""
-
-    @property
-    def passages(self) -> Sequence[Passage]:
-        """In text order."""
-        ...
-
-
-def list_citations(context: Cited) -> tuple[Citation, ...]:
+def list_citations(context: Any) -> tuple[Citation, ...]:
     """Return the citations of a context in text order, none of them marked as used."""
-    return tuple(_citation(passage) for passage in context.passages if passage.citation)
-
-
-def _citation(passage: Passage) -> Citation:
-    candidate = passage.ranked.candidate
-    return Citation(
-        marker=passage.citation,
-        key=passage.key,
-        source=title_of(candidate) or candidate.origin,
-        kind=candidate.kind,
-        path=str(candidate.metadata.get("path") or ""),
-        place=candidate.place,
-        excerpt=" ".join(passage.text.split()),
-        relevance=passage.ranked.score,
+    return tuple(
+        Citation(
+            marker=passage.citation,
+            key=passage.key,
+            source=title_of(passage.ranked.candidate) or passage.ranked.candidate.origin,
+            kind=passage.ranked.candidate.kind,
+            path=str(passage.ranked.candidate.metadata.get("path") or ""),
+            place=passage.ranked.candidate.place,
+            excerpt=" ".join(passage.text.split()),
+            relevance=passage.ranked.score,
+        )
+        for passage in context.passages
+        if passage.citation
     )
 
 
-def sources_block(context: Cited, used: Iterable[str] | str | None = None) -> str:
+def sources_block(context: Any, used: Iterable[str] | str | None = None) -> str:
     """Return the list of sources to put below an answer; "" if none is used.
 
     A line for each, in text order: marker, source, and the first 50 characters of what was shown.
@@ -380,11 +343,11 @@ def sources_block(context: Cited, used: Iterable[str] | str | None = None) -> st
         used: Markers, or the answer itself; None is all.
     """
     citations = list_citations(context)
-    chosen = None if used is None else chosen_markers(used, [citation.marker for citation in citations])
-    lines = [_source_line(c) for c in citations if chosen is None or c.marker in chosen]
+    if used is not None:
+        citations = tuple(citation for citation in mark_used(citations, used) if citation.is_used)
+    lines = [
+        f"{citation.marker}: {citation.source}"
+        + (f" - {excerpt(citation.excerpt)}..." if citation.excerpt else "")
+        for citation in citations
+    ]
     return "\n\n---\nSources:\n" + "\n".join(lines) if lines else ""
-
-
-def _source_line(citation: Citation) -> str:
-    shown = f" - {excerpt(citation.excerpt)}..." if citation.excerpt else ""
-    return f"{citation.marker}: {citation.source}{shown}"

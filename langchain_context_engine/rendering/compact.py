@@ -27,8 +27,6 @@ SUMMARY_PROMPT = (
 )
 """What `Summarise` asks. Variables: text, words (three quarters of the allowance), tokens (the allowance)."""
 
-_PROMPT_VARIABLES = frozenset({"text", "words", "tokens"})
-
 
 @dataclass(frozen=True, slots=True)
 class CompactResult:
@@ -68,10 +66,15 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         return CompactResult(text)
     if allowance <= 0:
         return CompactResult("")
+    name = getattr(compactor, "__qualname__", type(compactor).__name__)
     if isinstance(compactor, Cut):
+        name = getattr(compactor.truncator, "__name__", type(compactor.truncator).__name__)
         compactor = replace(compactor, count=count)
     try:
         shorter = compactor(text, allowance)
+    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
+        problem = f"failed ({type(error).__name__})"
+    else:
         if not isinstance(shorter, str):
             problem = f"gave {type(shorter).__name__} instead of a text"
         elif not shorter.strip():
@@ -80,16 +83,8 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
             return CompactResult(shorter, is_compacted=True)
         else:
             problem = f"gave {tokens} tokens where {allowance} were allowed"
-    except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
-        problem = f"failed ({type(error).__name__})"
-    warning = f"compactor {_name_of(compactor)} {problem}; the text was cut instead"
+    warning = f"compactor {name} {problem}; the text was cut instead"
     return CompactResult(keep_start(text, allowance, count), warning=warning)
-
-
-def _name_of(compactor: Compactor) -> str:
-    if isinstance(compactor, Cut):
-        return getattr(compactor.truncator, "__name__", type(compactor.truncator).__name__)
-    return str(getattr(compactor, "__qualname__", type(compactor).__name__))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,35 +140,27 @@ class Summarise:
             )
         names = slot_names(self.prompt)
         for name in names:
-            if name not in _PROMPT_VARIABLES:
-                known = ", ".join(sorted(_PROMPT_VARIABLES))
-                raise TemplateError(f"the summary prompt has no variable {name!r}; known: {known}")
+            if name not in {"text", "tokens", "words"}:
+                raise TemplateError(
+                    f"the summary prompt has no variable {name!r}; known: text, tokens, words"
+                )
         if "text" not in names:
             raise TemplateError("the summary prompt must name {{text}}")
 
     def __call__(self, text: str, allowance: int) -> str:
         """Return the model's summary; one call."""
         tags = tag_pattern([self.prompt])
-        values = {
-            "text": escape_tags(text, tags) if tags else text,
-            "words": max(1, allowance * 3 // 4),
-            "tokens": allowance,
-        }
-        return _text_of(self.model.invoke(fill(self.prompt, values)))
+        shown = escape_tags(text, tags) if tags else text
+        values = {"text": shown, "words": max(1, allowance * 3 // 4), "tokens": allowance}
+        answer = self.model.invoke(fill(self.prompt, values))
+        content = getattr(answer, "content", answer)
+        blocks = content if isinstance(content, (list, tuple)) else [content]
+        texts = (block.get("text") if _is_text(block) else block for block in blocks)
+        return "".join(part for part in texts if isinstance(part, str))
 
 
-def _text_of(answer: Any) -> str:
-    """Return the text of a message or a plain text; of content blocks those of type text."""
-    content = getattr(answer, "content", answer)
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, (list, tuple)):
-        return ""
-    texts = (
-        block.get("text", "") if isinstance(block, Mapping) and block.get("type") == "text" else block
-        for block in content
-    )
-    return "".join(text for text in texts if isinstance(text, str))
+def _is_text(block: object) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "text"
 
 
 COMPACTORS: Mapping[str, Compactor] = {"truncate": Cut(keep_start), "extractive": Cut(extractive)}
@@ -202,8 +189,8 @@ def resolve_compactor(
         )
     if compactor in known:
         return known[compactor]
-    if compactor == "summary":
-        if model is None:
-            raise ConfigError("compactor 'summary' needs a chat model: pass Summarise(model)")
-        return Summarise(model)
-    raise UnknownNameError("compactor", compactor, [*known, "summary"])
+    if compactor != "summary":
+        raise UnknownNameError("compactor", compactor, [*known, "summary"])
+    if model is None:
+        raise ConfigError("compactor 'summary' needs a chat model: pass Summarise(model)")
+    return Summarise(model)

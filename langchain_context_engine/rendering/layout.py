@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text
 from langchain_context_engine.models.types import Candidate, Key, Passage, Ranked, Section
-from langchain_context_engine.rendering.citations import CITATION_STYLES, CitationStyle, opens_bracket
+from langchain_context_engine.rendering.citations import (
+    CITATION_STYLES,
+    CitationStyle,
+    opens_bracket,
+    shown_beside,
+)
 from langchain_context_engine.rendering.containment import open_fence_at, slot_names
 from langchain_context_engine.rendering.templates import (
     Template,
@@ -18,6 +25,8 @@ from langchain_context_engine.rendering.templates import (
     passage_block,
     passage_values,
 )
+from langchain_context_engine.text.analysis import measure
+from langchain_context_engine.text.memo import remember
 
 Markers = Callable[[Sequence[Passage]], Sequence[str]]
 """Gives each passage its citation marker; the passages come in text order."""
@@ -29,9 +38,6 @@ CUT_MARK = " …"
 """Stands after a cited passage whose cut ends in the middle of a sentence, where the template has no note."""
 
 _CLOSING = frozenset(".!?…。！？:;)]}\"'”’»」|`>")
-
-Blocks = dict[tuple[Key, str, str, bool], str]
-"""Rendered passages by (key, text, marker, says where it is from), so that measuring again is cheap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +93,9 @@ class Layout:
         return self.template if note is None else replace(self.template, note=note)
 
     def group(self, passage: Any) -> str:
-        """Return the group of a passage, a ranked or a plain candidate."""
-        ranked = getattr(passage, "ranked", passage)
-        candidate = getattr(ranked, "candidate", ranked)
-        return str(candidate.kind if self.group_by == "kind" else candidate.origin)
+        """Return the group of a passage, or of a ranked candidate."""
+        candidate: Candidate = getattr(passage, "ranked", passage).candidate
+        return candidate.kind if self.group_by == "kind" else candidate.origin
 
     def title(self, group: str) -> str:
         """Return the title of a group's section, on one line: a group's name may come from a record."""
@@ -104,8 +109,215 @@ class Written:
     text: str
     tokens: int = 0
     passages: tuple[Passage, ...] = ()
-    blocks: tuple[str, ...] = ()
+    blocks: tuple[Block, ...] = ()
     sections: tuple[Section, ...] = ()
+
+    @property
+    def citations(self) -> dict[str, Key]:
+        """Marker → key."""
+        return {passage.citation: passage.key for passage in self.passages if passage.citation}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A passage as it is written.
+
+    Attributes:
+        given: The passage.
+        says_place: Its place is said.
+        cited: The passage with its marker.
+        text: What is written.
+    """
+
+    given: Passage
+    says_place: bool
+    cited: Passage
+    text: str
+
+    def marked(self, marker: str) -> Block:
+        """Return the same with another marker; one of ours stands nowhere in a record's own words."""
+        cited = replace(self.cited, citation=marker)
+        return Block(self.given, self.says_place, cited, self.text.replace(self.cited.citation, marker))
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What stands before the content, the content, and what stands after it."""
+        return self.text.partition(self.given.text) if self.given.text else (self.text, "", "")
+
+
+class Writer:
+    """Writes passages into one text, again and again; what is as it was before is not made anew.
+
+    Args:
+        layout: How they become a text.
+        count: The token counter; None: nothing is counted.
+
+    Attributes:
+        counts_whole: The text is counted as a whole, and not by its parts.
+    """
+
+    def __init__(self, layout: Layout, count: Callable[[str], int] | None = None) -> None:
+        self._layout = layout
+        self._count = count
+        self.counts_whole = False
+        self._blocks: dict[Key, Block] = {}
+        self._beside: dict[Key, tuple[Passage, tuple[str, ...]]] = {}
+        self._places: dict[Key, str] = {}
+
+    def __call__(self, passages: Sequence[Passage]) -> Written:
+        """Return the text of some passages, best first; none give "", without a lonely header or footer."""
+        if not passages:
+            return Written(text="")
+        groups = _grouped(_arranged(passages, self._layout.arrange), self._layout)
+        says_place = list(self._says_place(groups.values()))
+        markers = map(clean_text, self._markers(groups, says_place))
+        blocks = [
+            self._block(passage, marker, says)
+            for passage, marker, says in zip(_in_order(groups), markers, says_place, strict=True)
+        ]
+        return self._written(groups, blocks)
+
+    def _markers(self, groups: Mapping[str, Sequence[Passage]], says_place: Sequence[bool]) -> Sequence[str]:
+        """Return one marker for each passage; of our styles none that stands elsewhere in the text."""
+        layout, in_order = self._layout, _in_order(groups)
+        if not isinstance(layout.markers, CitationStyle):
+            return layout.markers(in_order)
+        template = layout.template
+        frame = [template.header, template.section, template.separator, template.footer, layout.closing]
+        frame += [template.passage, template.note, *layout.notes.values()]
+        named = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
+        avoid = [text for text in (*frame, *named) if opens_bracket(text)]
+        if any(map(opens_bracket, frame)):
+            # What stands in its brackets may be a passage's to say: `[{{id}}]`, a header's [ to a footer's ].
+            bare = [
+                _made(passage, layout, says_place=says)
+                for passage, says in zip(in_order, says_place, strict=True)
+            ]
+            avoid.append(self._written(groups, bare).text)
+        for passage in in_order:
+            avoid += self._shown_beside(passage)
+        return layout.markers.mark(in_order, avoid)
+
+    def _shown_beside(self, passage: Passage) -> tuple[str, ...]:
+        known = self._beside.get(passage.key)
+        if known is None or known[0] is not passage:
+            known = self._beside[passage.key] = passage, shown_beside(passage)
+        return known[1]
+
+    def _says_place(self, groups: Iterable[Sequence[Passage]]) -> Iterator[bool]:
+        """Yield, for each passage in text order, whether its place is said: the one before it has another."""
+        for group in groups:
+            before = ""
+            for passage in group:
+                key = passage.key
+                if key not in self._places:
+                    self._places[key] = passage.ranked.candidate.place
+                yield self._places[key] != before
+                before = self._places[key]
+
+    def _block(self, passage: Passage, marker: str, says_place: bool) -> Block:
+        known = self._blocks.get(passage.key)
+        if known is None or known.given is not passage or known.says_place is not says_place:
+            known = _made(passage, self._layout, marker, says_place=says_place)
+        elif known.cited.citation != marker:
+            is_ours = known.cited.citation and isinstance(self._layout.markers, CitationStyle)
+            known = (
+                known.marked(marker)
+                if is_ours
+                else _made(passage, self._layout, marker, says_place=says_place)
+            )
+        self._blocks[passage.key] = known
+        return known
+
+    def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
+        parts = self._parts(groups, blocks)
+        tokens = 0
+        if self._count is not None:
+            tokens = self._count("".join(parts)) if self.counts_whole else count_parts(parts, self._count)
+        sections, start = [], 0
+        for name, members in groups.items() if self._layout.template.section else ():
+            end = start + len(members)
+            keys = tuple(passage.key for passage in members)
+            sections.append(Section(title=self._layout.title(name), keys=keys))
+            start = end
+        return Written(
+            text="".join(parts),
+            tokens=tokens,
+            passages=tuple(block.cited for block in blocks),
+            blocks=tuple(blocks),
+            sections=tuple(sections),
+        )
+
+    def _parts(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> list[str]:
+        """Return the whole text in parts."""
+        layout, template = self._layout, self._layout.template
+        header, footer = "", ""
+        if template.header or template.footer:
+            values = _frame_values(_in_order(groups), layout)
+            header, footer = fill_frame(template, values, [block.text for block in blocks])
+        parts, start = [header], 0
+        for number, (name, members) in enumerate(groups.items()):
+            if number:
+                parts.append(template.separator)
+            if template.section:
+                told = {"title": layout.title(name), "count": str(len(members))}
+                parts.append(fill(template.section, told))
+                parts += () if members else (layout.empty_section,)
+            for place in range(start, start + len(members)):
+                if place > start:
+                    parts.append(template.separator)
+                parts += blocks[place].parts
+            start += len(members)
+        return [*parts, footer, fill(layout.closing, {"query": layout.query})]
+
+
+def write(passages: Sequence[Passage], layout: Layout) -> Written:
+    """Return the text of some passages, best first; none give "", without a lonely header or footer."""
+    return Writer(layout)(passages)
+
+
+_WORD_ENDS = re.compile(r"[^\W_](?= )")
+_LAST_WORD_ENDS = re.compile(r".*[^\W_](?= )", re.DOTALL)
+_NEAR_END = 100
+
+
+def count_parts(parts: Iterable[str], count: Callable[[str], int]) -> int:
+    """Return `count("".join(parts))`; each part is counted once, wherever it stands, if the counter adds up.
+
+    An encoding ends a piece between a letter and a space, whatever stands before and after. So what a part
+    has from its first such place to its last costs the same everywhere, and only what stands between two of
+    them, some words, is counted in its place.
+
+    Args:
+        parts: In order.
+        count: The counter; `adds_up` tells whether it cuts a text so.
+    """
+    if not getattr(count, "adds_up", False):
+        return count("".join(parts))
+    total, between = 0, ""
+    for part in parts:
+        found = _edges_of(part, count) if part else None
+        if found is None:
+            between += part
+            continue
+        before, inner, after = found
+        total += measure(between + before, count) + inner
+        between = after
+    return total + measure(between, count)
+
+
+@remember(2**23)
+def _edges_of(part: str, count: Callable[[str], int]) -> tuple[str, int, str] | None:
+    """Return what is before a part's first end of a word, the tokens to its last one, and what is after."""
+    first = _WORD_ENDS.search(part)
+    last = _LAST_WORD_ENDS.match(part, max(0, len(part) - _NEAR_END))
+    if first is None or last is None or last.end() <= first.end():
+        return None
+    return part[: first.end()], count(part[first.end() : last.end()]), part[last.end() :]
+
+
+def _in_order(groups: Mapping[str, Sequence[Passage]]) -> list[Passage]:
+    return [passage for group in groups.values() for passage in group]
 
 
 def _arranged(passages: Sequence[Passage], arrange: Arrange) -> Sequence[Passage]:
@@ -115,65 +327,9 @@ def _arranged(passages: Sequence[Passage], arrange: Arrange) -> Sequence[Passage
         ConfigError: An order of one's own drops passages, repeats them or gives others.
     """
     arranged = arrange(passages)
-    if [*map(id, passages)] != [*map(id, arranged)] and sorted(map(id, arranged)) != sorted(
-        map(id, passages)
-    ):
+    if sorted(map(id, arranged)) != sorted(map(id, passages)):
         raise ConfigError("an order gives back the very passages that it was given, each once")
     return arranged
-
-
-def write(passages: Sequence[Passage], layout: Layout, blocks: Blocks | None = None) -> Written:
-    """Return the text of some passages; none give "", without a lonely header or footer.
-
-    Args:
-        passages: Best first.
-        layout: How they become a text.
-        blocks: Rendered passages from earlier calls; filled and read.
-    """
-    if not passages:
-        return Written(text="")
-    blocks = {} if blocks is None else blocks
-    groups = _grouped(_arranged(passages, layout.arrange), layout)
-    in_order = [passage for group in groups.values() for passage in group]
-    style = _style(groups, in_order, layout, blocks)
-    return _marked(groups, in_order, style(in_order), layout, blocks)
-
-
-def _marked(
-    groups: Mapping[str, Sequence[Passage]],
-    in_order: Sequence[Passage],
-    markers: Iterable[str],
-    layout: Layout,
-    blocks: Blocks,
-) -> Written:
-    """Return the text of passages in text order, each with its marker."""
-    cited = [replace(p, citation=clean_text(marker)) for p, marker in zip(in_order, markers, strict=True)]
-    rendered = [
-        _block(passage, layout, blocks, says_place=says)
-        for passage, says in zip(cited, _placed(groups.values()), strict=True)
-    ]
-    body, sections = _body(groups, cited, rendered, layout)
-    header, footer = fill_frame(layout.template, _frame_values(cited, layout), rendered)
-    text = header + body + footer + fill(layout.closing, {"query": layout.query})
-    return Written(text=text, passages=tuple(cited), blocks=tuple(rendered), sections=sections)
-
-
-def _style(
-    groups: Mapping[str, Sequence[Passage]], passages: Sequence[Passage], layout: Layout, blocks: Blocks
-) -> Markers:
-    """Return what gives the markers, none of them one that stands elsewhere in the text already."""
-    if not isinstance(layout.markers, CitationStyle):
-        return layout.markers
-    template = layout.template
-    frame = [template.header, template.section, template.separator, template.footer, layout.closing]
-    for used in {id(t): t for t in (layout.template_of(p.ranked.candidate) for p in passages)}.values():
-        frame += [used.passage, used.note]
-    names = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
-    avoid = [text for text in (*frame, *names) if opens_bracket(text)]
-    if any(map(opens_bracket, frame)):
-        # What stands in its brackets may be a passage's to say: `[{{id}}]`, or a header's [ to a footer's ].
-        avoid.append(_marked(groups, passages, [""] * len(passages), layout, blocks).text)
-    return replace(layout.markers, avoid=tuple(avoid)) if avoid else layout.markers
 
 
 def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:
@@ -198,14 +354,9 @@ def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Pass
     return {name: members for name, members in groups.items() if members or layout.empty_section}
 
 
-def _placed(groups: Iterable[Sequence[Passage]]) -> Iterator[bool]:
-    """Yield, for each passage in text order, whether its place is said: the one before it has another."""
-    for group in groups:
-        before = ""
-        for passage in group:
-            place = passage.ranked.candidate.place
-            yield place != before
-            before = place
+def _made(passage: Passage, layout: Layout, marker: str = "", *, says_place: bool = True) -> Block:
+    cited = replace(passage, citation=marker)
+    return Block(passage, says_place, cited, block_of(cited, layout, says_place=says_place))
 
 
 def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> str:
@@ -217,7 +368,11 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
     if passage.is_truncated and not template.note and "citation" in template.passage and _ends_open(passage):
         content += CUT_MARK
     values = passage_values(
-        candidate, content=content, score=layout.shown(passage.ranked), citation=passage.citation
+        candidate,
+        content=content,
+        score=layout.shown(passage.ranked),
+        citation=passage.citation,
+        names=template.variables,
     )
     if not says_place:
         values["place"] = ""
@@ -236,25 +391,62 @@ def _ends_open(passage: Passage) -> bool:
     return bool(end and following) and following[0] not in "\r\n" and text[:end].rstrip()[-1:] not in _CLOSING
 
 
-def _block(passage: Passage, layout: Layout, blocks: Blocks, *, says_place: bool) -> str:
-    known = (passage.key, passage.text, passage.citation, says_place)
-    if known not in blocks:
-        blocks[known] = block_of(passage, layout, says_place=says_place)
-    return blocks[known]
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def _body(
-    groups: Mapping[str, Sequence[Passage]], cited: Sequence[Passage], rendered: Sequence[str], layout: Layout
-) -> tuple[str, tuple[Section, ...]]:
-    template = layout.template
-    if not template.section:
-        return template.separator.join(rendered), ()
-    parts, sections, start = [], [], 0
-    for name, members in groups.items():
-        end = start + len(members)
-        title = layout.title(name)
-        heading = fill(template.section, {"title": title, "count": str(len(members))})
-        parts.append(heading + (template.separator.join(rendered[start:end]) or layout.empty_section))
-        sections.append(Section(title=title, keys=tuple(p.key for p in cited[start:end])))
-        start = end
-    return template.separator.join(parts), tuple(sections)
+def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the best first; passages that adjoin in their source stand together, in reading order."""
+    runs = _adjoining(passages)
+    placed: set[Key] = set()
+    ordered: list[Passage] = []
+    for passage in passages:
+        if passage.key not in placed:
+            run = runs[passage.key]
+            ordered += run
+            placed.update(member.key for member in run)
+    return ordered
+
+
+def by_edges(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the best first and the second best last, the weakest in the middle.
+
+    Models read the edges of a long context best: Liu et al. (2023), Lost in the Middle.
+    """
+    return [*passages[::2], *reversed(passages[1::2])]
+
+
+def by_time(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the oldest first; the undated, in reading order where they have one, before all."""
+    return sorted(passages, key=lambda p: (p.ranked.candidate.created_at or _NEVER, _reading_place(p), p.key))
+
+
+def by_key(passages: Sequence[Passage]) -> list[Passage]:
+    """Return passages by source and id: an order that scores do not move, so prompt caches hold."""
+    return sorted(passages, key=lambda p: p.key)
+
+
+ORDERS: Mapping[str, Callable[[Sequence[Passage]], list[Passage]]] = {
+    "relevance": by_relevance,
+    "edges": by_edges,
+    "chronological": by_time,
+    "stable": by_key,
+}
+"""The built-in orders by name."""
+
+
+def _reading_place(passage: Passage) -> tuple[str, float]:
+    return passage.ranked.candidate.position or ("", 0.0)
+
+
+def _adjoining(passages: Sequence[Passage]) -> dict[Key, list[Passage]]:
+    """Return, for each passage, the run of passages that adjoin it without a gap, in reading order."""
+    runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
+    for passage in passages:
+        candidate = passage.ranked.candidate
+        for neighbour in candidate.neighbours:
+            near = runs.get((candidate.source, neighbour))
+            here = runs[passage.key]
+            if near is not None and near is not here:
+                joined = sorted([*near, *here], key=_reading_place)
+                runs.update((member.key, joined) for member in joined)
+    return runs

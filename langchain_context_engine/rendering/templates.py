@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
-from datetime import date
+from datetime import date, datetime
 from functools import lru_cache
 
 from langchain_context_engine.errors import TemplateError
@@ -85,6 +85,11 @@ class Template:
     footer: str = ""
     section: str = ""
     note: str = "\n\n*(truncated)*"
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """The variables that a passage and its note name."""
+        return _variables(self.passage, self.note)
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -187,6 +192,11 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
+@lru_cache(maxsize=256)
+def _variables(*texts: str) -> frozenset[str]:
+    return frozenset(name for text in texts for name in slot_names(text))
+
+
 @lru_cache(maxsize=1024)
 def _form(template: Template, missing: frozenset[str]) -> Form:
     outer = _outer_fence(template)
@@ -284,7 +294,12 @@ def fill_frame(template: Template, values: Mapping[str, object], blocks: Iterabl
 
 
 def passage_values(
-    candidate: Candidate, *, content: str | None = None, score: float | None = None, citation: str = ""
+    candidate: Candidate,
+    *,
+    content: str | None = None,
+    score: float | None = None,
+    citation: str = "",
+    names: Collection[str] = _PASSAGE,
 ) -> dict[str, str]:
     """Return the value of every variable of a passage; "" for what is missing.
 
@@ -295,6 +310,7 @@ def passage_values(
         content: Its text, where it is not the whole text of the candidate.
         score: What it was sorted by.
         citation: Its marker.
+        names: The variables that are asked for.
 
     Example:
         >>> candidate = Candidate(id="m1", text="Use JWT.", metadata={"confidence": 0})
@@ -302,20 +318,10 @@ def passage_values(
         >>> values["confidence"], values["score"], values["timestamp"]
         ('0.00', '0.500', '')
     """
-    metadata = candidate.metadata
-    created = candidate.created_at
-    return {
-        "content": candidate.text if content is None else content,
-        "type": _line(candidate.kind),
-        "source": _line(candidate.origin),
-        "id": _line(candidate.id),
-        "title": title_of(candidate),
-        "citation": citation,
-        "place": candidate.place,
-        "confidence": _number(metadata.get("confidence"), decimals=2),
-        "timestamp": "" if created is None else created.isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "score": _number(score, decimals=3),
-    }
+    given = {"content": candidate.text if content is None else content, "citation": citation}
+    if "score" in names:
+        given["score"] = _number(score, decimals=3)
+    return {name: given[name] if name in given else _SAID[name](candidate) for name in names}
 
 
 def title_of(candidate: Candidate) -> str:
@@ -348,3 +354,19 @@ def _number(value: object, *, decimals: int) -> str:
     except (ValueError, OverflowError):
         return ""
     return f"{min(max(number, 0.0), 1.0):.{decimals}f}" if math.isfinite(number) else ""
+
+
+_SAID: Mapping[str, Callable[[Candidate], str]] = {
+    "type": lambda candidate: _line(candidate.kind),
+    "source": lambda candidate: _line(candidate.origin),
+    "id": lambda candidate: _line(candidate.id),
+    "title": title_of,
+    "place": lambda candidate: candidate.place,
+    "confidence": lambda candidate: _number(candidate.metadata.get("confidence"), decimals=2),
+    "timestamp": lambda candidate: _timestamp(candidate.created_at),
+}
+"""The variables that a record itself has a value for."""
+
+
+def _timestamp(instant: datetime | None) -> str:
+    return "" if instant is None else instant.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -22,7 +22,7 @@ from langchain_context_engine.errors import ContextEngineError, SourceError
 from langchain_context_engine.models.disk import refusal
 from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.pipeline import threads
+from langchain_context_engine.pipeline import executor
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.index_folder import make, store_stamp
 from langchain_context_engine.search.segment import (
@@ -264,7 +264,7 @@ class CollectionIndex:
             # Another process reads it just now.
             self._reload()
             self.progress = (self.snapshot.count, self.handle.count())
-            threads.rest(_PATIENCE_SECONDS)
+            executor.rest(_PATIENCE_SECONDS)
             _stop_at_the_end()
 
     def _catch_up(self, told: Told | None) -> None:
@@ -432,7 +432,7 @@ class CollectionIndex:
 
         if not self._is_working() and time.monotonic() >= self._retry_at:
             with suppress(RuntimeError):  # no thread can be had: the next question tries again
-                self._work = threads.start(run, name="lexical-index")
+                self._work = executor.start(run, name="lexical-index")
 
 
 def to_record(id_: str, fields: Mapping[str, Any]) -> Record:
@@ -471,5 +471,5 @@ def _stop_at_the_end() -> None:
     Raises:
         SourceError: It does.
     """
-    if threads.is_ending():
+    if executor.is_ending():
         raise SourceError("the program ends")

@@ -43,8 +43,7 @@ from langchain_context_engine.search.scoring import LexicalQuery
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
 from langchain_context_engine.sources.shared import SharedResources
-from langchain_context_engine.text.densest import densest
-from langchain_context_engine.text.highlights import mark_matches, match_spans
+from langchain_context_engine.text.matches import densest, mark_matches, match_spans
 from langchain_context_engine.text.trigrams import TrigramIndex
 from langchain_context_engine.text.truncate import Extractive, keep_start
 from langchain_context_engine.text.words import STOP_WORDS, query_terms

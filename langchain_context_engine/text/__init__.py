@@ -3,23 +3,3 @@
 Pure functions of a text. Nothing here knows of candidates' scores, templates or stores. Begin with
 `units.py`, the pieces that pack chooses from, and `truncate.py`.
 """
-
-from __future__ import annotations
-
-__all__ = [
-    "analysis",
-    "asking",
-    "densest",
-    "differences",
-    "highlights",
-    "memo",
-    "shingles",
-    "similarity",
-    "tables",
-    "tokens",
-    "trigrams",
-    "truncate",
-    "units",
-    "words",
-    "worth",
-]

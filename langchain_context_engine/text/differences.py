@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-__all__ = ["LONGEST", "Difference", "differences"]
-
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _AROUND = 16
 """Words and spaces that are shown around what differs."""

@@ -7,20 +7,21 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from langchain_context_engine.models.locks import ForkSafeLock
 
-__all__ = ["Memo", "remember"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
+
+_LOCK = ForkSafeLock()
+"""Of all memos: it is held for as long as a result is put in."""
 
 _BYTES_A_RESULT = 200
 _BYTES_A_CHARACTER = 4  # the text itself, and about twice as much that is worked out of it
 
 
 class Memo(Generic[P, R]):
-    """A function whose results are kept by its positional arguments; thread-safe.
+    """A function whose results are kept by its positional arguments.
 
     What was kept first goes first: a look-up that also noted when it was would cost several times as much.
-    A text that takes more than an eighth of the bound is not kept.
+    A text that takes more than an eighth of the bound is not kept. Threads may work out the same at once.
 
     Args:
         work_out: The function; its arguments are hashable.
@@ -29,23 +30,15 @@ class Memo(Generic[P, R]):
         a_character: Bytes that a character of the texts takes, with all that is worked out of it, even later.
     """
 
-    def __init__(
-        self,
-        work_out: Callable[P, R],
-        most_bytes: int,
-        *,
-        a_result: int = _BYTES_A_RESULT,
-        a_character: int = _BYTES_A_CHARACTER,
-    ) -> None:
+    def __init__(self, work_out: Callable[P, R], most_bytes: int, a_result: int, a_character: int) -> None:
         self.most_bytes = most_bytes
-        self._a_result, self._a_character = a_result, a_character
         self.bytes = 0
         self.misses = 0
+        self._a_result, self._a_character = a_result, a_character
         self._work_out = work_out
         self._defaults: tuple[Any, ...] = getattr(work_out, "__defaults__", None) or ()
         self._arguments = getattr(getattr(work_out, "__code__", None), "co_argcount", -1)
         self._kept: dict[Any, R] = {}
-        self._lock = ForkSafeLock()
         self.__doc__ = work_out.__doc__
         self.__name__ = getattr(work_out, "__name__", "")
         self.__module__ = work_out.__module__
@@ -58,25 +51,21 @@ class Memo(Generic[P, R]):
             # What is given as it is by default is the same question.
             if len(args) == self._arguments and self._defaults and args[-1] == self._defaults[-1]:
                 return self(*args[:-1], **kwargs)  # type: ignore[arg-type]
-            return self._kept_now(*args, **kwargs)
+        found, cost = self._work_out(*args, **kwargs), self._cost(args)
+        self.misses += 1
+        if cost <= self.most_bytes // 8:
+            with _LOCK:
+                if args not in self._kept:
+                    self._kept[args] = found
+                    self.bytes += cost
+                while self.bytes > self.most_bytes:
+                    first = next(iter(self._kept))
+                    del self._kept[first]
+                    self.bytes -= self._cost(first)
+        return found
 
     def __len__(self) -> int:
         return len(self._kept)
-
-    def _kept_now(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        found, cost = self._work_out(*args, **kwargs), self._cost(args)
-        self.misses += 1
-        if cost > self.most_bytes // 8:
-            return found
-        with self._lock:
-            if args not in self._kept:
-                self._kept[args] = found
-                self.bytes += cost
-            while self.bytes > self.most_bytes:
-                first = next(iter(self._kept))
-                del self._kept[first]
-                self.bytes -= self._cost(first)
-        return found
 
     def _cost(self, args: tuple[Any, ...]) -> int:
         characters = 0
@@ -98,4 +87,4 @@ def remember(
         >>> length("two"), length("two"), length.misses
         (3, 3, 1)
     """
-    return lambda work_out: Memo(work_out, most_bytes, a_result=a_result, a_character=a_character)
+    return lambda work_out: Memo(work_out, most_bytes, a_result, a_character)

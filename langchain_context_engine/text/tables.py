@@ -16,8 +16,6 @@ from typing import NamedTuple
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.worth import opens
 
-__all__ = ["Span", "Table", "at_most", "by_rows", "fenced_blocks", "is_rows", "tables", "tables_of"]
-
 Span = tuple[int, int]
 
 _GRID = re.compile(r"^[ \t]{0,3}\+(?:=++\+)++[ \t\r]*+$", re.MULTILINE)

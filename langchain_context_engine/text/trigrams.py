@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Collection
 
-__all__ = ["TrigramIndex", "similarity", "trigrams"]
-
 _WORD = re.compile(r"[^\W_]+")
-_MOST_DEAD = 1000
-"""Rows of removed texts that are carried along before the lists are written anew."""
 
 
 def trigrams(text: str, most: int | None = None) -> frozenset[str]:
@@ -65,55 +60,29 @@ class TrigramIndex:
 
     def __init__(self, most: int = 400) -> None:
         self._most = most
-        self._rows: dict[str, int] = {}
-        self._keys: list[str | None] = []
-        self._sizes = array("I")
-        self._postings: defaultdict[str, array[int]] = defaultdict(lambda: array("I"))
+        self._texts: dict[str, frozenset[str]] = {}
+        self._keys: defaultdict[str, set[str]] = defaultdict(set)
 
     def put(self, key: str, text: str) -> None:
         """Take a text in, in place of an older one of that key."""
         self.remove(key)
-        found = trigrams(text, self._most)
-        if not found:
-            return
-        row = self._rows[key] = len(self._keys)
-        self._keys.append(key)
-        self._sizes.append(len(found))
-        for trigram in found:
-            self._postings[trigram].append(row)
+        if found := trigrams(text, self._most):
+            self._texts[key] = found
+            for trigram in found:
+                self._keys[trigram].add(key)
 
     def remove(self, key: str) -> None:
         """Forget a text, if it is there."""
-        row = self._rows.pop(key, None)
-        if row is None:
-            return
-        self._keys[row] = None
-        if len(self._keys) - len(self._rows) > max(_MOST_DEAD, len(self._rows)):
-            self._rewrite()
+        for trigram in self._texts.pop(key, ()):
+            self._keys[trigram].discard(key)
+            if not self._keys[trigram]:
+                del self._keys[trigram]
 
     def search(self, query: str, threshold: float) -> list[tuple[str, float]]:
         """Return (key, similarity) of the texts above the threshold, best first, ties by key."""
         asked = trigrams(query)
-        shared: Counter[int] = Counter()
+        shared: Counter[str] = Counter()
         for trigram in asked:
-            shared.update(self._postings.get(trigram, ()))
-        found = [
-            (key, likeness)
-            for row, n in shared.items()
-            if (key := self._keys[row]) is not None
-            and (likeness := n / (len(asked) + self._sizes[row] - n)) > threshold
-        ]
-        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
-
-    def _rewrite(self) -> None:
-        """Write the lists anew without the rows of removed texts."""
-        place = {row: new for new, row in enumerate(self._rows.values())}
-        self._keys = list(self._rows)
-        self._sizes = array("I", (self._sizes[row] for row in place))
-        self._rows = {key: new for new, key in enumerate(self._rows)}
-        for trigram, rows in list(self._postings.items()):
-            kept = array("I", (place[row] for row in rows if row in place))
-            if kept:
-                self._postings[trigram] = kept
-            else:
-                del self._postings[trigram]
+            shared.update(self._keys.get(trigram, ()))
+        found = ((key, n / (len(asked) + len(self._texts[key]) - n)) for key, n in shared.items())
+        return sorted((hit for hit in found if hit[1] > threshold), key=lambda hit: (-hit[1], hit[0]))

@@ -10,39 +10,63 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import chain, pairwise
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain, pairwise, takewhile
 from operator import attrgetter
 
 from langchain_context_engine.text.analysis import analyse
-from langchain_context_engine.text.boundaries import good_ends, good_starts, line_ends
-from langchain_context_engine.text.sentences import is_code
-from langchain_context_engine.text.tables import Span, Table, is_rows, tables_of
+from langchain_context_engine.text.sentences import is_code, sentence_spans
+from langchain_context_engine.text.tables import Span, Table, is_rows, tables, tables_of
 from langchain_context_engine.text.words import query_terms, terms
 
-__all__ = [
-    "BLOCK_ELLIPSIS",
-    "ELLIPSIS",
-    "TRUNCATORS",
-    "Count",
-    "Extractive",
-    "Span",
-    "Truncator",
-    "extractive",
-    "keep_end",
-    "keep_lines",
-    "keep_start",
-    "keep_whole",
-    "locate",
-    "merge",
-    "pieces",
-]
-
 Count = Callable[[str], int]
+Truncator = Callable[[str, int, Count], str]
+
+ELLIPSIS = " … "
+"""What joins two pieces that are apart in the original."""
+
+BLOCK_ELLIPSIS = "\n\n…\n\n"
+"""What joins them where a Markdown block ends or begins there: a fence, a list, a table, a heading."""
+
+_ROW = "…"
+_SECOND_TRIES = 8
+"""Sentences tried once more after the exact count left room."""
+
+_MOST_GIVEN_UP = 0.2
+"""The share of what is kept that a cut may give up to stand between sentences or words."""
+
+_MOST_FOR_A_BLOCK = 0.1
+"""The share of what is kept that a cut of a program may give up to stand before an empty line."""
+
+_WINDOW = 2000
+"""Characters looked through for a good place, at most."""
+
+_WORD_WINDOW = 24
+"""Characters looked through for a word's end, at least."""
+
+_SENTENCE_WINDOW = 80
+"""Characters beyond the window that tell where its sentences begin and end."""
+
+_LEADS_ON = re.compile(r"^\s*+(?:$|//|#|/?\*(?!/)|--|;|@)|[({\[,:=]\s*$")
+"""A line that says what comes after it: a comment, a decorator, one that opens a block or breaks off."""
+
+_BLOCK_START = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]|\d+[.)][ \t]|>|\||`{3}|~{3}|:{3}|<[A-Za-z!/]"
+    r"|\S[^\n]*\n[=~^-]{3,}[ \t]*(?:\n|\Z))"
+)
+_BLOCK_LAST = re.compile(
+    r"[ \t]*+(?:#{1,6}[ \t].*|\|.*|.*\|[ \t]*|`{3,}[ \t]*|~{3,}[ \t]*|:{3,}[ \t]*|<.*>[ \t]*|[=~^-]{3,}[ \t]*"
+    r"|[-*+•][ \t].*|\d+[.)][ \t].*)"
+)
+_ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
+_INDENT = re.compile(r"[ \t]*+")
+_NEWLINE = re.compile("\n")
+_ZERO_WIDTH_JOINER = "\u200d"
 
 
 def keep_start(text: str, allowance: int, count: Count) -> str:
@@ -57,7 +81,7 @@ def keep_start(text: str, allowance: int, count: Count) -> str:
         >>> keep_start("One two. Three four five.", 4, lambda text: len(text.split()))
         'One two. Three four'
     """
-    return text if fits_in(text, allowance, count) else beginning_of(text, allowance, count)
+    return _beginning(text, allowance, count, _good_ends)
 
 
 def keep_lines(text: str, allowance: int, count: Count) -> str:
@@ -74,83 +98,267 @@ def keep_lines(text: str, allowance: int, count: Count) -> str:
         >>> keep_lines("a = 1\nb = 2\nc = 3 + 4", 8, lambda text: len(text.split()))
         'a = 1\nb = 2'
     """
-    if fits_in(text, allowance, count):
+    return _beginning(text, allowance, count, line_ends) or keep_start(text, allowance, count)
+
+
+def keep_end(text: str, allowance: int, count: Count) -> str:
+    """Return the longest ending that fits, given up by at most a fifth to begin with a sentence or word.
+
+    One that begins within a table has the table's header before its rows.
+
+    Args:
+        text: The text; returned as it is if it fits.
+        allowance: Tokens the result may cost.
+        count: Counts the tokens of a text.
+
+    Example:
+        >>> keep_end("One two. Three four five.", 4, lambda text: len(text.split()))
+        'two. Three four five.'
+    """
+    if count(text) <= allowance:
         return text
-    ends = line_ends(text, _most(text, allowance, count))
-    whole_lines = first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
-    return whole_lines or beginning_of(text, allowance, count)
+    length = len(text)
+    longest = _longest_that(length, lambda n: count(text[length - n :]) <= allowance, 4 * allowance)
+    starts = (text[start:].lstrip() for start in _good_starts(text, length - longest))
+    ending = _first_that_fits(starts, allowance, count)
+    below = _rows_below_header(text, allowance, count)
+    return below if len(below) > len(ending) else ending
 
 
-def fits_in(text: str, allowance: int, count: Count) -> bool:
-    """Return whether a text costs no more than an allowance."""
-    return count(text) <= allowance
+def keep_whole(text: str, allowance: int, count: Count) -> str:
+    """Return the text if it fits, else "": what does not fit whole is left out.
+
+    Example:
+        >>> keep_whole("One two. Three.", 2, lambda text: len(text.split()))
+        ''
+    """
+    return text if count(text) <= allowance else ""
 
 
-def beginning_of(text: str, allowance: int, count: Count) -> str:
-    """Return the beginning of a text that does not fit whole, as `keep_start` ends it."""
-    ends = good_ends(text, _most(text, allowance, count))
-    return first_that_fits((text[:end].rstrip() for end in ends), allowance, count)
+def extractive(text: str, allowance: int, count: Count) -> str:
+    """Return the sentences that say most of what the text is about, in source order (`Extractive`).
+
+    Example:
+        >>> extractive("Rust is fast. It rains. Rust is safe.", 7, lambda text: len(text.split()))
+        'Rust is fast. … Rust is safe.'
+    """
+    return Extractive()(text, allowance, count)
 
 
-def first_that_fits(pieces: Iterable[str], allowance: int, count: Count) -> str:
-    """Return the first of some pieces that is not empty and fits, or ""."""
-    return next((piece for piece in pieces if piece and fits_in(piece, allowance, count)), "")
+@dataclass(frozen=True, slots=True)
+class Extractive:
+    """Chooses whole sentences by value, the best first, as long as they fit; joins them in source order.
+
+    With a query, a sentence is worth the weight of the query's terms in it, plus a tenth of its
+    neighbours'; a term's weight is ln(1 + sentences / sentences that have it). Ties, and everything
+    without a query, go by centrality: how common its terms are among the sentences, times
+    1 + 1/(1 + place), for a text says early what it is about.
+
+    Code is cut by `keep_start`, and so is a text whose sentences are too long: where those that fit
+    would fill less than half of the allowance and have nothing that the query asks for.
+
+    Attributes:
+        query: What the extract should answer, or "".
+        in_lines: The text is a program, which is cut between its lines (`keep_lines`).
+
+    Example:
+        >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
+        'Ana left.'
+    """
+
+    query: str = ""
+    in_lines: bool = False
+
+    def __call__(self, text: str, allowance: int, count: Count) -> str:
+        """Return the extract."""
+        if count(text) <= allowance:
+            return text
+        if self.in_lines:
+            return keep_lines(text, allowance, count)
+        found = tables_of(text)
+        extract = pieces(text, _choose(text, _by_value(text, self.query), allowance, count, found), found)
+        is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
+        if is_answer or (extract and 2 * count(extract) >= allowance):
+            return extract
+        beginning = keep_start(text, allowance, count)
+        return beginning if beginning and count(beginning) > count(extract) else extract
 
 
-def _most(text: str, allowance: int, count: Count) -> int:
-    return longest_that(len(text), lambda n: fits_in(text[:n], allowance, count), 4 * allowance)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtLeast:
+    """A truncator whose result is left out where it would be very short.
+
+    Attributes:
+        truncator: What cuts.
+        characters: Below so many the result is "".
+
+    Example:
+        >>> words = lambda text: len(text.split())
+        >>> AtLeast(truncator=extractive, characters=10)("Ana left. Bo came.", 2, words)
+        ''
+    """
+
+    truncator: Truncator
+    characters: int
+
+    def __call__(self, text: str, allowance: int, count: Count) -> str:
+        """Return the cut text, or ""."""
+        cut = self.truncator(text, allowance, count)
+        return cut if len(cut) >= self.characters else ""
 
 
-def longest_that(length: int, fits: Callable[[int], bool], guess: int) -> int:
+TRUNCATORS: Mapping[str, Truncator] = {
+    "keep_start": keep_start,
+    "keep_end": keep_end,
+    "extractive": extractive,
+    "none": keep_whole,
+}
+"""The built-in truncators by name."""
+
+
+def asking(truncator: Truncator, query: str) -> Truncator:
+    """Return the truncator as it cuts for a question: extracts are chosen by what answers it.
+
+    One that keeps the start or the end and a function of one's own are returned as they are; an `Extractive`
+    that has a question keeps it.
+
+    Example:
+        >>> words = lambda text: len(text.split())
+        >>> asking(extractive, "who came?")("It rains. Ana left. Bo came.", 2, words)
+        'Bo came.'
+    """
+    return _changed(truncator, lambda cuts: replace(cuts, query=cuts.query or query))
+
+
+def by_lines(truncator: Truncator) -> Truncator:
+    r"""Return the truncator as it cuts a program: extracts are its first lines, whole.
+
+    One that keeps the start or the end and a function of one's own are returned as they are.
+
+    Example:
+        >>> words = lambda text: len(text.split())
+        >>> by_lines(extractive)("# It adds.\ntotal = 1 + 2\nprint(total)", 8, words)
+        '# It adds.\ntotal = 1 + 2'
+    """
+    return _changed(truncator, lambda cuts: replace(cuts, in_lines=True))
+
+
+def _changed(truncator: Truncator, change: Callable[[Extractive], Extractive]) -> Truncator:
+    """Return a truncator with what chooses extracts changed, within whatever is around it."""
+    if isinstance(truncator, AtLeast):
+        return replace(truncator, truncator=_changed(truncator.truncator, change))
+    if truncator is extractive:
+        return change(Extractive())
+    return change(truncator) if isinstance(truncator, Extractive) else truncator
+
+
+@lru_cache(maxsize=8)
+def _by_value(text: str, query: str) -> tuple[tuple[Span, ...], ...]:
+    """Return the units of a text, the best first, each with the header that it needs before it.
+
+    Kept for a little: one text is cut to several lengths.
+    """
+    if is_code(text) and not is_rows(text):
+        return ()
+    analysis = analyse(text, True)
+    units, heads = analysis.spans, analysis.heads
+    asked, central = _values([terms(text[a:b]) for a, b in units], query)
+    order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))
+    return tuple((units[i],) if heads[i] < 0 else (units[heads[i]], units[i]) for i in order if heads[i] != i)
+
+
+def _values(units: Sequence[Sequence[str]], query: str) -> tuple[list[float], list[float]]:
+    having = Counter(term for unit in units for term in set(unit))
+    wanted = set(query_terms(query))
+    weights = {term: math.log1p(len(units) / having[term]) for term in sorted(wanted & having.keys())}
+    mass = [math.fsum(weights[term] for term in set(unit) & weights.keys()) for unit in units]
+    padded = [0.0, *mass, 0.0]
+    asked = [(x + 0.1 * padded[i] + 0.1 * padded[i + 2]) / 1.2 for i, x in enumerate(mass)]
+    central = [
+        sum(having[term] for term in set(unit)) / max(len(unit), 5) * (1 + 1 / (1 + i))
+        for i, unit in enumerate(units)
+    ]
+    return asked, central
+
+
+def _choose(
+    text: str, units: Sequence[Sequence[Span]], allowance: int, count: Count, found: Sequence[Table]
+) -> list[Span]:
+    """Choose greedily by what the units cost alone, then correct by what the whole costs."""
+    gap = count(ELLIPSIS)
+    chosen: list[Sequence[Span]] = []
+    left_out: list[Sequence[Span]] = []
+    standing: set[Span] = set()
+    room = allowance
+    for unit in units:
+        new = [span for span in unit if span not in standing]
+        cost = sum(count(text[start:end]) for start, end in new) + (gap if chosen else 0)
+        # A unit that ends or begins where another does may close a gap; the exact count tells.
+        if cost <= room:
+            chosen.append(unit)
+            standing.update(new)
+            room -= cost
+        else:
+            left_out.append(unit)
+
+    def fits(taken: Sequence[Sequence[Span]]) -> bool:
+        return count(pieces(text, set(chain.from_iterable(taken)), found)) <= allowance
+
+    if not fits(chosen):
+        chosen = chosen[: _longest_that(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
+    for unit in left_out[:_SECOND_TRIES]:
+        if fits([*chosen, unit]):
+            chosen.append(unit)
+    return [*set(chain.from_iterable(chosen))]
+
+
+def _beginning(text: str, allowance: int, count: Count, ends: Callable[[str, int], Iterable[int]]) -> str:
+    """Return a text if it fits, else its longest beginning that does, or somewhat less to end well."""
+    if count(text) <= allowance:
+        return text
+    most = _longest_that(len(text), lambda n: count(text[:n]) <= allowance, 4 * allowance)
+    return _first_that_fits((text[:end].rstrip() for end in ends(text, most)), allowance, count)
+
+
+def _first_that_fits(candidates: Iterable[str], allowance: int, count: Count) -> str:
+    return next((piece for piece in candidates if piece and count(piece) <= allowance), "")
+
+
+def _longest_that(length: int, fits: Callable[[int], bool], guess: int) -> int:
     """Return the largest number below `length` that fits, as far as fitting is monotone.
 
     Steps double away from the guess before they are halved, so that the cost is that of counting texts
     about as long as the answer, however long the whole is.
     """
-    if length < 2:  # noqa: PLR2004 - only 0 is below
-        return 0
     low, high = 0, length
-    step = max(1, min(guess, length - 1))
-    is_growing = fits(step)
-    low, high = (step, high) if is_growing else (low, step)
-    step = max(1, step // 8)
-    while is_growing and low + step < high:
-        if fits(low + step):
-            low += step
-            step *= 2
-        else:
-            high = low + step
-            break
-    while not is_growing and high - step > low:
-        if fits(high - step):
-            low = high - step
-            break
-        high -= step
-        step *= 2
+    at = max(1, min(guess, length - 1))
+    step = max(1, at // 8)
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+        if fits(at):
+            low, at = at, at + step
+        else:
+            high, at = at, at - step
+        step *= 2
+        if not low < at < high:
+            at = (low + high) // 2
     return low
 
 
-ELLIPSIS = " … "
-"""What joins two pieces that are apart in the original."""
+def _rows_below_header(text: str, allowance: int, count: Count) -> str:
+    """Return the header of the table that an ending begins in, and the ending from a row of it on."""
+    for table in reversed(tables_of(text)):
 
-BLOCK_ELLIPSIS = "\n\n…\n\n"
-"""What joins them where a Markdown block ends or begins there: a fence, a list, a table, a heading."""
+        def below(rows: int, table: Table = table) -> str:
+            """Return the table's header with so many of its last rows, and what follows them."""
+            head = text[table.start : table.head]
+            start = table.start + len(head) - len(head.lstrip())
+            return pieces(text, [(start, table.head), (table.rows[-rows][0], len(text))], (table,))
 
-_ROW = "…"
-
-_BLOCK_START = re.compile(
-    r"[ \t]*(?:#{1,6}[ \t]|[-*+•][ \t]|\d+[.)][ \t]|>|\||`{3}|~{3}|:{3}|<[A-Za-z!/]"
-    r"|\S[^\n]*\n[=~^-]{3,}[ \t]*(?:\n|\Z))"
-)
-_BLOCK_LAST = re.compile(
-    r"[ \t]*+(?:#{1,6}[ \t].*|\|.*|.*\|[ \t]*|`{3,}[ \t]*|~{3,}[ \t]*|:{3,}[ \t]*|<.*>[ \t]*|[=~^-]{3,}[ \t]*"
-    r"|[-*+•][ \t].*|\d+[.)][ \t].*)"
-)
-_ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
-_INDENT = re.compile(r"[ \t]*+")
+        if count(below(1)) > allowance:
+            return ""
+        if count(below(len(table.rows))) > allowance:
+            return below(_longest_that(len(table.rows), lambda rows: count(below(rows)) <= allowance, 1))
+    return ""
 
 
 def pieces(text: str, spans: Iterable[Span], found: Sequence[Table] | None = None) -> str:
@@ -238,195 +446,135 @@ def locate(text: str, piece: str) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-Truncator = Callable[[str, int, Count], str]
+def _good_ends(text: str, end: int) -> Iterator[int]:
+    """Yield places to end a beginning of a text that is at most `end` long, the best first, down to 0.
 
-_SECOND_TRIES = 8
-"""Sentences tried once more after the exact count left room."""
+    A sentence's end and then a word's within the last fifth, then ever shorter ones.
+    """
+    found = tables(text)
+    last = _outside_rows(found, text, end)
+    if last == end:
+        near = max(0, end - min(int(end * _MOST_GIVEN_UP), _WINDOW))
+        ends = [near + b for _, b in sentence_spans(text[near : end + _SENTENCE_WINDOW]) if near + b <= end]
+        if ends:
+            yield boundary_from(text, ends[-1], -1)
+        if end < len(text) and not (text[end].isspace() or text[end - 1].isspace()):
+            near = max(0, min(near, end - _WORD_WINDOW))
+            head = text[near:end].rsplit(maxsplit=1)
+            yield boundary_from(text, near + len(head[0]) if len(head) > 1 else end, -1)
+    step = 0
+    while last > 0:
+        yield boundary_from(text, last, -1)
+        step = 2 * step or 1
+        last = _outside_rows(found, text, max(0, end - step))
 
 
-def keep_end(text: str, allowance: int, count: Count) -> str:
-    """Return the longest ending that fits, given up by at most a fifth to begin with a sentence or word.
+def _good_starts(text: str, start: int) -> Iterator[int]:
+    """Yield places to begin an ending of a text, at `start` or later, the best first.
 
-    One that begins within a table has the table's header before its rows.
+    A sentence's start and then a word's within the first fifth, then ever later ones. Rows of a table
+    are skipped, since they cannot keep its header.
+    """
+    found = tables(text)
+    first = _after_table(found, start)
+    if first == start:
+        reach = start + min(int((len(text) - start) * _MOST_GIVEN_UP), _WINDOW)
+        near = max(0, start - _SENTENCE_WINDOW)
+        starts = (near + a for a, _ in sentence_spans(text[near : reach + 1]))
+        sentence = next((a for a in starts if start <= a <= reach), None)
+        if sentence is not None:
+            yield boundary_from(text, _after_table(found, sentence), 1)
+        if 0 < start < len(text) and not (text[start - 1].isspace() or text[start].isspace()):
+            reach = min(len(text), max(reach, start + _WORD_WINDOW))
+            tail = text[start:reach].split(maxsplit=1)
+            if len(tail) > 1:
+                yield boundary_from(text, reach - len(tail[1]), 1)
+    step = 0
+    while first < len(text):
+        yield boundary_from(text, first, 1)
+        step = 2 * step or 1
+        first = _after_table(found, min(len(text), start + step))
 
-    Args:
-        text: The text; returned as it is if it fits.
-        allowance: Tokens the result may cost.
-        count: Counts the tokens of a text.
+
+def line_ends(text: str, end: int) -> Iterator[int]:
+    r"""Yield places to end a beginning of a program that is at most `end` long, the best first.
+
+    Within the last tenth before an empty line; within the last half after a line that neither opens a block
+    nor is a comment to what follows. Then after the last line, and after ever earlier ones.
 
     Example:
-        >>> keep_end("One two. Three four five.", 4, lambda text: len(text.split()))
-        'two. Three four five.'
+        >>> list(line_ends("a = f(1)\nb = 2\nif a:\n    c = 3", 22))
+        [14, 20, 8]
     """
-    if fits_in(text, allowance, count):
-        return text
-    ending = keep_end_of_prose(text, allowance, count)
-    below = _rows_below_header(text, allowance, count)
-    return below if len(below) > len(ending) else ending
+    ends = [found.start() for found in _NEWLINE.finditer(text, 1, end + 1)][::-1]
+    late = takewhile(lambda at: at >= end * (1 - _MOST_FOR_A_BLOCK), ends)
+    of_block = next((at for at in late if not _line_at(text, at + 1).strip()), None)
+    later = takewhile(lambda at: 2 * at >= end, ends)
+    lines = ((at, _line_at(text, text.rfind("\n", 0, at) + 1)) for at in later)
+    whole = next((at for at, line in lines if not _LEADS_ON.search(line)), None)
+    yield from dict.fromkeys(at for at in (of_block, whole, *ends) if at is not None)
 
 
-def keep_end_of_prose(text: str, allowance: int, count: Count) -> str:
-    """Return the longest ending that fits and does not begin within a table (see `keep_end`)."""
-    if fits_in(text, allowance, count):
-        return text
-    length = len(text)
-    longest = longest_that(length, lambda n: fits_in(text[length - n :], allowance, count), 4 * allowance)
-    starts = good_starts(text, length - longest)
-    return first_that_fits((text[start:].lstrip() for start in starts), allowance, count)
+def _line_at(text: str, start: int) -> str:
+    end = text.find("\n", start)
+    return text[start:] if end < 0 else text[start:end]
 
 
-def _rows_below_header(text: str, allowance: int, count: Count) -> str:
-    """Return the header of the table that an ending begins in, and the ending from a row of it on."""
-    for table in reversed(tables_of(text)):
-        fits = partial(_fits_below, text, table, allowance, count)
-        if not fits(1):
-            return ""
-        if not fits(len(table.rows)):
-            return _below(text, table, longest_that(len(table.rows), fits, 1))
-    return ""
+def _outside_rows(found: list[tuple[int, int, int]], text: str, end: int) -> int:
+    """Step back from inside a table to the end of a row, or to before a table without any."""
+    for start, body, stop in found:
+        if start < end < stop:
+            row = end if text[end] in "\r\n" else text.rfind("\n", start, end)
+            return row if row > body else start
+    return end
 
 
-def _fits_below(text: str, table: Table, allowance: int, count: Count, rows: int) -> bool:
-    return fits_in(_below(text, table, rows), allowance, count)
+def _after_table(found: list[tuple[int, int, int]], start: int) -> int:
+    return next((stop for top, _, stop in found if top < start < stop), start)
 
 
-def _below(text: str, table: Table, rows: int) -> str:
-    """Return a table's header with so many of its last rows, and what follows them."""
-    head = text[table.start : table.head]
-    start = table.start + len(head) - len(head.lstrip())
-    return pieces(text, [(start, table.head), (table.rows[-rows][0], len(text))], (table,))
+def boundary_from(text: str, position: int, step: int) -> int:
+    """Return the next place between two characters, from a position on, before or behind it."""
+    while 0 < position < len(text) and not is_boundary(text, position):
+        position += step
+    return position
 
 
-def keep_whole(text: str, allowance: int, count: Count) -> str:
-    """Return the text if it fits, else "": what does not fit whole is left out.
+def is_boundary(text: str, position: int) -> bool:
+    r"""Return whether one character, as people see it, ends at a position inside of a text.
+
+    It may be several code points: a letter with its accents, a family, a flag, a line break of two. The rules
+    are those of Unicode's grapheme clusters (UAX #29) that the standard library's tables can tell.
 
     Example:
-        >>> keep_whole("One two. Three.", 2, lambda text: len(text.split()))
-        ''
+        >>> is_boundary("e\u0301!", 1), is_boundary("e\u0301!", 2)
+        (False, True)
     """
-    return text if fits_in(text, allowance, count) else ""
+    before, after = text[position - 1], text[position]
+    if after < "\u0300":
+        return not (before == "\r" and after == "\n") and before != _ZERO_WIDTH_JOINER
+    if _ZERO_WIDTH_JOINER in {before, after} or _extends(after):
+        return False
+    if _is_flag_half(before) and _is_flag_half(after):
+        first = position
+        while first > 0 and _is_flag_half(text[first - 1]):
+            first -= 1
+        return (position - first) % 2 == 0
+    return True
 
 
-def extractive(text: str, allowance: int, count: Count) -> str:
-    """Return the sentences that say most of what the text is about, in source order (`Extractive`).
-
-    Example:
-        >>> extractive("Rust is fast. It rains. Rust is safe.", 7, lambda text: len(text.split()))
-        'Rust is fast. … Rust is safe.'
-    """
-    return Extractive()(text, allowance, count)
-
-
-@dataclass(frozen=True, slots=True)
-class Extractive:
-    """Chooses whole sentences by value, the best first, as long as they fit; joins them in source order.
-
-    With a query, a sentence is worth the weight of the query's terms in it, plus a tenth of its
-    neighbours'; a term's weight is ln(1 + sentences / sentences that have it). Ties, and everything
-    without a query, go by centrality: how common its terms are among the sentences, times
-    1 + 1/(1 + place), for a text says early what it is about.
-
-    Code is cut by `keep_start`, and so is a text whose sentences are too long: where those that fit
-    would fill less than half of the allowance and have nothing that the query asks for.
-
-    Attributes:
-        query: What the extract should answer, or "".
-        in_rows: A table is its rows, of which each brings the header; else it is one piece.
-        in_lines: The text is a program, which is cut between its lines (`keep_lines`).
-
-    Example:
-        >>> Extractive("who left?")("It rains. Ana left. Bo came.", 2, lambda text: len(text.split()))
-        'Ana left.'
-    """
-
-    query: str = ""
-    in_rows: bool = True
-    in_lines: bool = False
-
-    def __call__(self, text: str, allowance: int, count: Count) -> str:
-        """Return the extract."""
-        if fits_in(text, allowance, count):
-            return text
-        if self.in_lines:
-            return keep_lines(text, allowance, count)
-        found = tables_of(text) if self.in_rows else ()
-        chosen = _choose(text, _by_value(text, self.query, bool(found)), allowance, count, found)
-        extract = pieces(text, chosen, found)
-        is_answer = not set(query_terms(self.query)).isdisjoint(terms(extract))
-        if is_answer or (extract and 2 * count(extract) >= allowance):
-            return extract
-        beginning = beginning_of(text, allowance, count)
-        return beginning if beginning and count(beginning) > count(extract) else extract
+def _extends(character: str) -> bool:
+    """Return whether a character belongs to the one before it: accents, skin tones, tags, Korean vowels."""
+    return unicodedata.category(character)[0] == "M" or any(
+        first <= character <= last
+        for first, last in (
+            ("\U0001f3fb", "\U0001f3ff"),
+            ("\U000e0020", "\U000e007f"),
+            ("\u1160", "\u11ff"),
+            ("\ud7b0", "\ud7fb"),
+        )
+    )
 
 
-@lru_cache(maxsize=8)
-def _by_value(text: str, query: str, in_rows: bool) -> tuple[tuple[Span, ...], ...]:
-    """Return the units of a text, the best first, each with the header that it needs before it.
-
-    Kept for a little: one text is cut to several lengths.
-    """
-    if is_code(text) and not (in_rows and is_rows(text)):
-        return ()
-    analysis = analyse(text, in_rows)
-    units, heads = analysis.spans, analysis.heads
-    asked, central = _values([terms(text[a:b]) for a, b in units], query)
-    order = sorted(range(len(units)), key=lambda i: (-asked[i], -central[i], i))
-    return tuple((units[i],) if heads[i] < 0 else (units[heads[i]], units[i]) for i in order if heads[i] != i)
-
-
-def _values(units: Sequence[Sequence[str]], query: str) -> tuple[list[float], list[float]]:
-    having = Counter(term for unit in units for term in set(unit))
-    wanted = set(query_terms(query))
-    weights = {term: math.log1p(len(units) / having[term]) for term in sorted(wanted & having.keys())}
-    mass = [_mass(weights, unit) for unit in units]
-    padded = [0.0, *mass, 0.0]
-    asked = [(x + 0.1 * padded[i] + 0.1 * padded[i + 2]) / 1.2 for i, x in enumerate(mass)]
-    central = [
-        sum(having[term] for term in set(unit)) / max(len(unit), 5) * (1 + 1 / (1 + i))
-        for i, unit in enumerate(units)
-    ]
-    return asked, central
-
-
-TRUNCATORS: Mapping[str, Truncator] = {
-    "keep_start": keep_start,
-    "keep_end": keep_end,
-    "extractive": extractive,
-    "none": keep_whole,
-}
-"""The built-in truncators by name."""
-
-
-def _mass(weights: Mapping[str, float], unit: Iterable[str]) -> float:
-    return math.fsum(weights[term] for term in set(unit) & weights.keys()) if weights else 0.0
-
-
-def _choose(
-    text: str, units: Sequence[Sequence[Span]], allowance: int, count: Count, found: Sequence[Table]
-) -> list[Span]:
-    """Choose greedily by what the units cost alone, then correct by what the whole costs."""
-    gap = count(ELLIPSIS)
-    chosen: list[Sequence[Span]] = []
-    left_out: list[Sequence[Span]] = []
-    standing: set[Span] = set()
-    room = allowance
-    for unit in units:
-        new = [span for span in unit if span not in standing]
-        cost = sum(count(text[start:end]) for start, end in new) + (gap if chosen else 0)
-        # A unit that ends or begins where another does may close a gap; the exact count tells.
-        if cost <= room:
-            chosen.append(unit)
-            standing.update(new)
-            room -= cost
-        else:
-            left_out.append(unit)
-
-    def fits(taken: Sequence[Sequence[Span]]) -> bool:
-        return fits_in(pieces(text, set(chain.from_iterable(taken)), found), allowance, count)
-
-    if not fits(chosen):
-        chosen = chosen[: longest_that(len(chosen), lambda n: fits(chosen[:n]), len(chosen) - 1)]
-    for unit in left_out[:_SECOND_TRIES]:
-        if fits([*chosen, unit]):
-            chosen.append(unit)
-    return [*set(chain.from_iterable(chosen))]
+def _is_flag_half(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
+    MOST_BYTES,
     Found,
     analyse,
     find_terms,
@@ -26,6 +27,7 @@ from langchain_context_engine.text.analysis import (
     sizes_of,
     term_number,
 )
+from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms
 
@@ -107,39 +109,36 @@ def split_units(
         count: The token counter.
         may_split: False: every passage is one unit.
     """
-    texts = [item.candidate.text for item in items]
-    rows = [i < SPLIT_FIRST and bool(tables_of(text)) for i, text in enumerate(texts)]
-    splits = [
-        may_split
-        and i < SPLIT_FIRST
-        and is_divisible(item.candidate.text, item.candidate.kind, in_rows=rows[i])
-        and sizes_of(item.candidate.text, count)[0] > WHOLE_UP_TO
-        for i, item in enumerate(items)
-    ]
-    wanted = numbers_of(query) if any(splits) else ()
+    sizes = [size_of(item.candidate.text, count) for item in items]
+    in_rows: dict[int, bool] = {}
+    for i, item in enumerate(items[:SPLIT_FIRST] if may_split else ()):
+        text, kind = item.candidate.text, item.candidate.kind
+        if sizes[i] > WHOLE_UP_TO and kind not in CODE_KINDS:
+            has_rows = bool(tables_of(text))
+            if is_divisible(text, kind, in_rows=has_rows):
+                in_rows[i] = has_rows
+    wanted = numbers_of(query) if in_rows else ()
     found = [
-        find_terms(text, wanted, rows[i] and splits[i]) if wanted else () for i, text in enumerate(texts)
+        find_terms(item.candidate.text, wanted, in_rows.get(i, False)) if wanted else ()
+        for i, item in enumerate(items)
     ]
     idf = idf_of(found, len(wanted))
-    messages = (MESSAGE_OF_BEST, MESSAGE_UP_TO)
-    return [
-        _units(
-            i,
-            item,
-            value,
-            _shared_out(
-                item.candidate,
-                found[i],
-                idf,
-                count,
-                in_rows=rows[i],
-                most=messages[bool(i)],
-            ),
-        )
-        if splits[i]
-        else [_whole(i, item, value, count)]
-        for i, item in enumerate(items)
-    ]
+    units = []
+    for i, item in enumerate(items):
+        if i in in_rows:
+            most = MESSAGE_UP_TO if i else MESSAGE_OF_BEST
+            pieces = _shared_out(item.candidate, found[i], idf, count, in_rows=in_rows[i], most=most)
+            units.append(_units(i, item, value, pieces))
+        else:
+            worth = value.passage * item.score - value.size * _log(sizes[i])
+            units.append([Unit(i, 0, (0, len(item.candidate.text)), sizes[i], worth)])
+    return units
+
+
+@remember(MOST_BYTES)
+def size_of(text: str, count: Callable[[str], int]) -> int:
+    """Return `count(text)`; kept, as what is known of texts is."""
+    return count(text)
 
 
 def message_of(text: str) -> str:
@@ -156,12 +155,6 @@ def message_of(text: str) -> str:
 def numbers_of(query: str) -> tuple[int, ...]:
     """Return the numbers of a question's terms, each once, in order."""
     return tuple(map(term_number, query_terms(query)))
-
-
-def _whole(i: int, item: Ranked, value: UnitValue, count: Callable[[str], int]) -> Unit:
-    text = item.candidate.text
-    size = sizes_of(text, count)[0]
-    return Unit(i, 0, (0, len(text)), size, value.passage * item.score - value.size * _log(size))
 
 
 Pieces = tuple[Sequence[Span], Sequence[int], Sequence[float], Sequence[int]]

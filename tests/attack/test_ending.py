@@ -13,7 +13,7 @@ import chromadb
 import pytest
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
-from langchain_context_engine.pipeline import threads
+from langchain_context_engine.pipeline import executor
 from langchain_context_engine.sources import chroma
 from tests.builders import ListSource, a_candidate
 
@@ -97,7 +97,7 @@ HANGING = textwrap.dedent(
 def test_a_thread_that_hangs_delays_a_programs_end_by_seconds_at_most():
     start = time.monotonic()
     assert ends(HANGING).stdout == "late\n"
-    assert time.monotonic() - start < threads.PATIENCE_SECONDS + 30  # a busy machine starts slowly
+    assert time.monotonic() - start < executor.PATIENCE_SECONDS + 30  # a busy machine starts slowly
 
 
 class Hanging:
@@ -156,6 +156,6 @@ def test_where_no_thread_can_be_had_the_answer_says_so(monkeypatch):
     def refuse(*_args, **_named):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "start", refuse)
+    monkeypatch.setattr(executor, "start", refuse)
     with pytest.raises(Exception, match="no thread can be had to ask it: can't start new thread"):
         ContextEngine([ListSource([a_candidate()])]).build("q")

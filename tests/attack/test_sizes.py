@@ -7,8 +7,14 @@ import random
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine, ContextRequest, replay
-from langchain_context_engine.pipeline.admit import MOST_TEXT, Collected
-from langchain_context_engine.pipeline.bounding import LEAST_OF_MANY, LEAST_TEXT, MOST_TOGETHER, bounded
+from langchain_context_engine.pipeline.collect import (
+    LEAST_OF_MANY,
+    LEAST_TEXT,
+    MOST_TEXT,
+    MOST_TOGETHER,
+    Collected,
+    bounded,
+)
 from tests.attack.timing import processor_seconds
 from tests.builders import ListSource
 from tests.growth import assert_linear

@@ -18,7 +18,7 @@ DRAWN_FROM = (
     "models",
     "filters",
     "text.differences",
-    "text.highlights",
+    "text.matches",
     "text.words",
 )
 """Rooms that tell what was recorded or replayed."""

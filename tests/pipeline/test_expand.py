@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.expand import LINK_DECAY
-from langchain_context_engine.ranking.links import links_of
 from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection
 
 
@@ -54,19 +50,6 @@ def test_each_record_comes_once_at_its_shortest_distance_and_cycles_end():
     assert time.thread_time() - start < 1
     assert distances(context) == {"B": 1, "C": 1, "D": 2}
     assert len(context.passages) == 4
-
-
-def test_a_linked_record_is_worth_less_with_every_step():
-    source = LinkedSource([linked("A", "B"), linked("B", "C"), linked("C")])
-    score = {p.key[1]: p.ranked.score for p in ContextEngine(sources=[source]).build("x", depth=2).passages}
-    assert score == {"A": 1.0, "B": LINK_DECAY, "C": pytest.approx(LINK_DECAY**2)}
-
-
-def test_links_are_followed_no_deeper_than_asked():
-    source = LinkedSource([linked("A", "B"), linked("B", "C"), linked("C")])
-    engine = ContextEngine(sources=[source])
-    assert distances(engine.build("x")) == {}
-    assert distances(engine.build("x", depth=1)) == {"B": 1}
 
 
 def test_thousands_of_links_bring_no_more_than_the_limit_in_one_call_a_step():
@@ -130,27 +113,6 @@ def test_a_source_that_fails_to_expand_costs_a_warning():
     context = ContextEngine(sources=[Broken([linked("A", "B")])]).build("x", depth=1)
     assert len(context.passages) == 1
     assert any("expanded" in warning for warning in context.warnings)
-
-
-@pytest.mark.parametrize("links", [["b", "c"], "b, c", '["b", "c"]', ("b", "c", "b", "a", "")])
-def test_links_are_read_as_lists_json_or_commas(links):
-    assert links_of(a_candidate(id="a", metadata={"links": links})) == ("b", "c")
-
-
-def test_links_in_a_real_collection_are_followed():
-    embeddings = WordEmbeddings()
-    collection = a_collection(
-        [
-            {"id": "1", "text": "billing happens monthly", "links": "2", "team": "a"},
-            {"id": "2", "text": "the contract of the harbor", "team": "a"},
-            {"id": "3", "text": "unrelated weather", "team": "a"},
-        ],
-        embeddings=embeddings,
-    )
-    engine = ContextEngine(sources=[ChromaSource(collection, embeddings=embeddings, hybrid=False)])
-    assert {
-        p.key[1] for p in engine.build("billing monthly", limit=1, depth=1, scope={"team": "a"}).passages
-    } == {"1", "2"}
 
 
 def test_neighbours_of_a_strong_hit_enter_the_pool():

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import Budget, ConfigError, Template
+from langchain_context_engine import Budget, Template
 from langchain_context_engine.models.types import Reason, Verdict
-from langchain_context_engine.pipeline.select import Diversity, by_density, knapsack
-from langchain_context_engine.text.units import UnitValue
+from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from tests.builders import a_candidate
 from tests.pack_builders import BARE, MARKED, engine_of, reasons, text_of
 
@@ -89,43 +88,6 @@ def test_a_pinned_item_is_packed_before_better_ones_and_cut_rather_than_left_out
     assert context.tokens <= 60
 
 
-def test_k_bounds_the_passages():
-    found = [a_candidate(id=str(i), text=text_of(5, f"i{i}_"), relevance=1 - i / 10) for i in range(5)]
-    context = engine_of(found).build("q", k=2)
-    assert {p.key[1] for p in context.passages} == {"0", "1"}
-    assert reasons(context)["2"] is Reason.OVER_K
-
-
-def test_a_long_passage_is_packed_by_the_sentences_that_answer():
-    filler = "The weather was mild and nothing much happened in the harbor that day. "
-    text = filler * 6 + "The invoice total was 4200 euros. " + filler * 6
-    found = [
-        a_candidate(id="long", text=text, relevance=0.9),
-        a_candidate(id="other", text=filler * 9, relevance=0.1),
-    ]
-    context = engine_of(found, tokenizer="auto", template="cited").build(
-        "what was the invoice total?", budget=40
-    )
-    assert "The invoice total was 4200 euros." in context.text
-    decision = next(d for d in context.decisions if d.key[1] == "long" and d.verdict is Verdict.KEPT)
-    assert decision.reason is Reason.EXTRACTED
-    assert decision.details["units"] == 13
-
-
-@pytest.mark.parametrize(("size", "first"), [(0.25, "short"), (0.0, "long")])
-def test_of_two_passages_that_are_nearly_as_good_the_shorter_goes_first(size, first):
-    found = [
-        a_candidate(id="long", text=text_of(30), relevance=0.9),
-        a_candidate(id="short", text=text_of(10, "v"), relevance=0.89),
-    ]
-    context = engine_of(found, unit_value=UnitValue(size=size)).build("q", budget=32)
-    assert [key for key, reason in reasons(context).items() if reason is Reason.WHOLE] == [first]
-
-
-def test_density_prefers_more_score_per_token():
-    assert by_density([0.9, 0.5, 0.5], [100, 10, 20]) == [1, 2, 0]
-
-
 @given(st.lists(st.tuples(st.integers(0, 10), st.integers(1, 8)), max_size=9), st.integers(0, 24))
 @settings(deadline=None)
 def test_the_knapsack_is_optimal(items, budget):
@@ -185,24 +147,6 @@ def test_a_compactor_that_fails_is_followed_by_a_cut_and_a_warning(answer):
     assert context.warnings
 
 
-def test_a_truncator_of_ones_own_is_kept_to_its_allowance():
-    context = engine_of(
-        [a_candidate(text=text_of(300))], truncator=lambda text, allowance, count: text
-    ).build("q", budget=50)
-    assert 0 < context.tokens <= 50
-
-
-def test_the_best_of_all_is_shown_in_part_where_it_could_never_fit_whole():
-    found = [
-        a_candidate(id="best", kind="code", text=text_of(300, "b"), relevance=1.0),
-        *(a_candidate(id=f"s{i}", text=text_of(10, f"s{i}_"), relevance=0.5) for i in range(20)),
-    ]
-    context = engine_of(found).build("q", budget=100)
-    cost = {p.key[1]: p.tokens for p in context.passages}
-    assert 30 <= cost["best"] <= 50
-    assert len(cost) > 3
-
-
 def a_function(name, *, lines, relevance):
     """A function of some lines, five words each, as it is read from a file."""
     body = "\n".join(f"    value_{i} = {name}_{i}({i}) # berth" for i in range(lines))
@@ -231,25 +175,6 @@ def test_what_is_nearly_as_good_as_the_best_is_cut_before_what_is_worse_but_shor
     assert [p.key[1] for p in context.passages] == ["best", "next"]
     assert reasons(context)["next"] is Reason.CUT
     assert context.tokens <= 180
-
-
-def test_where_less_than_half_of_it_fits_the_shorter_ones_have_their_turn():
-    context = built([BEST, NEXT, *SHORT], 130)
-    assert {p.key[1] for p in context.passages} >= {"best", "short_0"}
-
-
-def test_at_a_share_of_one_nothing_is_cut_in_its_turn():
-    context = built([BEST, NEXT, *SHORT], 180, cut_from=1)
-    assert "short_0" in {p.key[1] for p in context.passages}
-    with pytest.raises(ConfigError, match="cut_from must be between 0 and 1"):
-        Budget(cut_from=1.5)
-
-
-def test_the_first_line_of_what_is_worse_than_the_best_is_not_read_though_there_is_room():
-    """Seen: `// Mount attaches another handler or router as a` of a function of forty lines."""
-    others = [BEST, a_function("worse", lines=30, relevance=0.6)]
-    assert [p.key[1] for p in built(others, 95).passages] == ["best"]
-    assert {p.key[1] for p in built(others, 95, cut_from=1).passages} == {"best", "worse"}
 
 
 def test_of_the_best_of_all_the_beginning_is_read_however_little_fits():

@@ -7,14 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.models.types import Ranked, Reason, Verdict
-from langchain_context_engine.pipeline.reading import breaks_off, tells_alone, tells_cut
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.sentences import unit_spans
-from langchain_context_engine.text.units import UnitValue, split_units
-from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.text.worth import LEAST_WORDS, is_ornament, telling_words, without_pictures
-from tests.builders import ListSource, a_candidate, count_words
-from tests.growth import assert_linear, repeated
+from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
+from tests.builders import ListSource, a_candidate
 from tests.pack_builders import engine_of, reasons
 
 REPORT = (
@@ -41,30 +37,6 @@ def units(text):
 )
 def test_a_piece_goes_with_what_it_belongs_to(text, expected):
     assert units(f"A title\nand a sentence.\n{text}")[1:] == expected
-
-
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "Signed-off-by: Ana <ana@a.org>",
-        "Co-authored-by: Bo <b@b.org>",
-        "- dependency-name: actions/setup-python",
-        "  dependency-type: direct:production",
-        "[![build](https://a.b/c.svg)](https://a.b)",
-        "(local-registries)=",
-        "<!-- begin benefits -->",
-    ],
-)
-def test_trailers_badges_and_labels_are_ornaments_and_tell_nothing(piece):
-    assert is_ornament(piece)
-    assert telling_words(piece) == 0
-
-
-@pytest.mark.parametrize(
-    "piece", ["For example:", "(Pull #608)", "warning", "* lint", "True", "[12] 2024-05-01"]
-)
-def test_a_crumb_tells_too_little(piece):
-    assert telling_words(piece) < LEAST_WORDS
 
 
 def a_part(id_, text, relevance=0.9):
@@ -95,17 +67,6 @@ def test_a_short_record_that_stands_for_itself_is_worth_reading(text):
     assert context.text == text
 
 
-@pytest.mark.parametrize("text", ["👍", "…", "---"])
-def test_what_has_no_word_is_not(text):
-    context = engine_of([a_candidate(id="x", text=text, kind="memory")]).build("which one?")
-    assert reasons(context) == {"x": Reason.NOT_WORTH_READING}
-
-
-def test_a_short_part_that_holds_half_of_the_question_is_its_answer():
-    context = engine_of([a_part("p", "Python 3.8 removed")]).build("was Python 3.8 removed?")
-    assert [p.key[1] for p in context.passages] == ["p"]
-
-
 def test_the_message_of_a_commit_is_shown_whole_and_its_files_never_alone():
     """Seen 7: the commit that explains loses no room to single sentences of others."""
     message = "Refuse NUL bytes in module paths\n\n" + REPORT
@@ -120,18 +81,6 @@ def test_the_message_of_a_commit_is_shown_whole_and_its_files_never_alone():
         )
         for passage in context.passages:
             assert message.strip() in passage.text
-    assert context.passages
-
-
-def test_a_lone_crumb_of_a_long_text_is_no_extract_but_its_neighbourhood_may_be():
-    text = REPORT + "Why? " + REPORT.replace("harbour", "river")
-    context = engine_of([a_candidate(text=text)], tokenizer="auto").build("why?", budget=40)
-    assert all(telling_words(p.text) >= LEAST_WORDS for p in context.passages)
-
-
-def test_a_list_of_single_words_that_does_not_fit_is_cut_rather_than_lost():
-    text = "\n".join(f"- fruit{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(120))
-    context = engine_of([a_candidate(text=text)], tokenizer="auto").build("fruit", budget=60)
     assert context.passages
 
 
@@ -159,46 +108,6 @@ def test_no_part_in_a_context_says_too_little(records, budget):
 
 
 @pytest.mark.parametrize(
-    ("query", "is_shown"),
-    [
-        ("What was the value of S & P 500 in December 2006?", True),
-        ("What was the value of ZZ in December 2006?", False),
-    ],
-)
-def test_a_row_of_figures_is_read_where_the_question_speaks_of_it(query, is_shown):
-    row = "S & P 500 | 100.00 | 77.90 | 100.24 | 111.15"
-    part = a_candidate(
-        text=f"{row}\n", metadata={"path": "report.md", "headings": "Returns"}, neighbours=("beside",)
-    )
-    asked = frozenset(query_terms(query))
-    assert telling_words(row) < LEAST_WORDS
-    assert tells_alone(part, row, asked) is is_shown
-
-
-@pytest.mark.parametrize(
-    "piece",
-    ["See {term}`Service Locator`.", "See :class:`Container`.", "See also {doc}`the guide </guide>`:"],
-)
-def test_a_bare_reference_in_a_markup_tells_too_little(piece):
-    assert telling_words(piece) < LEAST_WORDS
-
-
-def test_a_file_of_a_word_or_two_is_read_only_for_a_question_that_has_one_of_them():
-    """Seen 1: `HELLO`, `tobi, loki, jane`: what tests read says nothing to anybody else."""
-    found = [
-        a_candidate(
-            id="best", text="The harbour raised its winter berth prices.", metadata={"path": "best.md"}
-        ),
-        a_candidate(
-            id="input", text="HELLO", relevance=0.9, metadata={"path": "test/input.txt", "start_line": 1}
-        ),
-    ]
-    engine = ContextEngine(sources=[ListSource(found)])
-    assert [p.key[1] for p in engine.build("prices").passages] == ["best"]
-    assert {p.key[1] for p in engine.build("who says hello?").passages} == {"best", "input"}
-
-
-@pytest.mark.parametrize(
     "again",
     [
         "Merge pull request #1685 from ana/tides\n\nTell the tides a day ahead",
@@ -221,130 +130,3 @@ def test_a_merge_that_only_repeats_what_it_merged_is_said_once(again):
     context = ContextEngine(sources=[ListSource(found)]).build("why are tides told ahead?")
     assert [p.key[1] for p in context.passages] == ["commit"]
     assert reasons(context)["merge"] is Reason.DUPLICATE
-
-
-BADGE = (
-    '<a href="https://ci.org/x/y"><img src="https://img.shields.io/x/y.svg" alt="Build status of today"></a>'
-)
-CONTENTS = (
-    "## Table of contents\n\n- [Getting started here](#getting-started)\n  - [Installing on Linux](#linux)\n"
-    "- [Advanced usage notes](#advanced)\n1. [Contributing guidelines](#contributing)"
-)
-LOOKED_AT = {
-    "badge": BADGE,
-    "row of badges": f'<p align="center">\n  {BADGE}\n  {BADGE.replace("status", "coverage")}\n</p>',
-    "references": "[![Build Status][ci-image]][ci-url] ![License of this][license]\n\n[ci-url]: https://ci.org/x/y",
-    "definitions": "[ci-image]: https://img.shields.io/travis/x/y/master.svg\n[docs]: ./guide/first-steps.md",
-    "markdown around a tag": '[<img src="https://a.b/slack-chat-green.svg" alt="chat room here">](https://chat.io)',
-    "logos": '<table><tr><td><a href="https://acme.com" target="_blank"><img width="222px" alt="Acme Corporation"'
-    ' src="https://a.b/acme.png"></a></td></tr></table>',
-    "sponsors": '### Sponsors\n\n<a href="https://open.org/x/sponsor/0/website"><img src="https://open.org/0.svg"></a>',
-    "fold": "<details>\n<summary><b>Click here to see all of the supported languages</b></summary>",
-    "contents": CONTENTS,
-    "contents in a row": "[Install it](#install) | [Usage notes](#usage) · [Contributing guide](#contributing)",
-    "contents in HTML": '<ul>\n<li><a href="#install">Installation instructions</a></li>\n</ul>',
-    "AsciiDoc": "image:https://a.b/license-apache-blue.svg[license badge image here]\n\n* <<usage,Usage notes of it>>",
-    "reStructuredText": ".. image:: https://docs.org/x/badge\n   :target: https://x.org\n   :alt: Status of the builds",
-    "substitutions": "|build-status| |docs| |coverage|",
-}  # fmt: skip
-
-
-def a_page(id_, text, relevance=0.9):
-    return a_candidate(
-        id=id_, text=text, kind="doc", relevance=relevance, neighbours=("x",), metadata={"path": "README.md"}
-    )
-
-
-@pytest.mark.parametrize("text", LOOKED_AT.values(), ids=LOOKED_AT)
-def test_what_is_looked_at_tells_nothing_and_is_no_passage(text):
-    assert telling_words(text) < LEAST_WORDS
-    context = engine_of([a_page("looked", text)], budget=500).build("how is the harbor run?")
-    assert reasons(context) == {"looked": Reason.NOT_WORTH_READING}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It rained on the harbor all <b>day</b> long, and the boats stayed.",
-        "![the harbor](a.png) A request passes the router, then the handler that was found for it.",
-        f"{BADGE}\n\nA small library to read the tides of a harbor.",
-        "- [Usage](https://a.b/usage): how boats are moored, with examples\n- [Prices](#prices) of winter berths",
-        "[^1]: The harbor master keeps the list of berths, see below.",
-        "| berth | price |\n|---|---|\n| north jetty | 300 |",
-        "A list holds `Vec<Boat>` of whoever moored here, in order.",
-    ],
-)
-def test_what_says_something_beside_it_is_read(text):
-    assert telling_words(text) >= LEAST_WORDS
-    assert not is_ornament(text)
-
-
-def test_a_list_of_links_is_read_where_the_question_asks_for_what_it_lists():
-    context = engine_of([a_page("contents", CONTENTS)], budget=500).build("installing on linux")
-    assert reasons(context) == {"contents": Reason.WHOLE}
-
-
-def test_in_code_tags_are_what_is_read():
-    page = (
-        '<div class="harbor berth-list"><img src="boats.png" alt="boats"><a href="#prices">prices</a></div>'
-    )
-    context = engine_of([a_candidate(id="x", text=page, kind="code", metadata={"path": "a.html"})]).build(
-        "boats"
-    )
-    assert reasons(context) == {"x": Reason.WHOLE}
-
-
-def test_a_sentence_that_breaks_off_is_no_passage():
-    sentence = "Returns a promise that settles when all the tasks of the queue are through and none is left."
-    candidate = a_page("x", f"{sentence} It does so once, and then never again. Others may wait for it too.")
-    assert breaks_off(candidate, sentence[:70])
-    assert not breaks_off(candidate, sentence)
-    assert not tells_cut(candidate, sentence[:70], 0.0, 3)
-    assert tells_cut(candidate, sentence[:70], 0.0, 0), "of the best of all any beginning is read"
-
-
-def test_of_speech_without_stops_the_half_is_read():
-    """T2."""
-    speech = "and then we went to the harbor and the boats were there and nobody had paid for them so " * 6
-    candidate = a_page("x", f"{speech}it was. Nobody said so, but all of them knew it well.")
-    assert breaks_off(candidate, speech[:200])
-    assert not breaks_off(candidate, speech[:300])
-
-
-def test_a_merge_that_lists_other_files_says_again_what_the_merged_commit_says():
-    """T5."""
-    subject = "Add the winter berths to the harbor list"
-    body = "Boats that stay over winter had none, so that nobody knew who lay where."
-    found = [
-        a_candidate(
-            id=id_, text=text, kind="commit", relevance=score, metadata={"sha": id_ * 20, "path": ""}, claims={}
-        )
-        for id_, text, score in [
-            ("ab", f"{subject}\n\n{body}\n\nberths.py (+3 −0)\nlist.py (+1 −1)", 0.9),
-            ("cd", f"Merge pull request #7 from harbor/winter\n\n{subject}\n\nlist.py (+1 −1)", 0.8),
-        ]
-    ]  # fmt: skip
-    assert reasons(engine_of(found, budget=500).build("winter berths"))["cd"] is Reason.DUPLICATE
-
-
-def test_the_reasons_of_the_commit_that_answers_best_stay_whole():
-    told = " ".join(f"Reason {i} is that nobody of the harbor knew which berth was free." for i in range(24))
-    commits = [
-        Ranked(
-            candidate=a_candidate(id=id_, text=f"Give up {id_}\n\n{told}\n\na.py (+1 −1)", kind="commit"),
-            signals={"relevance": score},
-            contributions={"relevance": score},
-        )
-        for id_, score in [("lists", 1.0), ("berths", 0.9)]
-    ]
-    query = "why were the lists given up?"
-    best, other = split_units(commits, query, UnitValue(), count_words)
-    assert len(best) == 2, "the message, and the files"
-    assert len(other) > 20
-
-
-@pytest.mark.parametrize(
-    "unit", ["<a href='#", "[![a]", "[a](#b) | ", ".. image:: a\n   :alt: b\n", "<summary>", "|a| "]
-)
-def test_a_million_characters_are_read_in_linear_time(unit):
-    assert_linear(without_pictures, repeated(unit), 400_000)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from langchain_context_engine import ChromaSource, ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.pipeline.thresholds import Threshold, related
 from langchain_context_engine.trace.replay import replay
-from tests.builders import ListSource, WordEmbeddings, a_candidate, a_collection, a_request
+from tests.builders import WordEmbeddings, a_candidate, a_collection, a_request
 
 NOTES = {
     "espresso": "Descale the espresso machine every second month, with citric acid.",
@@ -81,13 +79,6 @@ def test_what_is_far_more_similar_than_the_others_stays_though_it_shares_no_word
     assert (kept, warnings) == ({*ABOUT, "choir"}, [])
 
 
-@pytest.mark.parametrize("said", [{"title": "Descaling"}, {"path": "descaling.md"}])
-def test_a_name_and_a_title_are_words_of_a_record(said):
-    records = found(**CHANCE)
-    records[3] = replace(records[3], metadata=said)
-    assert kept_of(records)[0] == {*ABOUT, "lease"}
-
-
 def test_what_is_pinned_linked_to_or_found_by_another_source_too_stays():
     pinned, linked, linking, twice, *others = found(bikes=0.1, lease=0.1, espresso=0.1, choir=0.1, router=0.1)
     pinned = replace(pinned, is_pinned=True)
@@ -96,31 +87,5 @@ def test_what_is_pinned_linked_to_or_found_by_another_source_too_stays():
     assert kept_of([pinned, linked, linking, twice, *others])[0] == {"bikes", "lease", "espresso", "choir"}
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"limit": len(NOTES)},
-        {"offset": 5},
-        {"query": "What is the latest?"},
-        {"query": "what changed most recently?"},
-        {"query": "how is it?"},
-    ],
-    ids=["as many as asked for", "a later page", "the newest", "what changed", "stop words"],
-)
-def test_where_chance_or_the_question_is_not_known_nothing_is_dropped(asked):
-    assert kept_of(found(**CHANCE), **asked) == (set(NOTES), [])
-
-
-def test_a_few_records_and_those_of_a_source_that_tells_no_similarity_are_not_judged():
-    assert len(kept_of(found(bikes=0.1, lease=0.1, choir=0.1, router=0.1))[0]) == 4
-    context = ContextEngine(sources=[ListSource([a_candidate(text=t) for t in NOTES.values()])]).build(QUERY)
-    assert len(context.passages) == len(NOTES)
-
-
 def test_a_source_with_a_threshold_of_its_own_is_judged_by_that_alone():
     assert kept_of(found(**CHANCE), thresholds={"memories": Threshold()})[0] == set(NOTES)
-
-
-def test_the_newest_of_a_thing_is_of_what_has_that_thing():
-    kept, _ = kept_of(found(**CHANCE), query="the latest note about descaling")
-    assert kept == ABOUT

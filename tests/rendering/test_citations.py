@@ -6,22 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine import ConfigError
 from langchain_context_engine.models.types import Passage, Ranked
 from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
-    excerpt,
     key_markers,
-    list_citations,
-    mark_used,
     number_markers,
     sources_block,
     used_citations,
 )
 from langchain_context_engine.trace.context import Context
 from tests.builders import a_candidate
-from tests.growth import assert_linear, repeated
-from tests.pack_builders import engine_of
 
 HOSTILE = st.lists(
     st.sampled_from(
@@ -42,11 +36,6 @@ def a_passage(citation="", text=None, **fields) -> Passage:
 
 def a_context(*passages: Passage) -> Context:
     return Context(passages=passages, citations={p.citation: p.key for p in passages})
-
-
-def test_markers_are_numbered_in_order():
-    assert number_markers(["a", "b", "c"]) == ["[1]", "[2]", "[3]"]
-    assert number_markers([]) == []
 
 
 @pytest.mark.parametrize(
@@ -88,15 +77,6 @@ def test_number_markers_are_unique_and_occur_in_no_text(texts):
     assert not any(marker in text for marker in markers for text in texts)
     # A text quoted in the answer cites nothing.
     assert all(used_citations(text, markers) == () for text in texts)
-
-
-def test_a_text_full_of_references_takes_linear_time():
-    def numbered(size: int) -> list[str]:
-        return [" ".join(f"[{i}]" for i in range(1, size + 1)), *["x"] * 100]
-
-    assert number_markers(numbered(50_000))[0] == "[50001]"
-    assert_linear(number_markers, numbered, 50_000)
-    assert_linear(lambda text: number_markers([text]), repeated("["), 1_000_000)
 
 
 def test_key_markers_say_the_kind_and_are_the_same_every_time():
@@ -198,29 +178,6 @@ def test_used_markers_are_read_off_an_answer_in_order_of_first_use(answer, used)
     assert used_citations(answer, ["[1]", "[2]", "[3]"]) == used
 
 
-def test_used_key_markers_are_read_alone_and_in_groups():
-    """C8."""
-    markers = ["[fil-abc123]", "[mes-9z9z9z]", "[fil-000000]"]
-    assert used_citations("x [mes-9z9z9z, fil-abc123] `[fil-000000]`", markers) == (
-        "[mes-9z9z9z]",
-        "[fil-abc123]",
-        "[fil-000000]",
-    )
-
-
-def test_markers_of_another_shape_are_found_verbatim():
-    assert used_citations("see (b), then (a)", ["(a)", "(b)", "(c)", ""]) == ("(b)", "(a)")
-
-
-@settings(deadline=None, max_examples=100)
-@given(st.text(max_size=200))
-def test_reading_any_answer_gives_known_markers_once(answer):
-    markers = ["[1]", "[2]", "[fil-abc123]"]
-    used = used_citations(answer, markers)
-    assert set(used) <= set(markers)
-    assert len(used) == len(set(used))
-
-
 def test_the_sources_block_lists_what_was_used_with_an_excerpt():
     """C8."""
     long = "The invoices were late because the nightly job ran before the rates arrived."
@@ -243,33 +200,6 @@ def test_the_sources_block_lists_what_was_used_with_an_excerpt():
     assert sources_block(Context()) == ""
 
 
-def test_used_citations_are_marked_and_stay_marked():
-    """C8."""
-    context = a_context(a_passage("[1]", text="a", kind="file"), a_passage("[2]", text="b"))
-    citations = list_citations(context)
-    assert [c.is_used for c in citations] == [False, False]
-    assert citations[0].relevance == pytest.approx(0.7)
-    once = mark_used(citations, ["[2]", "[9]"])
-    assert [c.is_used for c in once] == [False, True]
-    assert [c.is_used for c in mark_used(once, "as in [1]")] == [True, True]
-    assert [c.is_used for c in citations] == [False, False]
-
-
-@pytest.mark.parametrize(
-    ("text", "length", "shown"),
-    [
-        ("abc", 5, "abc"),
-        ("abcdef", 3, "abc"),
-        ("cafe\u0301s", 4, "caf"),
-        ("ab👨\u200d👩\u200d👧 c", 4, "ab"),
-        ("ab👍🏽 c", 3, "ab"),
-        ("", 5, ""),
-    ],
-)
-def test_an_excerpt_splits_no_visible_character(text, length, shown):
-    assert excerpt(text, length) == shown
-
-
 MARKERS = [f"[{n}]" for n in range(1, 6)]
 RANGES = [
     "[1]–[3]", "[1]-[3]", "[1]—[3]", "[1] – [3]", "[1]...[3]", "[1]…[3]", "[1] to [3]", "[1] through [3]",
@@ -286,67 +216,4 @@ NONE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", RANGES)
-def test_a_range_from_one_bracket_to_another_is_all_of_it(answer):
-    """T6: the ends alone were read."""
-    assert used_citations(f"The harbour is late {answer}, it says.", MARKERS) == ("[1]", "[2]", "[3]")
-    assert number_markers([f"late {answer}"])[0] == "[4]"
-
-
-@pytest.mark.parametrize("answer", ONES)
-def test_a_number_behind_a_word_for_a_passage_is_a_citation(answer):
-    """T6."""
-    assert used_citations(f"The harbour is late {answer}.", MARKERS) == ("[1]",)
-    assert number_markers([f"late {answer}"])[0] == "[2]"
-
-
-@pytest.mark.parametrize("answer", NONE)
-def test_what_counts_something_else_is_none(answer):
-    """T6."""
-    assert used_citations(f"The harbour is late {answer}.", MARKERS) == ()
-
-
-@pytest.mark.parametrize(
-    ("answer", "used"),
-    [
-        ("[1]\n- [3]", ("[1]", "[3]")),
-        ("[1] and [3]", ("[1]", "[3]")),
-        ("[3]–[1]", ("[3]", "[1]")),
-        ("[1]–[999999]", ("[1]",)),
-        ("[1]–[2], [4]", ("[1]", "[2]", "[4]")),
-        ("[5][2]–[4]", ("[5]", "[2]", "[3]", "[4]")),
-        ("[1] – see [3]", ("[1]", "[3]")),
-    ],
-)
-def test_two_citations_with_something_else_between_them_are_two(answer, used):
-    """T6."""
-    assert used_citations(answer, MARKERS) == used
-
-
 TEXT = "The quay was mended. " + "Boats came and went all day long. " * 30 + "See [1], [2] and [3]."
-
-
-def test_a_number_in_what_is_cut_away_is_free():
-    """A context began with [4] for footnotes that nobody saw."""
-    engine = engine_of([a_candidate(id="a", text=TEXT)], tokenizer="auto", budget=60)
-    context = engine.build("when was the quay mended?")
-    assert "[2]" not in context.passages[0].text
-    assert list(context.citations) == ["[1]"]
-
-
-def test_a_number_that_is_shown_is_none():
-    engine = engine_of([a_candidate(id="a", text=TEXT)], tokenizer="auto", budget=2000)
-    assert list(engine.build("quay").citations) == ["[4]"]
-
-
-def test_numbers_that_are_skipped_are_said_and_name_nobody():
-    """`explain 6` told that sixteen candidates are called so, where [6] was skipped."""
-    found = [
-        a_candidate(id=f"row{n}6", text=f"{words}, see [2] and [6]", relevance=1 - n / 99)
-        for n, words in enumerate(("apples are red", "boats sail north", "clouds bring rain", "dust settles"))
-    ]
-    context = engine_of(found, tokenizer="auto", template="cited").build("q")
-    assert list(context.citations) == ["[1]", "[3]", "[4]", "[5]"]
-    assert "no passage is cited as [2]: the texts themselves write that" in context.warnings
-    with pytest.raises(ConfigError, match=r"no passage is cited as '6'; markers of this context: \[1\]"):
-        context.explain("6")

@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.rendering.compact import (
-    COMPACTORS,
     Summarise,
     compact,
     resolve_compactor,
@@ -66,32 +65,6 @@ def test_a_summary_that_fits_is_taken():
     assert (result.text, result.is_compacted, result.warning) == ("Billing moved in March.", True, "")
 
 
-def test_a_text_that_fits_is_not_sent_anywhere():
-    """B15."""
-    model = Model(AIMessage("short"))
-    result = compact(TEXT, 100, count_words, Summarise(model))
-    assert (result.text, result.is_compacted) == (TEXT, False)
-    assert model.prompts == []
-
-
-@pytest.mark.parametrize("allowance", [0, -5])
-def test_without_an_allowance_nothing_is_asked(allowance):
-    model = Model(AIMessage("short"))
-    assert compact(TEXT, allowance, count_words, Summarise(model)).text == ""
-    assert model.prompts == []
-
-
-def test_content_blocks_are_read_and_thinking_is_not():
-    answer = AIMessage(
-        [
-            {"type": "thinking", "thinking": "hmm", "text": "secret thoughts"},
-            {"type": "text", "text": "Billing "},
-            "moved.",
-        ]
-    )
-    assert compact(TEXT, 6, count_words, Summarise(Model(answer))).text == "Billing moved."
-
-
 def test_the_prompt_says_how_long_and_keeps_the_text_between_its_tags():
     """B12: a text cannot close the tags around it."""
     model = Model(AIMessage("ok"))
@@ -109,34 +82,11 @@ def test_a_prompt_that_could_never_work_is_refused(prompt):
         Summarise(Model(""), prompt=prompt)
 
 
-def test_a_model_without_invoke_is_refused():
-    with pytest.raises(ConfigError, match="invoke"):
-        Summarise(object())
-
-
 def test_a_lone_surrogate_in_a_summary_becomes_a_replacement_character():
     """A2."""
     result = compact(TEXT, 6, count_words, lambda text, allowance: "bad \ud83d")
     assert result.text == "bad \ufffd"
     result.text.encode()
-
-
-@pytest.mark.parametrize("name", ["truncate", "extractive"])
-def test_the_compactors_that_cut_count_as_the_engine_does(name):
-    """P6."""
-    result = compact(TEXT, 9, count_words, resolve_compactor(name))
-    assert result.warning == ""
-    assert 0 < count_words(result.text) <= 9
-    assert COMPACTORS[name](TEXT, 5)  # and on their own with the default tokenizer
-
-
-def test_truncate_and_extractive_are_different():
-    """P6: no name silently becomes another."""
-    long = "It rains today. " + TEXT * 3
-    assert (
-        compact(long, 20, count_words, COMPACTORS["truncate"]).text
-        != compact(long, 20, count_words, COMPACTORS["extractive"]).text
-    )
 
 
 def test_an_unknown_compactor_is_an_error_and_never_another_one():

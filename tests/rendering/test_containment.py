@@ -8,14 +8,10 @@ import xml.etree.ElementTree as ET
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
-from langchain_context_engine.errors import TemplateError
 from langchain_context_engine.rendering.containment import close_fence, ends_with_fence, open_fence_at
 from langchain_context_engine.rendering.templates import (
     TEMPLATES,
-    Template,
-    fill_frame,
     passage_block,
 )
 from langchain_context_engine.text.tokens import resolve_tokenizer
@@ -69,15 +65,6 @@ def test_closing_agrees_with_a_commonmark_parser(text):
         assert any("AFTER" in code for code in code_of(f"{text}\nAFTER"))
 
 
-@pytest.mark.parametrize(
-    ("marker", "opener"),
-    [("Intro", ""), ("```python", ""), ("ython", "```python"), ("print(2)", "```python"), ("end", "")],
-)
-def test_the_fence_open_at_an_offset_is_found(marker, opener):
-    """B10."""
-    assert open_fence_at(INTRO, INTRO.index(marker)) == opener
-
-
 def test_a_piece_from_within_a_fence_is_opened_again():
     """B10: cut open from the start."""
     start = INTRO.index("print(2)")
@@ -88,20 +75,6 @@ def test_a_piece_from_within_a_fence_is_opened_again():
     )
     assert block == "[1] \n```python\nprint(2)\nprint(3)\n```\nend"
     assert code_of(block) == ["print(2)\nprint(3)\n"]
-
-
-def test_an_indented_fence_is_closed_as_deep_as_it_was_opened():
-    """B10: within a list."""
-    block = passage_block(TEMPLATES["markdown"], {"content": "1. do\n\n   ~~~sh\n   ls"})
-    assert block.endswith("\n   ls\n   ~~~")
-    assert is_contained(TEMPLATES["markdown"], block)
-
-
-@pytest.mark.parametrize("text", ["a ``` b", "``` x`y", "    ```", "``", "`code`", "\t~~~"])
-def test_what_is_no_fence_is_left_alone(text):
-    """B10."""
-    assert close_fence(text) == text
-    assert passage_block(TEMPLATES["markdown"], {"content": text}) == f"###  \n\n{text}"
 
 
 @settings(deadline=None, max_examples=60)
@@ -117,39 +90,6 @@ def test_a_fence_of_the_template_grows_beyond_the_longest_inside(template, text,
     expected = text.strip("\n")
     assert any(expected in c for c in code) or not expected.strip()
     assert not any(NEXT in c for c in code_of(f"{join(template, block)}\n\n{NEXT}"))
-
-
-def test_the_frame_grows_with_what_stands_in_it():
-    """B12."""
-    header, footer = fill_frame(FENCED[3], {}, ["a", "`````\nb"])
-    assert (header, footer) == ("Notes:\n``````\n", "\n``````\n")
-    assert fill_frame(FENCED[3], {}, ["a"]) == (FENCED[3].header, FENCED[3].footer)
-    counted = Template(name="t", header="{{count}} of {{sources}}\n", footer="\n{{count}}")
-    assert fill_frame(counted, {"count": 3, "sources": 2}, ["a"]) == ("3 of 2\n", "\n3")
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [
-        {"passage": "```\n{{content}}"},
-        {"header": "~~~\n"},
-        {"section": "```\n"},
-        {"header": "```\n", "footer": "```x\n"},
-    ],
-)
-def test_a_template_that_leaves_a_fence_open_is_refused(broken):
-    with pytest.raises(TemplateError, match="not closed"):
-        Template(name="broken", **broken)
-
-
-@pytest.mark.parametrize("value", ["plain", "a`b", "`a``", "``", "a```b"])
-def test_inline_code_of_the_template_holds_any_value(value):
-    """B12."""
-    template = Template(name="t", passage="`{{title}}` {{content}}")
-    block = passage_block(template, {"title": value, "content": "x"})
-    (inline,) = MarkdownIt("commonmark").parseInline(block)
-    code = [t.content for t in inline.children if t.type == "code_inline"]
-    assert code == [value]
 
 
 @pytest.mark.parametrize(

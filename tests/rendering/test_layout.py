@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from langchain_context_engine import Budget, ConfigError, ContextEngine, Template, replay
-from langchain_context_engine.models.types import Reason
-from langchain_context_engine.ranking.identity import AcrossKinds
-from langchain_context_engine.trace.context import Context
+from langchain_context_engine import Budget, ContextEngine, Template
 from tests.builders import ListSource, a_candidate, count_words
 from tests.pack_builders import engine_of, text_of
 
@@ -22,15 +19,6 @@ def engine(*sources, **settings):
     )
 
 
-def test_uncounted_groups_are_shown_but_not_counted():
-    context = engine(
-        ListSource([a_candidate(text="one")], "notes"),
-        ListSource([a_candidate(text="two", source="rules")], "rules"),
-        uncounted=("rules",),
-    ).build("x")
-    assert context.text == "one\ntwo\n1 of 1"
-
-
 def test_a_cut_passage_ends_with_the_note_of_its_kind_or_else_the_templates():
     found = [a_candidate(text=LONG, kind="code", metadata={"title": "a.py:3"})]
 
@@ -41,62 +29,6 @@ def test_a_cut_passage_ends_with_the_note_of_its_kind_or_else_the_templates():
     assert cut({"code": " (see {{title}})"}).startswith("Alpha beta")
     assert " (see a.py:3)" in cut({"code": " (see {{title}})"})
     assert "*(truncated)*" in cut({"memory": "?"})
-
-
-def test_the_closing_shows_the_question_verbatim_and_counts():
-    context = engine(ListSource([a_candidate(text="one")]), closing="\n\nAsked: {{query}}").build(
-        "{{content}}?"
-    )
-    assert context.text == "one\n1 of 1\n\nAsked: {{content}}?"
-    assert context.tokens == count_words(context.text)
-    assert replay(Context.from_dict(context.to_dict()), engine(ListSource([]))).text == context.text
-
-
-@pytest.mark.parametrize("settings", [{"closing": "{{score}}"}, {"notes": {"code": "{{nothing}}"}}])
-def test_a_closing_or_note_that_could_never_render_is_refused(settings):
-    with pytest.raises(ConfigError):
-        engine(ListSource([]), **settings)
-
-
-def test_shares_are_of_the_sources_that_a_request_asks():
-    sources = [
-        ListSource([a_candidate(text=f"{name} {i} " + "word " * 8, source=name) for i in range(9)], name)
-        for name in ("a", "b", "c")
-    ]
-    budget = Budget(tokens=100, shares={"a": 1, "b": 1, "c": 8})
-    plain = Template(name="plain", passage="{{content}}", separator="\n")
-    context = engine(*sources, budget=budget, template=plain, dedupe_threshold=None).build(
-        "x", sources=("a", "b")
-    )
-    spent = {
-        name: sum(p.tokens for p in context.passages if p.ranked.candidate.origin == name) for name in "ab"
-    }
-    assert spent == {"a": 50, "b": 50}
-
-
-def test_texts_are_compared_by_the_key_that_is_named():
-    said = "We chose Stripe for payments."
-    found = [
-        a_candidate(text=f"**Memory**: {said}\n*Importance: 1*", metadata={"said": said}),
-        a_candidate(text=f"**Value** (full):\n{said}", metadata={"said": said}),
-    ]
-    assert len(engine(ListSource(found)).build("x").passages) == 2
-    assert len(engine(ListSource(found), dedupe_key="said").build("x").passages) == 1
-
-
-def test_across_kinds_joins_different_kinds_and_never_two_of_one():
-    found = [
-        a_candidate(text="def pay", kind="code", relevance=0.9, metadata={"path": "a.py"}),
-        a_candidate(text="def refund", kind="code", relevance=0.8, metadata={"path": "a.py"}),
-        a_candidate(text="Fix rounding", kind="commit", relevance=0.7, metadata={"files": ["b.py", "a.py"]}),
-        a_candidate(text="Add harbour", kind="commit", relevance=0.6, metadata={"files": "c.py"}),
-        a_candidate(text="Nothing stated", kind="commit", relevance=0.5),
-    ]
-    rule = AcrossKinds({"code": "path", "commit": "files"})
-    context = engine(ListSource(found), dedupe_rules=(rule,)).build("x")
-    assert [p.text for p in context.passages] == ["def pay", "def refund", "Add harbour", "Nothing stated"]
-    (dropped,) = [d for d in context.decisions if d.reason is Reason.DUPLICATE]
-    assert dropped.details["winner"] == found[0].key
 
 
 @pytest.mark.parametrize(
@@ -136,15 +68,6 @@ def test_passages_that_adjoin_stand_together_in_reading_order():
     ]
     context = engine_of(found).build("q")
     assert [p.key[1] for p in context.passages] == ["1", "2", "x"]
-
-
-def test_sections_have_titles_in_their_order_and_cost_what_they_cost():
-    a = ListSource([a_candidate(source="A", text="from a")], "A")
-    b = ListSource([a_candidate(source="B", text="from b")], "B")
-    engine = engine_of([], sources=[a, b], template="sections", titles={"B": "Beta"})
-    context = engine.build("q")
-    assert [s.title for s in context.sections] == ["Beta", "A"]
-    assert context.text.index("## Beta") < context.text.index("from b") < context.text.index("## A")
 
 
 def test_markers_resolve_to_the_text_beside_them_after_dedupe_cut_and_reorder():

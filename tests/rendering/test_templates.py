@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import fields
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.prompts import PromptTemplate
 
 from langchain_context_engine import ContextEngine
@@ -15,7 +10,6 @@ from langchain_context_engine.errors import TemplateError
 from langchain_context_engine.rendering.templates import (
     TEMPLATES,
     Template,
-    fill,
     passage_block,
     passage_values,
 )
@@ -52,39 +46,6 @@ def test_jinja_in_content_is_literal():
     assert content in passage_block(TEMPLATES["cited"], {"content": content, "citation": "[1]"})
 
 
-def test_a_missing_value_renders_as_nothing():
-    """F52."""
-    template = Template(name="t", passage="<{{timestamp}}|{{title}}|{{content}}>")
-    assert passage_block(template, {"content": "x", "title": None}) == "<||x>"
-    values = passage_values(a_candidate(id="i", text="x", kind="", source=""))
-    assert passage_block(TEMPLATES["detailed"], values) == "[] x"
-    assert "None" not in "".join(values.values())
-
-
-def test_a_repeated_placeholder_is_filled_each_time_and_foreign_markup_stays():
-    """F53."""
-    template = Template(name="t", passage="{{content}} / {{content}} <br /> {{{{")
-    assert passage_block(template, {"content": "x"}) == "x / x <br /> {{{{"
-    assert fill("{{{a}}} {{}} {{ }} }} { {a} {{a.b}}", {"a": 1}) == "{1} {{}} {{ }} }} { {a} {{a.b}}"
-
-
-@settings(deadline=None, max_examples=150)
-@given(st.text(alphabet="{}ab. \n`<", max_size=30), st.text(alphabet="{}ab", max_size=10))
-def test_filling_replaces_each_variable_once_and_nothing_else(text, value):
-    """F50, F53."""
-    expected = re.sub(r"\{\{\s*(a|b)\s*\}\}", lambda m: value if m[1] == "a" else "", text)
-    names = [n for n in re.findall(r"\{\{([^{}]*)\}\}", text) if n.strip().isidentifier()]
-    if all(n.strip() in {"a", "b"} for n in names):
-        assert fill(text, {"a": value}) == expected
-
-
-@pytest.mark.parametrize("field", [f.name for f in fields(Template)])
-@pytest.mark.parametrize("value", [None, 7, b"x"])
-def test_a_template_field_is_a_string(field, value):
-    with pytest.raises(TemplateError, match=field):
-        Template(**{"name": "t", field: value})
-
-
 def test_the_templates_of_the_memory_design_are_exact():
     """M10."""
     chat, detailed, summary = (TEMPLATES[n] for n in ("chat", "detailed", "summary"))
@@ -108,30 +69,6 @@ def test_the_templates_of_the_memory_design_are_exact():
     )
 
 
-def test_values_show_a_candidate():
-    """M10."""
-    candidate = a_candidate(
-        id="m1",
-        text="whole",
-        kind="fact",
-        source="memories",
-        created_at="2024-05-01T08:00:00Z",
-        metadata={"confidence": 0.876, "title": "A\ntitle"},
-    )
-    assert passage_values(candidate, content="cut", score=0.12345, citation="[1]") == {
-        "content": "cut",
-        "type": "fact",
-        "source": "memories",
-        "id": "m1",
-        "title": "A title",
-        "citation": "[1]",
-        "confidence": "0.88",
-        "timestamp": "2024-05-01T08:00:00Z",
-        "score": "0.123",
-        "place": "",
-    }
-
-
 @pytest.mark.parametrize(
     ("confidence", "shown"),
     [
@@ -149,46 +86,6 @@ def test_values_show_a_candidate():
 def test_confidence_has_two_decimals_and_zero_is_not_missing(confidence, shown):
     """E44, E46."""
     assert passage_values(a_candidate(metadata={"confidence": confidence}))["confidence"] == shown
-
-
-@pytest.mark.parametrize(
-    ("metadata", "title"),
-    [
-        ({"title": "T", "path": "a.py"}, "T"),
-        ({"path": "a.py", "symbol": "f"}, "a.py::f"),
-        ({"path": "a.py"}, "a.py"),
-        ({"title": "", "path": "a.py"}, "a.py"),
-        ({}, ""),
-    ],
-)
-def test_a_title_is_the_title_else_path_and_symbol(metadata, title):
-    assert passage_values(a_candidate(metadata=metadata))["title"] == title
-
-
-def test_the_note_stands_after_a_passage_that_was_cut():
-    block = passage_block(TEMPLATES["chat"], {"content": "x"}, is_truncated=True)
-    assert block == "- x\n\n*(truncated)*"
-    named = Template(name="t", note=" [cut: {{source}}]")
-    assert passage_block(named, {"content": "x", "source": "s"}, is_truncated=True) == "- x [cut: s]"
-    fenced = passage_block(named, {"content": "a\n```\nx", "source": "s"}, is_truncated=True)
-    assert fenced == "- a\n```\nx\n```\n [cut: s]"
-
-
-@pytest.mark.parametrize(
-    ("fields", "shown"),
-    [
-        (
-            {"metadata": {"confidence": 0.9}, "created_at": "2026-01-01"},
-            "(confidence: 0.90, 2026-01-01T00:00:00Z)",
-        ),
-        ({"metadata": {"confidence": 0.9}}, "(confidence: 0.90)"),
-        ({"created_at": "2026-01-01"}, "(2026-01-01T00:00:00Z)"),
-    ],
-)
-def test_a_remark_tells_what_is_known_and_nothing_else(fields, shown):
-    """`detailed` printed `(confidence: , )`."""
-    values = passage_values(a_candidate(text="x", kind="fact", **fields))
-    assert passage_block(TEMPLATES["detailed"], values) == f"[fact] x {shown}"
 
 
 @pytest.mark.parametrize("name", ["placed", "markdown", "xml", "sections"])

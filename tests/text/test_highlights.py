@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.highlights import mark_matches
+from langchain_context_engine.text.matches import mark_matches
 from langchain_context_engine.text.trigrams import TrigramIndex, similarity, trigrams
 from langchain_context_engine.text.words import query_terms
 
@@ -57,19 +57,3 @@ def test_the_index_finds_what_comparing_one_by_one_finds(texts, query, threshold
     found = index.search(query, threshold)
     assert dict(found) == pytest.approx({key: value for key, value in alike.items() if value > threshold})
     assert found == sorted(found, key=lambda hit: (-hit[1], hit[0]))
-
-
-def test_removed_texts_are_not_found_and_leave_no_room_behind():
-    index = TrigramIndex()
-    for n in range(3000):
-        index.put(str(n), f"file number {n}")
-    for n in range(2999):
-        index.remove(str(n))
-    assert [key for key, _ in index.search("file number 2999", 0.9)] == ["2999"]
-    assert len(index._keys) < 1100
-
-
-def test_a_text_too_long_to_be_alike_is_left_out():
-    index = TrigramIndex(most=50)
-    index.put("long", " ".join(f"word{n}" for n in range(100)))
-    assert index.search("word1 word2", 0.0) == []

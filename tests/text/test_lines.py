@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from langchain_context_engine.pipeline.reading import tells_alone, tells_cut
-from langchain_context_engine.text.asking import AtLeast, by_lines
-from langchain_context_engine.text.boundaries import line_ends
-from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, keep_lines, keep_start
-from langchain_context_engine.text.worth import opens_block
-from tests.builders import a_candidate, count_words
+from langchain_context_engine.text.truncate import (
+    keep_lines,
+)
+from tests.builders import a_candidate
 from tests.pack_builders import engine_of
 
 DOCUMENTED = """/**
@@ -67,62 +65,9 @@ def test_what_is_kept_does_not_end_with_a_line_that_leads_on(ending):
     assert keep_lines(text, len(f"{before}\n{ending}\nfi"), len) == before
 
 
-def test_a_line_longer_than_the_room_is_cut_between_words():
-    assert keep_lines("alpha beta gamma delta", 12, len) == "alpha beta"
-
-
-@given(text=st.text("ab {\n", max_size=60), end=st.integers(0, 60))
-def test_ends_are_ends_of_lines_within_reach_each_once(text, end):
-    ends = list(line_ends(text, end))
-    assert all(text[at] == "\n" and at <= end for at in ends)
-    assert len(set(ends)) == len(ends)
-
-
 def test_a_program_full_of_prose_is_cut_as_a_program():
     """Its comment of whole sentences made it prose: sentences of it stood beside pieces of its lines."""
     context = engine_of([a_program()], tokenizer="auto", budget=125).build("which berths are free tonight")
     (passage,) = context.passages
     assert DOCUMENTED.startswith(passage.text)
     assert passage.text.endswith("the cheapest first\n */")
-
-
-def test_only_extracts_are_made_of_lines():
-    assert by_lines(extractive) == by_lines(Extractive("why?")).__class__(in_lines=True)
-    assert by_lines(AtLeast(truncator=extractive, characters=3)).truncator == Extractive(in_lines=True)
-    assert [by_lines(own) for own in (keep_start, keep_end)] == [keep_start, keep_end]
-
-
-def test_what_a_cut_leaves_of_a_file_with_one_record_must_say_something():
-    """It has no neighbours, so it passed for a text of its own: `#ifndef` with a name was a passage."""
-    header = a_program("#ifndef BERTHS_H\n#define BERTHS_H\n\nint free_berths(const char* harbor);")
-    assert not tells_cut(header, "#ifndef BERTHS_H\n#define BERTHS_H", 0.0, 3)
-    assert tells_cut(a_candidate(id="a", text="Tea, and more."), "Tea", 0.0, 3)
-
-
-@pytest.mark.parametrize(
-    "piece", ["app.get('/', (req, res) => {", "sort(", "names = [", ">>> def f(x):\n..."]
-)
-def test_a_line_that_only_opens_a_block_is_no_passage(piece):
-    assert opens_block(piece)
-
-
-@pytest.mark.parametrize("piece", ["It rained.", "f(x)", "a = {}", "so it goes ...", "- one\n- two"])
-def test_a_line_that_is_whole_opens_nothing(piece):
-    assert not opens_block(piece)
-
-
-@pytest.mark.parametrize("piece", ["# Unreleased\n\n## Bug fixes of the quay", "**Berths and boats:**\n\n- "])
-def test_headings_alone_are_no_passage(piece):
-    page = a_candidate(
-        id="a",
-        text=f"{piece}\n\nIt drips no more since autumn.",
-        kind="doc",
-        neighbours=("b",),
-        metadata={"place": "a.md"},
-    )
-    assert not tells_alone(page, piece, frozenset({"quay", "berth"}))
-    assert tells_alone(page, f"{piece}\n\nIt drips no more since autumn.", frozenset({"quay", "berth"}))
-
-
-def test_words_count_as_they_are_counted():
-    assert keep_lines("a b\nc d\ne f", 4, count_words) == "a b\nc d"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.sentences import is_code, sentence_spans, unit_spans
+from langchain_context_engine.text.sentences import sentence_spans, unit_spans
 from langchain_context_engine.text.tables import tables
 from tests.growth import assert_linear, repeated
 
@@ -45,44 +45,11 @@ def test_sentences_end_where_a_reader_ends_them(text, expected):
     assert sentences(text) == expected
 
 
-def test_a_hard_wrapped_line_goes_on():
-    text = "This line of an e-mail was broken by the mail program\nin the middle of a sentence. End."
-    assert len(sentences(text)) == 2
-
-
-def test_a_fenced_block_is_one_sentence():
-    text = "Intro.\n\n```python\nprint(1). Foo\n\nprint(2)\n```\nEnd."
-    assert sentences(text) == ["Intro.", "```python\nprint(1). Foo\n\nprint(2)\n```", "End."]
-    assert sentences("~~~\na. B\n```\nc. D\n~~~\nEnd.")[0].endswith("~~~")
-    assert sentences("Open.\n````\na. B\n```\nc. D")[1].startswith("````")
-
-
-def test_code_is_never_split_inside_a_line():
-    code = "def f(x):\n    # Do it. Then stop.\n    return x.y  # Done. Yes.\n"
-    assert is_code(code)
-    assert sentences(code) == [line.strip() for line in code.splitlines()]
-
-
-@pytest.mark.parametrize(
-    "text", ["We met, then left.\nIt rained;", "Dear Ana,\nthanks for the tea.\nBo", "one line"]
-)
-def test_prose_is_not_code(text):
-    assert not is_code(text)
-
-
 def test_a_table_is_one_sentence():
     """B11."""
     table = "| a | b |\n|---|:-:|\n| 1. X | 2 |\n| 3 | 4 |"
     assert sentences(f"Intro.\n\n{table}\n\nEnd.") == ["Intro.", table, "End."]
     assert tables("a | b\nno rule | here") == []
-
-
-def test_a_title_is_joined_to_the_sentence_after_it():
-    assert units("Billing\nWe chose Stripe. It was cheap.") == ["Billing\nWe chose Stripe.", "It was cheap."]
-    assert units("One. Two.") == ["One.", "Two."]
-    assert units("Only a title") == ["Only a title"]
-    long = " ".join(["word"] * 40)
-    assert units(f"{long}.\nText.") == [f"{long}.", "Text."]
 
 
 @pytest.mark.parametrize(
@@ -97,10 +64,6 @@ def test_a_title_is_joined_to_the_sentence_after_it():
 )
 def test_a_piece_without_a_letter_never_stands_alone(text, expected):
     assert units(text) == expected
-
-
-def test_a_column_of_figures_does_not_become_one_piece():
-    assert len(units("Year\n" + "\n".join(f"{1000 + n}; {n * n}." for n in range(500)))) > 4
 
 
 @settings(deadline=None, max_examples=300)

@@ -32,10 +32,6 @@ def test_a_shared_banner_does_not_make_duplicates(a, b):
     assert not are_duplicates(BANNER * 2 + a, BANNER * 2 + b)
 
 
-def test_texts_under_a_banner_are_duplicates_if_what_follows_is_alike():
-    assert are_duplicates(BANNER + "Bees dance in the hive.", BANNER + "Bees dance in their hive.")
-
-
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -107,11 +103,6 @@ def test_small_edits_make_duplicates(a, b):
     assert are_duplicates(b, a)
 
 
-def test_a_program_that_swaps_a_number_or_turns_a_condition_round_is_another():
-    assert not are_duplicates("def f(x):\n    return g(x, 30)\n", "def f(x):\n    return g(x, 60)\n")
-    assert not are_duplicates("if is_open(x):\n    close_it(x)\n", "if not is_open(x):\n    close_it(x)\n")
-
-
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -125,15 +116,3 @@ def test_a_program_that_swaps_a_number_or_turns_a_condition_round_is_another():
 def test_a_name_makes_another_statement(a, b):
     assert not are_duplicates(a, b)
     assert not are_duplicates(b, a)
-
-
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("Ana Diaz moved the launch to the second week of May.", "Ana moved the launch to the second week of May."),
-        ("The launch was moved to the second week of May.", "A launch was moved to the second week of May."),
-        ("Passing flags to the proxy dispatchers", "Passed flags to the proxy dispatchers"),
-    ],
-)  # fmt: skip
-def test_a_name_that_one_of_them_adds_makes_no_other_statement(a, b):
-    assert are_duplicates(a, b)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from langchain_context_engine import ContextEngine
-from langchain_context_engine.text.sentences import row_spans, unit_spans
+from langchain_context_engine.text.sentences import row_spans
 from langchain_context_engine.text.tables import tables_of
 from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, locate, pieces
 from tests.builders import ListSource, a_candidate, count_words
@@ -67,20 +67,6 @@ def test_of_a_large_table_the_row_that_answers_is_in_a_small_budget_below_its_he
     assert context.tokens <= 60
 
 
-def test_several_rows_bring_their_header_once():
-    context = engine_of(OPTIONS, budget=300).build("options 3, 17 and 53")
-    (passage,) = context.passages
-    assert passage.text.count("| option | default | meaning |") == 1
-    assert len(parsed(passage.text)) > 3
-
-
-def test_a_header_is_never_in_without_a_row_of_it():
-    for budget in range(5, 60):
-        for truncator in ("extractive", "keep_start"):
-            context = engine_of(OPTIONS, budget=budget, truncator=truncator).build("option default meaning")
-            assert all("--option-" in passage.text for passage in context.passages)
-
-
 @settings(max_examples=60, deadline=None)
 @given(tables(), st.integers(4, 60), st.sampled_from(["name1", "r3 e3", "two words", ""]))
 def test_an_extract_of_a_table_parses_as_that_table(table, allowance, query):
@@ -109,12 +95,6 @@ def test_an_ending_that_begins_within_a_table_has_its_header(table, allowance):
             assert text[: found.head].rpartition("\n\n")[2].strip() in cut
 
 
-def test_the_end_of_a_long_table_is_its_last_rows():
-    cut = keep_end(OPTIONS, 80, count_words)
-    assert cut.startswith("| option | default | meaning |\n|---|--:|---|\n…\n")
-    assert cut.endswith("| `--option-59` | 413 | what number 59 does, told in so many words |")
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.lists(tables(), min_size=1, max_size=3), st.integers(20, 200), st.booleans())
 def test_what_is_packed_of_tables_is_exact_pieces_below_their_headers(found, budget, is_first):
@@ -139,18 +119,6 @@ def test_the_pieces_of_a_text_are_all_of_it_in_order(table):
     assert "".join("".join(text[a:b].split()) for a, b in spans) == "".join(text.split())
     assert all(a[1] <= b[0] for a, b in pairwise(spans))
     assert all(head == -1 or (heads[head] == head and head <= i) for i, head in enumerate(heads))
-
-
-def test_a_table_without_rows_is_a_piece_as_any_other():
-    text = "Ports are told here, in words.\n\n| a | b |\n|---|---|\n\nThat was all that there is."
-    assert row_spans(text) == (unit_spans(text), [-1] * len(unit_spans(text)))
-
-
-def test_what_introduces_a_table_stands_with_its_header():
-    text = "It was found long ago. It was.\n\nThese ports are open:\n\n| port | for |\n|---|---|\n| 80 | web |\n| 22 | ssh |"
-    spans, heads = row_spans(text)
-    assert [text[a:b] for a, b in spans][1].startswith("These ports are open:\n\n| port")
-    assert heads == [-1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import threading
 import warnings
 
 import pytest
@@ -18,13 +17,6 @@ from tests.growth import assert_linear, repeated
 from tests.token_builders import TEXTS
 
 pytestmark = pytest.mark.unmeasured
-
-
-def test_auto_is_cl100k_base_and_exact():
-    count = resolve_tokenizer()
-    assert (count.name, count.is_estimated) == ("cl100k_base", False)
-    assert count("hello world") == 2
-    assert count("") == 0
 
 
 @pytest.mark.parametrize("run", ["^", " ", "\n", "a", "日", "😀", "0", "<|endoftext|>", "\t ", "ab"])
@@ -83,13 +75,6 @@ def test_encoding_gives_as_many_tokens_as_counted_and_decodes_to_the_same_text(n
     assert count.decode(ids) == text
 
 
-def test_equal_names_share_one_counter():
-    assert resolve_tokenizer("gpt-4") is resolve_tokenizer("auto") is resolve_tokenizer("cl100k_base")
-    assert resolve_tokenizer("estimate") is resolve_tokenizer("estimate")
-    count = resolve_tokenizer("auto")
-    assert resolve_tokenizer(count) is count
-
-
 def test_a_counter_survives_pickle_and_copy():
     """H73."""
     for name in ("cl100k_base", "estimate"):
@@ -97,28 +82,6 @@ def test_a_counter_survives_pickle_and_copy():
         assert pickle.loads(pickle.dumps(count)) is count
         assert copy.deepcopy(count) is count
     assert pickle.loads(pickle.dumps(resolve_tokenizer(len)))("four") == 4
-
-
-@pytest.mark.parametrize("name", ["cl100k_base", "estimate"])
-def test_counting_from_many_threads_gives_one_answer(name):
-    """G66."""
-    count = resolve_tokenizer(name)
-    text = "The quick brown fox jumps over the lazy dog. " * 20
-    expected, found = count(text), []
-
-    def work():
-        found.extend(count(f"{i}{text}") - count(str(i)) for i in range(100))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert set(found) == {expected}
-
-
-def test_a_tokenizer_is_resolved_once():
-    assert resolve_tokenizer("gpt-4o") is resolve_tokenizer("gpt-4o")
 
 
 def test_an_engine_warns_once_of_its_tokenizer_and_every_context_tells_it():

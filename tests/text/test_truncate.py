@@ -9,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.text.boundaries import is_boundary
 from langchain_context_engine.text.truncate import (
     ELLIPSIS,
     TRUNCATORS,
     Extractive,
     extractive,
+    is_boundary,
     keep_end,
     keep_start,
     locate,
-    merge,
     pieces,
 )
 from tests.builders import count_with_join_cost, count_words
@@ -85,58 +84,8 @@ def test_an_extract_is_of_whole_sentences_in_source_order():
         assert not result.endswith("Dr.")
 
 
-@pytest.mark.parametrize("first", ["Short first one.", "A."])
-def test_an_extract_is_not_empty_if_the_first_sentence_fits(first):
-    """B14."""
-    text = f"{first} " + " ".join(["long"] * 50) + "."
-    assert extractive(text, count_words(first), count_words)
-
-
-def test_an_extract_prefers_what_the_query_asks_for():
-    text = "It rained all day. The invoice is due in May. Birds sang. We had tea."
-    assert Extractive("when is the invoice due?")(text, 6, count_words) == "The invoice is due in May."
-
-
-def test_sentences_that_adjoin_are_kept_with_the_space_between_them():
-    text = "One two.\n\nThree four.  Five six. Seven eight nine ten eleven."
-    assert extractive(text, 6, count_words) in text
-
-
-def test_an_extract_fills_its_allowance_where_sentences_are_too_long():
-    text = "Hi there. " + " ".join(["word"] * 500) + "."
-    assert count_words(extractive(text, 50, count_words)) > 40
-
-
-def test_code_is_cut_from_the_start():
-    code = "def f(x):\n    y = x + 1\n    return y\n\n" * 10
-    assert code.startswith(extractive(code, 60, count_characters))
-
-
 TABLE_HEAD = "| name | value |\n|------|-------|"
 TABLE = TABLE_HEAD + "\n" + "\n".join(f"| row{i} | {i} |" for i in range(20))
-
-
-@pytest.mark.parametrize("truncate", CUTTING)
-@pytest.mark.parametrize("before", ["", "Intro line.\n\n"])
-@pytest.mark.parametrize("after", ["", "\n\nThe end."])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_table_is_cut_between_rows_and_keeps_its_header(truncate, before, after, newline):
-    """B11."""
-    text = (before + TABLE + after).replace("\n", newline)
-    rows = TABLE.split("\n")
-    for allowance in range(0, len(text), 3):
-        result = truncate(text, allowance, count_characters).replace("\r\n", "\n")
-        lines = [line for line in result.split("\n") if "|" in line]
-        assert set(lines) <= set(rows)
-        assert not lines or lines[:2] == rows[:2]
-        assert len(lines) != 2
-        assert len(lines) != 1
-
-
-@pytest.mark.parametrize("truncate", CUTTING)
-def test_a_table_is_not_lost_where_rows_fit(truncate):
-    result = truncate(TABLE, 100, count_characters)
-    assert truncate is keep_end or result.count("\n") >= 3
 
 
 @pytest.mark.parametrize(
@@ -152,27 +101,6 @@ def test_no_character_that_people_see_is_split(text):
             for start, end in locate(text, result):
                 assert start == 0 or is_boundary(text, start)
                 assert end == len(text) or is_boundary(text, end)
-
-
-@pytest.mark.parametrize("name", TRUNCATORS)
-def test_what_fits_is_not_touched_and_what_cannot_fit_is_empty(name):
-    truncate = TRUNCATORS[name]
-    assert truncate(" a  b \n", 2, count_words) == " a  b \n"
-    assert truncate("a b", 0, count_words) == ""
-    assert truncate("", 0, count_words) == ""
-    assert truncate("👨‍👩‍👧‍👦" * 2, 3, count_characters) == ""
-    assert truncate("some text", 5, lambda _: 9) == ""
-
-
-def test_none_leaves_out_what_does_not_fit_whole():
-    assert TRUNCATORS["none"]("One. Two.", 1, count_words) == ""
-
-
-def test_a_cut_ends_with_a_word_where_one_is_near():
-    text = "The engine keeps every promise it makes"
-    assert keep_start(text, 22, count_characters) == "The engine keeps every"
-    assert keep_start(text, 20, count_characters) == "The engine keeps"
-    assert keep_end(text, 10, count_characters) == "it makes"
 
 
 @settings(deadline=None, max_examples=300)
@@ -204,13 +132,3 @@ def test_more_allowance_never_leaves_most_of_it_unused(allowance, parts):
     if count_words(text) > allowance > 0:
         assert count_words(keep_start(text, allowance, count_words)) * 2 >= allowance
         assert count_words(extractive(text, allowance, count_words)) * 2 >= allowance
-
-
-@settings(deadline=None, max_examples=200)
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 5)), max_size=6))
-def test_pieces_stand_in_source_order(found):
-    text = "One two. Three four. Five."
-    spans = [(a, min(a + n, len(text))) for a, n in found]
-    merged = merge(text, spans)
-    assert list(merged) == sorted(merged)
-    assert pieces(text, spans) == ELLIPSIS.join(text[a:b] for a, b in merged)

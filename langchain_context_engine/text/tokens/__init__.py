@@ -17,10 +17,16 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.locks import ForkSafeLock
-from langchain_context_engine.text.tokens.backends import Backend, Brought, Bytes, Estimate, estimate_backend
-from langchain_context_engine.text.tokens.vocabulary import encoding_of, load_encoding
-
-__all__ = ["FALLBACK_ENCODING", "Count", "TokenCounter", "resolve_tokenizer"]
+from langchain_context_engine.text.tokens.backends import (
+    Backend,
+    Brought,
+    Bytes,
+    Estimate,
+    Quicktok,
+    Tiktoken,
+    estimate_backend,
+)
+from langchain_context_engine.text.tokens.vocabulary import MODERN_ENCODINGS, encoding_of, load_encoding
 
 Count = Callable[[str], int]
 """Anything that counts the tokens of a text."""
@@ -28,8 +34,6 @@ Count = Callable[[str], int]
 FALLBACK_ENCODING = "cl100k_base"
 """What `"auto"` means, and what counts for a model that nobody knows."""
 
-# The estimate bounds these; what came before them cuts spaces and digits finer, so bytes bound it.
-_ESTIMATED = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
 _BROUGHT = ("function:", "model:", "tokenizer:")
 
 _counters: dict[str, TokenCounter] = {}
@@ -63,6 +67,11 @@ class TokenCounter:
     def __call__(self, text: str) -> int:
         """Return how many tokens a text has, 0 for ""."""
         return self.backend.count(text)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether a text costs what its parts do, cut between a word and a space."""
+        return isinstance(self.backend, (Quicktok, Tiktoken, Bytes))
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text; special tokens such as `<|endoftext|>` are plain text.
@@ -162,7 +171,7 @@ def _nearest(name: str) -> str:
 
 def _stand_in(encoding: str, unknown: str) -> tuple[TokenCounter, str]:
     """Return what counts in place of an encoding that cannot be had, and the one warning."""
-    is_bounded = encoding in _ESTIMATED
+    is_bounded = encoding in MODERN_ENCODINGS
     counter, _ = _named("estimate" if is_bounded else "utf8_bytes")
     install = "install quicktok-v1, or " if is_bounded else ""
     missing = (

@@ -14,28 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import clean_text
-
-__all__ = ["Backend", "Brought", "Bytes", "Estimate", "Quicktok", "Tiktoken", "estimate_backend"]
-
-
-class Backend(Protocol):
-    """What a token counter stands on."""
-
-    def count(self, text: str) -> int:
-        """Return how many tokens a text has."""
-        ...
-
-    def encode(self, text: str) -> list[int]:
-        """Return its tokens."""
-        ...
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of some tokens; a split character becomes U+FFFD."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,3 +227,7 @@ class Brought:
                 f"tokenizer {self.name} only counts; to decode, pass one with encode and decode"
             )
         return self.decoding(list(ids))
+
+
+Backend = Quicktok | Tiktoken | Bytes | Estimate | Brought
+"""What a token counter stands on."""

@@ -8,13 +8,14 @@ import socket
 import tempfile
 import threading
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 from langchain_context_engine.text.tokens.backends import Backend, Quicktok, Tiktoken
 
-__all__ = ["encoding_of", "load_encoding"]
-
-_QUICKTOK_ENCODINGS = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
+MODERN_ENCODINGS = frozenset({"cl100k_base", "o200k_base", "o200k_harmony", "llama3", "qwen3"})
+"""Encodings that quicktok has in its wheel, and that the estimate bounds: older ones cut spaces finer."""
 
 _HOST = "openaipublic.blob.core.windows.net"
 _CONNECT_SECONDS = 0.6
@@ -26,7 +27,7 @@ _failed_at: dict[str, float] = {}
 
 def encoding_of(name: str) -> str | None:
     """Return the encoding that a name means (an encoding, a model, `provider/model`), or None. No network."""
-    if name in _QUICKTOK_ENCODINGS:
+    if name in MODERN_ENCODINGS:
         return name
     import tiktoken
 
@@ -37,12 +38,7 @@ def encoding_of(name: str) -> str | None:
             return tiktoken.encoding_name_for_model(model)
         except KeyError:
             continue
-    return _open_model_encoding(name)
-
-
-def _open_model_encoding(name: str) -> str | None:
-    """Return quicktok's encoding for an open model such as `meta-llama/Llama-3.1-8B`, or None."""
-    try:
+    try:  # an open model such as `meta-llama/Llama-3.1-8B`
         import quicktok
 
         return str(quicktok.encoding_for_model(name).name)
@@ -56,7 +52,7 @@ def load_encoding(name: str) -> Backend | None:
     quicktok is asked first, then tiktoken. tiktoken downloads what it has not cached: the attempt is
     given up after 0.6 seconds without a connection, 10 with one, and not repeated for a minute.
     """
-    if name in _QUICKTOK_ENCODINGS:
+    if name in MODERN_ENCODINGS:
         try:
             import quicktok
 
@@ -116,20 +112,13 @@ def _download(name: str) -> Tiktoken | None:
 def _fetch(name: str, reached: threading.Event, answers: list[Tiktoken]) -> None:
     import tiktoken
 
+    proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
+    first_hop = (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
     try:
-        with socket.create_connection(_first_hop(), timeout=_CONNECT_SECONDS):
+        with socket.create_connection(first_hop, timeout=_CONNECT_SECONDS):
             reached.set()
         answers.append(Tiktoken(tiktoken.get_encoding(name)))
     except Exception:  # noqa: BLE001, S110 - whatever went wrong, the estimate takes its place
         pass
     finally:
         reached.set()
-
-
-def _first_hop() -> tuple[str, int]:
-    """Return the host and port a download goes to first: the proxy where one is set."""
-    import urllib.parse
-    import urllib.request
-
-    proxy = urllib.parse.urlsplit(urllib.request.getproxies().get("https", ""))
-    return (proxy.hostname, proxy.port or 80) if proxy.hostname else (_HOST, 443)
