@@ -105,8 +105,13 @@ const columnsOf = (data) => {
 
 const states = new WeakMap();
 
-const begin = (root) => {
-  const state = { chosen: null, choseAt: 0, drawn: "", logs: {}, last: 0, send: () => {}, keep: () => {} };
+// What was pressed and not acted on yet, by table and trace: Streamlit may mount a table anew in the middle of a
+// walk, and what stood in the old one alone was lost: the next key went on from an older run's choice.
+const memories = (window.contextInspectorPressed ??= {});
+
+const begin = (root, of) => {
+  const state = (memories[of] ??= { chosen: null, choseAt: 0, logs: {}, last: 0 });
+  Object.assign(state, { of, drawn: "", send: () => {}, keep: () => {} });
   const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
   root.append(box);
   state.box = box;
@@ -184,15 +189,25 @@ const begin = (root) => {
   state.moved = new ResizeObserver(() => state.fit());
   state.moved.observe(document.querySelector("[data-testid=stMainBlockContainer]") ?? document.body);
   document.addEventListener("keydown", state.key);
+  state.leave = () => {
+    document.removeEventListener("keydown", state.key);
+    window.removeEventListener("resize", state.fit);
+    state.moved.disconnect();
+    box.remove();
+  };
   return state;
 };
 
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
   let state = states.get(parentElement);
-  if (!state) { state = begin(parentElement); states.set(parentElement, state); }
+  const isNew = !state || state.of !== data.of;
+  if (state && isNew) state.leave();
+  if (isNew) { state = begin(parentElement, data.of); states.set(parentElement, state); }
   state.send = setTriggerValue;
   state.keep = setStateValue;
   state.data = data;
+  // Told again, since what was told before the table was mounted anew may not have arrived; each is acted on once.
+  if (isNew && !data.opens && state.choseAt > state.seen("chosen")) state.send("chosen", { id: state.chosen, at: state.choseAt });
   const { chosen, seen, ...rest } = data;
   const columns = columnsOf(data);
   const drawn = JSON.stringify([rest, columns.length]);
@@ -222,10 +237,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.show();
   state.reveal();
   return () => {
-    document.removeEventListener("keydown", state.key);
-    window.removeEventListener("resize", state.fit);
-    state.moved.disconnect();
+    state.leave();
     states.delete(parentElement);
-    state.box.remove();
   };
 }

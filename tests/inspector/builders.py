@@ -10,6 +10,7 @@ from pathlib import Path
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from inspector import opening
 from langchain_context_engine import Budget, ContextEngine
@@ -91,11 +92,8 @@ def _known_components():
     return components
 
 
-@functools.cache
 def _page_hash(name):
-    at = AppTest.from_file(str(APP), default_timeout=60)
-    at._bidi_component_manager = _known_components()
-    return at.run().switch_page(f"views/{name}.py")._page_hash
+    return calc_hash(name)
 
 
 def said(at):

@@ -1,0 +1,198 @@
+"""Settings of an answer: how they differ from the defaults and from another's, and how they are written."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from langchain_context_engine.config import EngineConfig, as_data
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.budget import Budget
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.trace.context import Context
+
+_TOLD_ELSEWHERE = frozenset({"query", "vector", "now", "budget", "limit", "history"})
+_NARROWING = (
+    "scope", "where", "kinds", "sources", "since", "until", "min_confidence", "conversation_id", "excluded",
+    "limit", "offset", "k",
+)  # fmt: skip
+
+
+def deviations(context: Context) -> dict[str, str]:
+    """Return what a question and its settings have that is not default: name → value in words.
+
+    The question's own fields come first, then the engine's settings; a budget's shares, reserve and caps are
+    told one by one.
+
+    Example:
+        >>> deviations(Context(request=ContextRequest(query="why?", k=3)))
+        {'k': '3'}
+    """
+    names = [field.name for field in dataclasses.fields(ContextRequest) if field.name not in _TOLD_ELSEWHERE]
+    found = {name: _told(value) for name, value in _asked(context.request, names).items()}
+    usual = _defaults()
+    for name, value in context.settings.items():
+        before = usual.get(name)
+        if name == "budget" and isinstance(value, Mapping) and isinstance(before, Mapping):
+            changed = {part: v for part, v in value.items() if part != "tokens" and v != before.get(part)}
+            found |= {part: _told(v) for part, v in changed.items()}
+        elif name not in {"budget", "limit"} and value != before:
+            found.setdefault(name, _told(value))
+    return found
+
+
+def narrowing(context: Context) -> dict[str, str]:
+    """Return what kept records from being candidates, or candidates from the text: name → value in words.
+
+    A source's limit narrowed nothing where nothing was offered, and a budget only where it is 0.
+
+    Example:
+        >>> narrowing(Context(request=ContextRequest(scope={"user": "ann"}), settings={"min_score": 0.5}))
+        {'scope': 'user ann', 'min_score': '0.5'}
+    """
+    asked = {name: _told(value) for name, value in _asked(context.request, _NARROWING).items()}
+    if context.request.limit and not context.candidates and not context.decisions:
+        asked.pop("limit", None)
+    if context.request.budget == 0:
+        asked["budget"] = "0 tokens, so no source was asked"
+    threshold = context.settings.get("min_score")
+    return asked if threshold is None else asked | {"min_score": _told(threshold)}
+
+
+def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of a request that are given and not default."""
+    own = ContextRequest()
+    values = {name: getattr(request, name) for name in names}
+    return {
+        name: value for name, value in values.items() if value is not None and value != getattr(own, name)
+    }
+
+
+def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
+    """Return in what some contexts differ, question or settings: dotted name → context → its value.
+
+    A setting that one does not have is None.
+
+    Example:
+        >>> asked = {"a": Context(request=ContextRequest(k=3)), "b": Context(request=ContextRequest(k=4))}
+        >>> differing(asked)
+        {'k': {'a': 3, 'b': 4}}
+    """
+    described = {}
+    for name, context in contexts.items():
+        asked = {"question": context.request.query, "tokens allowed": context.budget, "k": context.request.k}
+        described[name] = {**asked, "limit": context.request.limit, **_flat(context.settings)}
+    settings = dict.fromkeys(setting for values in described.values() for setting in values)
+    found = {one: {name: values.get(one) for name, values in described.items()} for one in settings}
+    if found.get("budget.tokens") == found["tokens allowed"]:
+        # The engine's own budget is what each was allowed: said once.
+        del found["budget.tokens"]
+    return {one: values for one, values in found.items() if len(set(map(str, values.values()))) > 1}
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return settings within settings by dotted names."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{above}{name}.") if isinstance(value, Mapping) else {f"{above}{name}": value}
+    return flat
+
+
+@functools.cache
+def _defaults() -> Mapping[str, Any]:
+    return EngineConfig(tokenizer="estimate").described() | {"tokenizer": "auto"}
+
+
+def _told(value: Any) -> str:
+    if hasattr(value, "strftime"):
+        return f"{value:%d %b %Y %H:%M %Z}"
+    described = as_data(value)
+    if isinstance(described, Mapping):
+        return ", ".join(f"{name} {_told(item)}" for name, item in described.items()) or "none"
+    if isinstance(described, list):
+        return ", ".join(map(_told, described)) or "nothing"
+    if isinstance(described, float):
+        return f"{described:g}"
+    if isinstance(described, int) and not isinstance(described, bool):
+        return f"{described:,}"
+    return str(described)
+
+
+REQUEST = "request"
+"""The table of a file that holds fields of the question."""
+
+NONE = "null"
+"""What stands for None in TOML, which has no word for it."""
+
+
+def as_toml(changed: Mapping[str, Any]) -> str:
+    """Return changed settings as TOML that `read_settings` reads.
+
+    Args:
+        changed: Settings as `replay` takes them; `k` is the question's.
+
+    Raises:
+        ConfigError: A part was given as a function, or the extra `inspector` is not installed.
+    """
+    try:
+        import tomli_w
+    except ImportError as error:
+        raise ConfigError("writing TOML needs: pip install 'langchain-context-engine[inspector]'") from error
+    settings = {
+        name: as_data(_own_parts(value) if isinstance(value, Budget) else value)
+        for name, value in changed.items()
+        if name != "k"
+    }
+    return tomli_w.dumps(
+        _with_none({**settings, **({REQUEST: {"k": changed["k"]}} if "k" in changed else {})})
+    )
+
+
+def as_python(changed: Mapping[str, Any]) -> str:
+    """Return changed settings as the Python that makes an engine with them, with its imports.
+
+    Example:
+        >>> print(as_python({"budget": Budget(tokens=900, reserve=50), "k": 3}))
+        from langchain_context_engine import Budget
+        <BLANKLINE>
+        engine = engine.with_settings(
+            budget=Budget(tokens=900, reserve=50),
+        )
+        context = engine.build(question, k=3)
+    """
+    settings = {name: value for name, value in changed.items() if name != "k"}
+    if not changed:
+        return "# nothing is changed"
+    has_budget = any(isinstance(value, Budget) for value in settings.values())
+    lines = ["from langchain_context_engine import Budget", ""] if has_budget else []
+    if settings:
+        told = [f"    {name}={_python(value)}," for name, value in settings.items()]
+        lines += ["engine = engine.with_settings(", *told, ")"]
+    if "k" in changed:
+        lines.append(f"context = engine.build(question, k={changed['k']!r})")
+    return "\n".join(lines)
+
+
+def _python(value: Any) -> str:
+    if not isinstance(value, Budget):
+        return repr(dict(value) if isinstance(value, Mapping) else value)
+    return f"Budget({', '.join(f'{name}={part!r}' for name, part in _own_parts(value).items())})"
+
+
+def _own_parts(budget: Budget) -> dict[str, Any]:
+    """Return the parts of a budget that are not default, its tokens always."""
+    usual = Budget()
+    parts = {one.name: getattr(budget, one.name) for one in dataclasses.fields(budget)}
+    return {
+        name: dict(part) if isinstance(part, Mapping) else part
+        for name, part in parts.items()
+        if name == "tokens" or part != getattr(usual, name)
+    }
+
+
+def _with_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_none(item) for name, item in value.items()}
+    return NONE if value is None else value
