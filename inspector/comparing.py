@@ -12,7 +12,7 @@ from inspector.palette import fate_of
 from inspector.settings_diff import differing
 from inspector.wording import one_line, option_of
 from langchain_context_engine import Context
-from langchain_context_engine.models.types import Key, Verdict
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 
@@ -147,11 +147,14 @@ def aligned_columns(names: Sequence[str]) -> list[Column]:
     return columns
 
 
-def aligned(columns: Mapping[str, Sequence[Row]], *, only: bool) -> list[GridRow]:
+def aligned(
+    columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
+) -> list[GridRow]:
     """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
 
     Args:
         columns: What each context is called → its rows.
+        contexts: What each is called → the context.
         only: Those that the contexts treat differently.
 
     Returns:
@@ -159,6 +162,7 @@ def aligned(columns: Mapping[str, Sequence[Row]], *, only: bool) -> list[GridRow
         treated alike; in each by the best place anywhere.
     """
     groups: list[list[tuple[int, GridRow]]] = [[] for _ in _GROUPS]
+    texts = [{passage.key: passage.text for passage in contexts[name].passages} for name in columns]
     for key, by_name in by_key(columns).items():
         of_each = [by_name.get(name) for name in columns]
         first = next(iter(by_name.values()))
@@ -167,7 +171,11 @@ def aligned(columns: Mapping[str, Sequence[Row]], *, only: bool) -> list[GridRow
             said = base_cells(own) if own else {"fate": NOT_OFFERED}
             cells |= {f"{name} {what}": said.get(what, "") for what in ("fate", "place", "tokens", "score")}
         best = min(row.place or _UNRANKED for row in by_name.values())
-        groups[_group(of_each)].append((best, {"id": option_of(key), "cells": cells}))
+        if len({text.get(key) for text in texts}) > 1:
+            group = 0
+        else:
+            group = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
+        groups[group].append((best, {"id": option_of(key), "cells": cells}))
     table: list[GridRow] = []
     for name, group in list(zip(_GROUPS, groups, strict=True))[: _ALIKE if only else None]:
         if group:
@@ -183,14 +191,6 @@ def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
         for row in rows:
             found.setdefault(row.key, {})[name] = row
     return found
-
-
-def _group(of_each: Sequence[Row | None]) -> int:
-    # Cut to another length is not alike.
-    inside = {(row.reason, row.tokens) if row and row.verdict is Verdict.KEPT else None for row in of_each}
-    if len(inside) > 1:
-        return 0
-    return _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
 
 
 def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:

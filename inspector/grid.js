@@ -96,6 +96,9 @@ const isWriting = (target) =>
 
 const PHONE = 640;
 const LEAST_WIDTH = 140;
+// Milliseconds: what is not answered is told again; who presses no key for so long has walked far enough.
+const AGAIN = 4000;
+const REST = 400;
 
 // On a phone the columns that say most, where a table names such.
 const columnsOf = (data) => {
@@ -133,10 +136,21 @@ const begin = (root, of) => {
   state.seen = (name) => state.data.seen?.[name] ?? 0;
   state.choose = (id) => {
     state.chosen = id;
-    state.choseAt = state.now();
     state.show();
     state.reveal();
-    state.send("chosen", { id, at: state.choseAt });
+    state.tellChosen("");
+    clearTimeout(state.rest);
+    if (state.data.rests) state.rest = setTimeout(() => state.tellChosen("rested"), REST);
+  };
+  state.tellChosen = (value) => {
+    state.choseAt = state.now();
+    state.tellAgain(value);
+  };
+  // Told until it is acted on, each once: what is told while a table is mounted anew may not arrive.
+  state.tellAgain = (value) => {
+    state.send("chosen", { id: state.chosen, value, at: state.choseAt });
+    clearTimeout(state.again);
+    if (!state.data.opens) state.again = setTimeout(() => state.choseAt > state.seen("chosen") && state.tellAgain(value), AGAIN);
   };
   // A log, since of two events within one run of the server the first would be lost; each is acted on once.
   state.tell = (name, id, value) => {
@@ -190,6 +204,8 @@ const begin = (root, of) => {
   state.moved.observe(document.querySelector("[data-testid=stMainBlockContainer]") ?? document.body);
   document.addEventListener("keydown", state.key);
   state.leave = () => {
+    clearTimeout(state.again);
+    clearTimeout(state.rest);
     document.removeEventListener("keydown", state.key);
     window.removeEventListener("resize", state.fit);
     state.moved.disconnect();
@@ -206,8 +222,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.send = setTriggerValue;
   state.keep = setStateValue;
   state.data = data;
-  // Told again, since what was told before the table was mounted anew may not have arrived; each is acted on once.
-  if (isNew && !data.opens && state.choseAt > state.seen("chosen")) state.send("chosen", { id: state.chosen, at: state.choseAt });
+  if (isNew && !data.opens && state.choseAt > state.seen("chosen")) state.tellAgain(data.rests ? "rested" : "");
   const { chosen, seen, ...rest } = data;
   const columns = columnsOf(data);
   const drawn = JSON.stringify([rest, columns.length]);

@@ -1,7 +1,7 @@
 """A table whose rows have ids: what is clicked, ticked or graded is told by its id, never by its place.
 
 A place in a table is that of what was drawn last, while a person acts on what is on the screen. Streamlit's
-own table tells places, and is chosen by a box on its left alone; this one by a click anywhere, Enter, J and K.
+own table tells places, and is chosen by a box on its left alone; this one by a click, Enter, J and K.
 What is only read is drawn by `st.dataframe`.
 """
 
@@ -73,6 +73,7 @@ def draw(
     on_grade: Callable[[str, int], None] | None = None,
     on_pick: Callable[[str, str], None] | None = None,
     walks: bool = False,
+    rests: bool = False,
     opens: bool = False,
 ) -> None:
     """Draw a table.
@@ -93,6 +94,7 @@ def draw(
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
         on_pick: Called with an id and what was picked in its row.
         walks: J and K walk, wherever the focus is.
+        rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
     """
     ids = [row["id"] for row in rows if "id" in row]
@@ -110,6 +112,7 @@ def draw(
         "sort": {"column": sort[0], "ascending": sort[1]} if sort else None,
         "grades": list("0123") if on_grade else [],
         "walks": walks,
+        "rests": rests,
         "opens": opens,
         "palette": dict(FATE_COLOURS),
         "seen": dict(seen),
@@ -133,10 +136,16 @@ def draw(
 
         return take
 
+    def choose(name: str, value: Any) -> None:
+        if rests:
+            st.session_state["walking"] = value != "rested"
+        if on_choose is not None:
+            on_choose(name)
+
     _mount(
         key=key,
         data=data,
-        on_chosen_change=handle("chosen", on_choose and (lambda name, _: on_choose(name))),
+        on_chosen_change=handle("chosen", choose),
         on_sorted_change=handle("sorted", on_sort),
         on_ticked_change=handle("ticked", on_tick),
         on_graded_change=handle("graded", on_grade and (lambda name, digit: on_grade(name, int(digit)))),

@@ -216,7 +216,7 @@ def candidates(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> N
     switch, save = st.columns([80, 20], vertical_alignment="center")
     with switch:
         only = state.whether("onlydiff", "Only those treated differently")
-    table = aligned(columns, only=only)
+    table = aligned(columns, contexts, only=only)
     if not table:
         st.text("Every candidate is treated alike.")
         return

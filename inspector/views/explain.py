@@ -63,6 +63,7 @@ def show() -> None:
     opened = cards.needs_trace("Explain")
     if opened is None:
         return
+    st.session_state["walking"] = False
     rows = state.rows_of(opened)
     if why := state.ranked_of(opened)[1]:
         # Of the trace's own text: drawn as it is.
@@ -142,6 +143,7 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         chosen=name,
         on_choose=lambda option: st.session_state.update(candidate=option),
         walks=True,
+        rests=True,
         below=26 if len(colours) > 1 else 0,
     )
     if len(colours) > 1:
@@ -223,10 +225,13 @@ def candidate(opened: Opened, row: Row) -> None:
     with st.expander("Metadata"):
         offered = {"offered by": ", ".join(record.provenance)}
         st.html(marking.pairs({**facts, **offered, **record.metadata}))
-    # Last, so that all else is there at once.
     if row.verdict is Verdict.DROPPED:
         with changes:
-            wanted(opened, row)
+            # Last, so that all else is there at once; and not for each step of a walk, which would wait.
+            if st.session_state["walking"]:
+                st.caption("What would admit it is worked out where you rest.")
+            else:
+                wanted(opened, row)
 
 
 def candidate_of(context: Context, key: Key) -> Candidate:

@@ -5,7 +5,7 @@ import socket
 import chromadb
 import pytest
 
-from inspector.figures.offered import offered_table
+from inspector.views.collections import offered_table
 from langchain_context_engine import ConfigError
 from langchain_context_engine.filters import parse_scope
 from langchain_context_engine.search import stores
