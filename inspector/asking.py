@@ -1,4 +1,4 @@
-"""The open store: a new question, the same one with other settings, and what no source offered."""
+"""The open store: a new question, and the same one again with other settings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from langchain_context_engine import (
     LocalEmbeddings,
 )
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.sheets import sheets
 
 _TIMEOUT_SECONDS = 30
 _SEQUENCE = ("document", "start")
-_FOUND = 30
 
 
 def place() -> str:
@@ -68,20 +66,6 @@ def within_scope(request: ContextRequest) -> ContextRequest:
     """Return a recorded question as it is asked of the open store: now, and within the inspector's scope."""
     scope = {**request.scope, **state.settings().scope}
     return dataclasses.replace(request, scope=scope, now=None, vector=None, sources=None)
-
-
-def not_offered(opened: Opened, words: str) -> list[Candidate]:
-    """Return what a search of the open store finds that the question was not offered.
-
-    Within the question's scope, and the inspector's: what may not be seen there is not shown here either.
-    """
-    scope = within_scope(opened.context.request).scope
-    offered = {candidate.key for candidate in opened.context.candidates}
-    found = state.remember(
-        ("store-search", place(), words, repr(scope)),
-        lambda: engine_of(collections()).search(words, scope=scope, k=_FOUND),
-    )
-    return [item.candidate for item in found if item.key not in offered]
 
 
 def again(opened: Opened, changed: Mapping[str, Any]) -> None:

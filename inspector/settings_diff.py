@@ -150,37 +150,6 @@ def as_toml(changed: Mapping[str, Any]) -> str:
     )
 
 
-def as_python(changed: Mapping[str, Any]) -> str:
-    """Return changed settings as the Python that makes an engine with them, with its imports.
-
-    Example:
-        >>> print(as_python({"budget": Budget(tokens=900, reserve=50), "k": 3}))
-        from langchain_context_engine import Budget
-        <BLANKLINE>
-        engine = engine.with_settings(
-            budget=Budget(tokens=900, reserve=50),
-        )
-        context = engine.build(question, k=3)
-    """
-    settings = {name: value for name, value in changed.items() if name != "k"}
-    if not changed:
-        return "# nothing is changed"
-    has_budget = any(isinstance(value, Budget) for value in settings.values())
-    lines = ["from langchain_context_engine import Budget", ""] if has_budget else []
-    if settings:
-        told = [f"    {name}={_python(value)}," for name, value in settings.items()]
-        lines += ["engine = engine.with_settings(", *told, ")"]
-    if "k" in changed:
-        lines.append(f"context = engine.build(question, k={changed['k']!r})")
-    return "\n".join(lines)
-
-
-def _python(value: Any) -> str:
-    if not isinstance(value, Budget):
-        return repr(dict(value) if isinstance(value, Mapping) else value)
-    return f"Budget({', '.join(f'{name}={part!r}' for name, part in _own_parts(value).items())})"
-
-
 def _own_parts(budget: Budget) -> dict[str, Any]:
     """Return the parts of a budget that are not default, its tokens always."""
     usual = Budget()

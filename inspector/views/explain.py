@@ -414,6 +414,3 @@ def export(opened: Opened, rows: list[Row]) -> None:
         account = exports.as_markdown(context, rows).encode()
         cards.download("Account as Markdown", account, file_name(query, "context.md"), "text/markdown")
         cards.download("Text alone", context.text.encode(), file_name(query, "context.txt"))
-    st.text("For a bug report: every figure and fate, without a text, a name or a value of your records.")
-    bundle = exports.redacted_bundle(context, rows)
-    cards.download("Redacted bundle", bundle, "redacted.json", "application/json")

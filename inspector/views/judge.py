@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from inspector import asking, cards, grading, grid, marking, state, wording
+from inspector import cards, grading, grid, marking, state, wording
 from inspector.grading import GRADES, QUALITY_COLUMNS, UNJUDGED, agreement_told, grade_columns, grade_rows
 from inspector.palette import fate_of
 from inspector.state import Opened, one_of
@@ -19,7 +19,7 @@ from inspector.wording import option_of
 from langchain_context_engine import ConfigError
 from langchain_context_engine.evaluation.judgments import judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import Grades, Judged, Quality, means, quality
-from langchain_context_engine.models.types import Candidate, Key
+from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 SECTIONS = ("Grade this question", "All judged questions", "Import and export")
 LONGEST_NAME = 60
 MOST_QUESTIONS = 200
-MOST_FOUND, LONGEST_FOUND = 8, 400
 MEANINGS = {
     "ndcg": ("nDCG@10", "How well the first ten are ordered: 1 is the best order of all judged."),
     "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
@@ -85,7 +84,6 @@ def grade(opened: Opened) -> None:
     query = context.request.query
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
-        missing(opened)
         return
     who, only, blind = st.columns([3, 4, 4], vertical_alignment="center")
     with who:
@@ -106,7 +104,6 @@ def grade(opened: Opened) -> None:
     table = grade_rows(rows, everyone, grading.rater(), only_unjudged=is_only)
     if not table:
         st.text("You judged every candidate of this question.")
-        missing(opened)
         return
     found = {option_of(row.key): row for row in rows}
     shown = [row["id"] for row in table]
@@ -146,53 +143,12 @@ def grade(opened: Opened) -> None:
                 st.button(name, key=f"grade{value}-{reading}", on_click=press, args=(reading, value))
         terms = query_terms(query)
         st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", height=400))
-    missing(opened)
 
 
 def give(query: str, key: Key, value: int | None) -> None:
     """Grade a candidate; what the journal does not take is kept and said to be unsaved."""
     with cards.kept_guard(grading.UNSAVED):
         grading.give(query, key, value)
-
-
-def missing(opened: Opened) -> None:
-    """Draw the search for records that should have been offered, and the buttons that grade them."""
-    box = st.expander("Grade what was not offered", key="not-offered", on_change="rerun")
-    if not box.open:
-        return
-    with box:
-        if not asking.place():
-            st.text("Open the store first: the Collections page opens a folder or a server.")
-            return
-        words = st.text_input("Search the store", key="store-search", placeholder="words of the record")
-        if not words:
-            return
-        with cards.guard("Open the store again on the Collections page."):
-            found = asking.not_offered(opened, words)
-            if not found:
-                st.text("Nothing like it that was not offered.")
-            for candidate in found[:MOST_FOUND]:
-                missing_one(opened.context.request.query, candidate)
-
-
-def missing_one(query: str, candidate: Candidate) -> None:
-    """Draw a record that was not offered, and the buttons that grade it."""
-    grade = grading.own_grades(query).get(candidate.key)
-    more = len(candidate.text) > LONGEST_FOUND
-    told = [
-        candidate.place or candidate.id,
-        candidate.source,
-        *([GRADES[grade]] if grade is not None else []),
-        *([f"the first {LONGEST_FOUND} of {len(candidate.text):,} characters"] if more else []),
-    ]
-    st.html(
-        f'<div class="ce-panel"><p class="ce-where">{escape(" · ".join(told))}</p></div>'
-        + marking.box(marking.asked(candidate.text[:LONGEST_FOUND], query_terms(query)), height=110)
-    )
-    with st.container(horizontal=True, gap="small"):
-        for value, name in GRADES.items():
-            key = f"not-offered-{value}-{option_of(candidate.key)}"
-            st.button(name, key=key, on_click=give, args=(query, candidate.key, value))
 
 
 def figures_line(now: Quality, before: Quality | None = None, *more: str) -> None:

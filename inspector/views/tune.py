@@ -17,7 +17,7 @@ from inspector.candidates import funnel_told
 from inspector.comparing import move_columns, moves, told_moves
 from inspector.knobs import FULL, PART, SHARE, WEIGHT, Knobs
 from inspector.palette import fate_of
-from inspector.settings_diff import as_python, as_toml
+from inspector.settings_diff import as_toml
 from inspector.state import Opened
 from inspector.wording import option_of, plain, sentence
 from langchain_context_engine import Context, diff
@@ -363,9 +363,6 @@ def copy(changed: Mapping[str, Any]) -> None:
     """Draw the settings to take away."""
     settings = st.expander("Copy these settings", key="copy", on_change="rerun")
     if settings.open:
-        python, toml = settings.columns(2)
-        python.caption("Python")
-        python.code(as_python(changed), language="python", wrap_lines=True)
-        toml.caption("TOML, for --settings and ContextEngine.from_file")
-        with toml, cards.guard("Copy the Python instead."):
-            st.code(as_toml(changed), language="toml", wrap_lines=True)
+        with settings, cards.guard("Copy the address instead."):
+            st.caption("TOML, for --settings FILE and ContextEngine.from_file(FILE)")
+            st.code(as_toml(changed) or "# nothing is changed", language="toml", wrap_lines=True)

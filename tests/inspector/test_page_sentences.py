@@ -19,7 +19,7 @@ OF_A_JOURNAL = (
     ("judge", "Import and export"),
 )  # fmt: skip
 FACT = re.compile(r"\d|Nothing changed")
-NO_FIGURE = re.compile(r"trace |Score |\d+ \w{3} \d{4},")
+NO_FIGURE = re.compile(r"trace |searched: |keys: |Score |asked: \d+ \w{3} \d{4},")
 """A trace's name, the head of one candidate's score, the time of the question."""
 
 

@@ -118,7 +118,7 @@ def test_every_section_of_the_explanation_opens_and_what_can_be_saved_keeps_its_
     assert "This did not work" not in said(at)
     before = [button.proto.url for button in at.download_button]
     assert [button.proto.url for button in at.run().download_button] == before
-    assert len(before) == (5 if section == "Export" else 0)
+    assert len(before) == (4 if section == "Export" else 0)
 
 
 def test_thirty_sources_have_thirty_bars_with_a_segment_a_passage_each_in_its_sources_colour():

@@ -29,7 +29,7 @@ def test_a_turned_weight_gives_another_order_and_can_be_undone():
     assert column(at, 0, "changed")[-1] == "as recorded"
     assert "Entered: " in said(at)
     at.session_state["copy"] = True
-    assert any(code.value.startswith("engine = engine.with_settings(") for code in at.run().code)
+    assert any(code.value.startswith("[weights]") for code in at.run().code)
     at.button(key="undo").click().run()
     assert at.slider(key="w_relevance").value == 0.5
     assert cells(at, "moves", "text") == before

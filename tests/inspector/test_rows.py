@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import doctest
 import io
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib import import_module
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
 from inspector.candidates import funnel, last_kept, meant_by, ranked_rows, rows_like, score_tree
 from inspector.comparing import aligned, changed, moves, settings_table, told_moves
-from inspector.exports import as_csv, as_markdown, redacted_bundle, rows_for_export
+from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
 from inspector.palette import FATE_COLOURS, FATES
@@ -278,21 +277,6 @@ def test_markdown_shows_hostile_texts_as_they_are_inside_a_longer_fence():
     assert text.startswith("# \\# \\<b\\>why\\</b\\>?")
     assert len(text.rstrip().splitlines()[-1]) > 4
     assert "a\\|b" in text
-
-
-def test_the_redacted_bundle_holds_no_text_name_or_value_of_a_record():
-    secret = "ZEBRA-secret"
-    given = {"source": f"src-{secret}", "text": f"text {secret}"}
-    found = [
-        a_candidate(id=f"id-{secret}", metadata={"k": secret}, **given),
-        a_candidate(id="other", **given),
-    ]
-    context = a_context(found, query=f"question {secret}")
-    bundle = redacted_bundle(context, rows_of(context)).decode()
-    assert "ZEBRA" not in bundle
-    read = json.loads(bundle)
-    assert read["candidates"][0]["source"] == read["candidates"][1]["source"]
-    assert (read["settings"]["budget"]["tokens"], read["settings"]["selection"]) == (2000, "adaptive")
 
 
 def test_unturned_knobs_change_nothing_so_that_a_replay_gives_the_same_bytes():
