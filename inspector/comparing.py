@@ -172,10 +172,10 @@ def aligned(
             cells |= {f"{name} {what}": said.get(what, "") for what in ("fate", "place", "tokens", "score")}
         best = min(row.place or _UNRANKED for row in by_name.values())
         if len({text.get(key) for text in texts}) > 1:
-            group = 0
+            kind = 0
         else:
-            group = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
-        groups[group].append((best, {"id": option_of(key), "cells": cells}))
+            kind = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
+        groups[kind].append((best, {"id": option_of(key), "cells": cells}))
     table: list[GridRow] = []
     for name, group in list(zip(_GROUPS, groups, strict=True))[: _ALIKE if only else None]:
         if group:

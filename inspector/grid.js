@@ -10,12 +10,8 @@ const make = (name, attributes = {}, ...children) => {
 
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
-// Of a place the end is kept: the file and its lines, where a path is longer than its column.
-const placed = (value) => {
-  const path = value.split(/[\s:]/, 1)[0];
-  const at = path.lastIndexOf("/") + 1;
-  return make("span", { class: "ce-place" }, make("bdi", { class: "ce-folder" }, value.slice(0, at)), make("bdi", {}, value.slice(at)));
-};
+// Of a place the file, its lines and its symbol; the folder is told on hover.
+const placed = (value) => value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1);
 
 const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, share, title]) => {
   const piece = make("span", { title: title ?? null });
@@ -27,7 +23,7 @@ const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, 
 const CELLS = {
   text: (value) => (Array.isArray(value) ? [make("span", { class: "ce-one-line" }, ...marked(value))] : [value ?? ""]),
   number: (value) => [value ?? ""],
-  place: (value) => [placed(String(value ?? ""))],
+  place: (value) => [make("bdi", {}, placed(String(value ?? "")))],
   fate: (value, data) => {
     const dot = make("span", { class: "ce-dot", "aria-hidden": "true" });
     dot.style.background = data.palette?.[value] ?? "gray";
@@ -95,7 +91,7 @@ const isWriting = (target) =>
   target.closest?.("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]") != null;
 
 const PHONE = 640;
-const LEAST_WIDTH = 140;
+const LEAST_WIDTH = 104;
 // Milliseconds: what is not answered is told again; who presses no key for so long has walked far enough.
 const AGAIN = 4000;
 const REST = 400;

@@ -137,7 +137,8 @@ def offered(kept: list[str]) -> dict[str, str]:
 def named(name: str) -> str:
     """Return what can be said of a trace or a try that an address names."""
     if name.startswith(TRY):
-        return f"try: {name.partition('~')[2].replace('~', ', ')} · {name}"
+        trace, _, turned = name.removeprefix(TRY).partition("~")
+        return f"try: {turned.replace('~', ', ')} · {trace}"
     with cards.kept_guard():
         context = state.open_named(name)
         own = ", ".join(f"{setting} {value}" for setting, value in deviations(context).items())

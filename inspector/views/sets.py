@@ -122,7 +122,7 @@ def figures(name: str, questions: dict[str, str]) -> None:
 
 def lines(results: Mapping[str, SetFigures]) -> None:
     """Draw one line a try, and what the chosen one gains and loses."""
-    chosen = st.session_state.get("set-try")
+    chosen = str(st.session_state.get("set-try"))
     if chosen not in results:
         chosen = list(results)[-1]
     grid.draw(

@@ -292,7 +292,7 @@ def candidates(before: list[Row], after: list[Row], difference: Diff) -> None:
     options = [row["id"] for row in table]
     chosen = state.picked("moved", options)
     grid.draw(
-        "moves", move_columns(table), table, label="Every candidate, before and after.", height=420,
+        "moves", move_columns(table), table, label="Every candidate, before and after.", below=64,
         chosen=chosen, on_choose=lambda option: st.session_state.update(moved=option),
     )  # fmt: skip
     both = {
