@@ -94,7 +94,8 @@ const PHONE = 640;
 const LEAST_WIDTH = 104;
 // Milliseconds: what is not answered is told again; who presses no key for so long has walked far enough.
 const AGAIN = 4000;
-const REST = 400;
+const REST = 700;
+const MOUNTED_AGAIN = 1000;
 
 // On a phone the columns that say most, where a table names such.
 const columnsOf = (data) => {
@@ -110,7 +111,9 @@ const memories = (window.contextInspectorPressed ??= {});
 
 const begin = (root, of) => {
   const state = (memories[of] ??= { chosen: null, choseAt: 0, logs: {}, last: 0 });
-  Object.assign(state, { of, drawn: "", send: () => {}, keep: () => {} });
+  // A key that comes while the table is mounted anew is heard by the old one.
+  document.removeEventListener("keydown", state.key);
+  Object.assign(state, { of, drawn: "", left: Infinity, send: () => {}, keep: () => {} });
   const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
   root.append(box);
   state.box = box;
@@ -164,12 +167,13 @@ const begin = (root, of) => {
     if (ids[next] !== state.chosen) state.choose(ids[next]);
   };
   state.key = (event) => {
-    if (!box.isConnected || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (performance.now() - state.left > MOUNTED_AGAIN || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const grade = state.data.grades?.includes(key) ? key : null;
     if (grade !== null && state.chosen !== null) {
       // The candidate that is on the screen now, whatever is on its way.
       state.tell("graded", state.chosen, grade);
+      state.walk(1);
     } else if (state.data.walks && (key === "j" || key === "k")) state.walk(key === "j" ? 1 : -1);
     else if (event.target === box && (key === "ArrowDown" || key === "ArrowUp")) state.mark(key === "ArrowDown" ? 1 : -1);
     else if (event.target === box && key === "Enter" && state.chosen !== null) state.choose(state.chosen);
@@ -202,7 +206,7 @@ const begin = (root, of) => {
   state.leave = () => {
     clearTimeout(state.again);
     clearTimeout(state.rest);
-    document.removeEventListener("keydown", state.key);
+    state.left = performance.now();
     window.removeEventListener("resize", state.fit);
     state.moved.disconnect();
     box.remove();

@@ -177,7 +177,7 @@ def not_offered(context: Context, named: str) -> None:
     engine = asking.engine_of_store(context)
     if engine is None:
         st.page_link(st.session_state["pages"]["collections"], label="Open its store to hear why")
-    else:
+    elif st.button("Ask the store why", type="primary"):
         with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
             request = asking.within_scope(context.request)
             key = ("why-not", st.session_state["open-store"], repr(request), named)

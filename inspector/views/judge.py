@@ -126,7 +126,8 @@ def grade(opened: Opened) -> None:
             label="The candidates to grade. 0 to 3 grade the chosen one, J and K walk.",
             chosen=reading,
             on_choose=lambda option: st.session_state.update(reading=option),
-            on_grade=press,
+            # The table goes on to the next by itself.
+            on_grade=lambda option, value: give(query, found[option].key, value),
             on_pick=lambda option, words: give(query, found[option].key, names.get(words)),
             walks=True,
             below=50,

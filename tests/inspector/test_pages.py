@@ -319,4 +319,5 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     # What no source offered is asked of the same store: whether it is there, and why it was not offered.
     go_on(at, "explain")
     at.text_input(key="find").set_value("zebra").run()
+    next(b for b in at.button if b.label == "Ask the store why").click().run()
     assert "The store holds nothing of that id" in said(at)
