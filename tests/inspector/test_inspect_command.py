@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import zipfile
@@ -52,15 +51,6 @@ def test_paths_are_passed_on_outside_the_command_line(tmp_path, monkeypatch):
         inspect_command.inspect_environment(None, "gone.json")
 
 
-def test_both_sides_name_the_variables_alike():
-    assert inspect_command.JOURNAL_VARIABLE == opening.JOURNAL_VARIABLE
-    assert inspect_command.TRACE_VARIABLE == opening.TRACE_VARIABLE
-
-
-def test_the_app_is_found_in_a_checkout():
-    assert inspect_command.app_path() == ROOT / "inspector" / "app.py"
-
-
 def test_the_app_is_found_where_a_wheel_puts_it_and_imports_beside_a_foreign_inspector(tmp_path):
     """An installed wheel: the files lie inside the package, and an unrelated `inspector.py` is installed."""
     site = tmp_path / "site"
@@ -108,20 +98,6 @@ def test_a_launcher_that_is_told_to_end_ends_its_server():
     with launched() as url:
         assert answers(url)
     assert not answers(url)
-
-
-@pytest.mark.parametrize("code", [0, 3])
-def test_the_code_that_the_server_ends_with_is_given_back(monkeypatch, code):
-    before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(
-        inspect_command,
-        "inspect_command",
-        lambda *_, **__: [sys.executable, "-c", f"raise SystemExit({code})"],
-    )
-    try:
-        assert inspect_command.inspect() == code
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def test_files_that_are_missing_are_told_by_what_to_install(monkeypatch, tmp_path):
