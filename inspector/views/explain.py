@@ -104,7 +104,7 @@ def search(rows: list[Row]) -> None:
 
     state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
     st.text_input(
-        MISSING, key="find", max_chars=LONGEST_SEARCH, live="300ms", on_change=look,
+        MISSING, key="find", max_chars=LONGEST_SEARCH, live="600ms", on_change=look,
         placeholder=f"{MISSING} Its words, place or source", label_visibility="collapsed",
     )  # fmt: skip
     state.publish("find", st.session_state["find"], "")
