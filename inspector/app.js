@@ -17,4 +17,9 @@
     event.preventDefault();
     undo.click();
   });
+  // A segment of a bar leads where the row of its candidate does.
+  document.addEventListener('click', (event) => {
+    const name = event.target.closest?.('[data-leads-to]')?.dataset.leadsTo;
+    if (name) document.querySelector(`tr[data-id="${CSS.escape(name)}"]`)?.click();
+  });
 })();

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
+PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
 
 
 def load_package() -> None:
@@ -32,19 +34,18 @@ def main() -> None:
     """Draw the navigation and the page."""
     import streamlit as st
 
-    from inspector import cards, garbage, state
+    from inspector import cards, state
 
-    pages = [
-        st.Page("views/traces.py", title="Traces", url_path="traces", default=True),
-        st.Page("views/explain.py", title="Explain", url_path="explain"),
-        st.Page("views/tune.py", title="Tune", url_path="tune"),
-        st.Page("views/compare.py", title="Compare", url_path="compare"),
-        st.Page("views/judge.py", title="Judge", url_path="judge"),
-        st.Page("views/sets.py", title="Sets", url_path="sets"),
-        st.Page("views/figures.py", title="Figures", url_path="figures"),
-        st.Page("views/collections.py", title="Collections", url_path="collections"),
-    ]
-    page = st.navigation(pages, position="top")
+    pages = st.session_state["pages"] = {
+        name: st.Page(
+            importlib.import_module(f"inspector.views.{name}").show,
+            title=name.capitalize(),
+            url_path=name,
+            default=name == PAGES[0],
+        )
+        for name in PAGES
+    }
+    page = st.navigation(list(pages.values()), position="top")
     st.set_page_config(
         page_title=f"{page.title} · Context inspector", layout="wide", initial_sidebar_state="collapsed"
     )
@@ -52,11 +53,14 @@ def main() -> None:
     # Our own files alone: nothing that was recorded comes near this.
     st.html(f"<style>{style}</style><script>{script}</script>", unsafe_allow_javascript=True)
     with cards.guard():
-        state.arrive(page.title.lower())
-        state.follow_address()
+        state.follow_address(page.title.lower())
         cards.alerts()
         page.run()
-    garbage.set_aside(page.url_path)
+    if not gc.get_freeze_count():
+        # Streamlit collects garbage after every run, and the answer to a turned slider waits for that: over
+        # all objects of the libraries it takes longer than the replay itself.
+        gc.collect()
+        gc.freeze()
 
 
 load_package()

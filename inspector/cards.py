@@ -7,8 +7,8 @@ A text that came from a record, a question or an error is drawn by `st.text`, `s
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import tzinfo
 from html import escape
 from typing import Any
@@ -16,27 +16,12 @@ from typing import Any
 import streamlit as st
 
 from inspector import opening, state, wording
-from inspector.figures.budget_usage import used
-from inspector.figures.offered import searched_told
-from inspector.figures.settings_diff import deviations
+from inspector.palette import FATE_COLOURS, LEFT_OVER
+from inspector.settings_diff import deviations
 from inspector.state import Opened
-from inspector.tables import WITHOUT_WORDS, one_line
+from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine import Context, ContextEngineError
 from langchain_context_engine.models.redact import safe_message
-from langchain_context_engine.trace.explain import final_decisions
-
-__all__ = [
-    "alerts",
-    "error_card",
-    "guard",
-    "heading",
-    "kept_guard",
-    "needs_trace",
-    "no_trace",
-    "part",
-    "trace_head",
-    "zone",
-]
 
 RECORD = """\
 engine = ContextEngine(sources=[...], journal="context.db")
@@ -62,27 +47,20 @@ _log = logging.getLogger("langchain_context_engine.inspector")
 
 
 @contextmanager
-def guard(advice: str = ADVICE) -> Iterator[None]:
-    """Draw what goes wrong inside as a card: what happened, and what to do."""
+def guard(advice: str = ADVICE, tell: Callable[[str, str], None] | None = None) -> Iterator[None]:
+    """Draw what goes wrong inside as a card: what happened, and what to do; or tell it otherwise."""
     try:
         yield
     except ContextEngineError as error:
-        error_card(str(error), advice)
+        (tell or error_card)(str(error), advice)
     except Exception as error:  # noqa: BLE001 - any error is told as a card, never as a stack
-        _log.exception("a page failed")
-        error_card(safe_message(error), "This is a mistake of the inspector. " + advice)
+        _log.exception("the inspector failed")
+        (tell or error_card)(safe_message(error), "This is a mistake of the inspector. " + advice)
 
 
-@contextmanager
-def kept_guard(advice: str = "Nothing was changed. Try again.") -> Iterator[None]:
+def kept_guard(advice: str = "Nothing was changed. Try again.") -> AbstractContextManager[None]:
     """Keep what goes wrong inside a callback, to be drawn as a card on top of the page that comes next."""
-    try:
-        yield
-    except ContextEngineError as error:
-        st.session_state["alert"] = (str(error), advice)
-    except Exception as error:  # noqa: BLE001 - any error is told as a card, never as a stack
-        _log.exception("an action failed")
-        st.session_state["alert"] = (safe_message(error), "This is a mistake of the inspector. " + advice)
+    return guard(advice, lambda what, how: st.session_state.update(alert=(what, how)))
 
 
 def part(draw: Callable[..., None], *given: Any, every: str | None = None) -> None:
@@ -164,58 +142,80 @@ def samples() -> None:
         title = name.removeprefix("sample-").replace("-", " ")
         button, shows = st.columns([3, 5], vertical_alignment="center")
         if button.button(f"Load the sample: {title}", key=f"load-{name}", width="stretch"):
-            state.choose(name)
-            st.switch_page("views/explain.py", query_params={"trace": name})
+            state.open_page(name)
         shows.caption(opening.SAMPLES.get(title, ""))
 
 
+def download(label: str, data: bytes, file_name: str, mime: str = "text/plain", **options: Any) -> None:
+    """Draw a button that saves bytes.
+
+    Streamlit also takes a function, but names its file anew in each run: a click while the page is drawn
+    again would ask for a file that is gone. Bytes are named by what they hold, so such a click finds them.
+    """
+    st.download_button(label, data, file_name, mime, on_click="ignore", **options)
+
+
+def table(rows: Sequence[Mapping[str, Any]], **columns: Any) -> None:
+    """Draw a table that is only read; it sorts, and saves itself as CSV."""
+    st.dataframe(list(rows), hide_index=True, column_config=columns or None)
+
+
+def fate_html(fate: str, more: str = "") -> str:
+    """Return a fate beside its colour."""
+    colour = FATE_COLOURS.get(fate, LEFT_OVER)
+    return f'<span class="ce-fate"><i style="background:{colour}"></i>{escape(fate)}{escape(more)}</span>'
+
+
 def trace_head(opened: Opened) -> None:
-    """Draw the question, and in one line its figures, what is not default, and the trace's id to copy."""
+    """Draw the question, and in one line how it ended and what is not default; more of both is folded."""
     context = opened.context
     heading(context.request.query.strip() or WITHOUT_WORDS)
-    facts = "".join(f"<span>{escape(fact)}</span>" for fact in _facts(context))
-    status = str(context.status)
-    facts += f'<span title="{STATUSES.get(status, "")}">{escape(status)}</span>'
-    own = [_own(name, value) for name, value in deviations(context).items()]
-    told, rest = "".join(own[:_MOST_OWN]), own[_MOST_OWN:]
-    if searched := searched_told(context):
-        told += (
-            f'<span title="{escape(f"Searched: {searched}"[:2000])}">searched: '
-            f"{escape(one_line(searched, _LONGEST_FACT))}</span>"
-        )
-    told += f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>'
-    if rest:
-        told += f"<details><summary>{wording.counted(len(rest), 'other setting')} not default</summary>"
-        told += f'<div class="ce-facts">{"".join(rest)}</div></details>'
-    st.html(f'<div class="ce-facts">{facts}{told}</div>')
+    own = [_fact(f"{name}: {value}", "ce-own") for name, value in deviations(context).items()]
+    asked = context.request.now
+    took = context.timings.get("total", sum(context.timings.values()))
+    waited = ", ".join(f"{name} {number:,.0f}" for name, number in context.timings.items())
+    searched = "; ".join(f"{source}: {way}" for source, way in context.searched.items())
+    more = [
+        *own[_MOST_OWN:],
+        f'<span>trace <code class="ce-id" title="Click to select">{escape(opened.name)}</code></span>',
+        *([_fact(f"asked: {wording.time(asked, zone())}")] if asked else []),
+        *([f"<span>milliseconds: {escape(waited)}</span>"] if waited else []),
+        *([f"<span>searched: {escape(searched)}</span>"] if searched else []),
+    ]
+    facts = [*_facts(context), f"<span>{took:,.0f} ms</span>", *own[:_MOST_OWN]]
+    told = f'<div class="ce-facts">{"".join(more)}</div>'
+    others = f" and {wording.counted(len(own) - _MOST_OWN, 'other setting')}" if len(own) > _MOST_OWN else ""
+    st.html(
+        f'<div class="ce-facts">{"".join(facts)}'
+        f"<details><summary>trace, timings{others}</summary>{told}</details></div>"
+    )
     if context.warnings:
         with st.expander(
             wording.counted(len(context.warnings), "warning"),
             # They are the whole answer then.
-            expanded=status == "failed",
+            expanded=str(context.status) != "ok",
         ):
             for warning in context.warnings:
                 st.text(f"! {warning}")
 
 
-def _own(name: str, value: str) -> str:
-    """Return what is not default, its whole value on hover."""
-    return (
-        f'<span class="ce-own" title="{escape(f"{name}: {value}"[:2000])}">{escape(name)}: '
-        f"{escape(one_line(value, _LONGEST_FACT))}</span>"
-    )
+def _fact(told: str, name: str = "") -> str:
+    """Return a fact, the whole of a long one on hover."""
+    shown = escape(one_line(told, _LONGEST_FACT))
+    return f'<span class="{name}" title="{escape(told[:2000])}">{shown}</span>'
 
 
 def _facts(context: Context) -> list[str]:
-    final = final_decisions(context)
+    final = context.final_decisions()
     duplicates = sum(d.is_duplicate for d in final.values())
     cut = sum(passage.is_truncated for passage in context.passages)
-    took = context.timings.get("total", sum(context.timings.values()))
-    asked, share = context.request.now, wording.share(used(context.tokens, context.budget))
-    return [
-        *([wording.time(asked, zone())] if asked else []),
+    share = wording.share(wording.used(context.tokens, context.budget))
+    status = str(context.status)
+    sure = "" if context.confidence is None else f", confidence {context.confidence:.2f}"
+    told = [
         f"{context.tokens:,} / {context.budget:,} tokens ({share})",
         f"{len(context.passages):,} of {len(final):,} candidates in" + (f", {cut:,} cut" if cut else ""),
         wording.counted(duplicates, "duplicate"),
-        f"{took:,.0f} ms",
     ]
+    first = f'<span title="{STATUSES.get(status, "")}"><strong>{escape(status)}</strong>{sure}</span>'
+    return [first, *(f"<span>{one}</span>" for one in told)]

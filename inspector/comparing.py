@@ -1,44 +1,44 @@
-"""Two contexts, before and after, candidate by candidate. Pure."""
+"""Contexts side by side, candidate by candidate: before and after, or several answers. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from inspector import wording
-from inspector.columns import Column, GridRow
+from inspector.candidates import base_cells
+from inspector.grid import Column, GridRow
 from inspector.palette import fate_of
-from inspector.tables import label_of, one_line, option_of
+from inspector.settings_diff import differing
+from inspector.wording import one_line, option_of
+from langchain_context_engine import Context
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row
 
-__all__ = [
-    "MOVE_COLUMNS",
-    "arrow",
-    "moves",
-    "told",
-    "told_moves",
-]
-
+NOT_OFFERED = "not offered"
 _NAMED = 3
-_LONGEST = 64
+_LONGEST_NAME, _LONGEST, _SHORT = 64, 400, 24
+_UNRANKED = 10**6
+_FEW = 3
+_GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
+_ALIKE = 2
 
 MOVE_COLUMNS: Sequence[Column] = (
     {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
     {"name": "moved", "label": "Moved", "width": 62, "narrow": True},
     {"name": "change", "label": "Change", "width": 72, "narrow": True},
+    {"name": "where", "label": "Place", "kind": "place", "width": 150},
     {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
     {"name": "before", "label": "Fate before", "kind": "fate", "width": 128},
-    {"name": "where", "label": "Place", "kind": "place", "width": 150},
     {"name": "text", "label": "Text", "narrow": True},
     {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
+    {"name": "was", "label": "Score before", "kind": "number", "width": 92},
     {"name": "score", "label": "Score", "kind": "number", "width": 54},
 )
 
 
-def moves(
-    before: Sequence[Row], after: Sequence[Row], difference: Diff, where: Mapping[Key, str], *, only: bool
-) -> list[GridRow]:
+def moves(before: Sequence[Row], after: Sequence[Row], difference: Diff, *, only: bool) -> list[GridRow]:
     """Return one row a candidate: where it stood, where it stands, and what became of it.
 
     Ordered by the place after; those no longer ranked last.
@@ -47,46 +47,32 @@ def moves(
         before: What was recorded.
         after: What is tried.
         difference: From the one to the other.
-        where: Where each candidate is from.
         only: Those whose place, fate or text changed.
     """
     was = {row.key: row for row in before}
+    changes = {"entered": difference.entered, "left": difference.left, "cut anew": difference.recut}
     table: list[GridRow] = []
     for row in after:
         old = was.get(row.key)
         moved = arrow(old.place if old else None, row.place)
-        change, fate_before = _change(row, difference), _other_fate(old, row)
-        if only and not change and not fate_before and moved in {"=", ""}:
+        change = next((name for name, keys in changes.items() if row.key in keys), "")
+        is_other = old is not None and (old.verdict, old.reason) != (row.verdict, row.reason)
+        if only and not change and not is_other and moved in {"=", ""}:
             continue
-        table.append(
-            {
-                "id": option_of(row.key),
-                "label": label_of(row, where.get(row.key, "")),
-                "cells": {
-                    "place": str(row.place or ""),
-                    "moved": moved,
-                    "change": change,
-                    "fate": fate_of(row.verdict, row.reason),
-                    "before": fate_before,
-                    "where": where.get(row.key) or row.title,
-                    "text": one_line(row.text),
-                    "tokens": wording.number(row.tokens) if row.tokens else "",
-                    "score": wording.ratio(row.score) if row.score is not None else "",
-                },
-            }
-        )
+        cells = base_cells(row) | {
+            "moved": moved,
+            "change": change,
+            "before": fate_of(old.verdict, old.reason) if old is not None and is_other else "",
+            "was": wording.ratio(old.score) if old is not None and old.score != row.score else "",
+        }
+        table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
     return table
 
 
-def _change(row: Row, difference: Diff) -> str:
-    changed = {"entered": difference.entered, "left": difference.left, "cut anew": difference.recut}
-    return next((name for name, keys in changed.items() if row.key in keys), "")
-
-
-def _other_fate(old: Row | None, row: Row) -> str:
-    if old is None or (old.verdict, old.reason) == (row.verdict, row.reason):
-        return ""
-    return fate_of(old.verdict, old.reason)
+def move_columns(table: Sequence[GridRow]) -> list[Column]:
+    """Return the columns of `moves`, those left out that say nothing of any row."""
+    said = {name for row in table for name, value in row["cells"].items() if value}
+    return [column for column in MOVE_COLUMNS if column["name"] in said or column["name"] == "place"]
 
 
 def arrow(before: int | None, after: int | None) -> str:
@@ -116,29 +102,117 @@ def told(difference: Diff) -> str:
     return _counted({"entered": difference.entered, "left": difference.left, **_stayed(difference)})
 
 
+def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
+    """Return a difference in words, with the names of what entered and left."""
+    names = {row.key: _name(row.label) for row in rows}
+    parts = []
+    for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
+        if keys:
+            first = "; ".join(names.get(key) or key[1] for key in keys[:_NAMED])
+            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
+            parts.append(f"{verb}: {first}{more}.")
+    # What is named need not be counted; "8 left" could be read as those that remain.
+    stayed = any(_stayed(difference).values())
+    return " ".join((*parts, *([_counted(_stayed(difference))] if stayed or not parts else [])))
+
+
+def _name(label: str) -> str:
+    """Return a name; of a long one its end, and one written from right to left turns nothing else round."""
+    shown = label if len(label) <= _LONGEST_NAME else f"…{label[1 - _LONGEST_NAME :]}"
+    return shown if shown.isascii() else f"\u2068{shown}\u2069"
+
+
 def _stayed(difference: Diff) -> dict[str, Collection[Key]]:
     return {"moved": difference.moved, "cut anew": difference.recut}
 
 
-def _counted(told: Mapping[str, Collection[Key]]) -> str:
-    parts = [f"{len(keys)} {name}" for name, keys in told.items() if keys]
+def _counted(named: Mapping[str, Collection[Key]]) -> str:
+    parts = [f"{len(keys)} {name}" for name, keys in named.items() if keys]
     return f"{', '.join(parts)}.".capitalize() if parts else "Nothing changed in the text."
 
 
-def _end_of(place: str) -> str:
-    """Return a place; of a long one its end, where the file and its lines stand."""
-    return place if len(place) <= _LONGEST else f"…{place[1 - _LONGEST :]}"
+def aligned_columns(names: Sequence[str]) -> list[Column]:
+    """Return the columns of `aligned`: fate, place, tokens and score of each context."""
+    columns: list[Column] = [
+        {"name": "where", "label": "Place", "kind": "place", "width": 210 if len(names) <= _FEW else 150},
+        {"name": "text", "label": "Text", "narrow": True},
+    ]
+    for name in names:
+        columns += [
+            {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 122, "narrow": True},
+            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 44},
+            {"name": f"{name} tokens", "label": f"{name} tokens", "kind": "number", "width": 66},
+            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 64},
+        ]
+    return columns
 
 
-def told_moves(difference: Diff, rows: Sequence[Row], where: Mapping[Key, str]) -> str:
-    """Return a difference in words, with the names of what entered and left."""
-    titles = {row.key: _end_of(where.get(row.key, "")) or one_line(row.title or row.text, 50) for row in rows}
-    parts = []
-    for verb, keys in (("Entered", difference.entered), ("Left", difference.left)):
-        if keys:
-            names = "; ".join(wording.isolated(titles.get(key) or key[1]) for key in keys[:_NAMED])
-            more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-            parts.append(f"{verb}: {names}{more}.")
-    # What is named need not be counted; "8 left" could be read as those that remain.
-    stayed = any(_stayed(difference).values())
-    return " ".join((*parts, *([_counted(_stayed(difference))] if stayed or not parts else [])))
+def aligned(
+    columns: Mapping[str, Sequence[Row]], contexts: Mapping[str, Context], *, only: bool
+) -> list[GridRow]:
+    """Return one row a candidate that any of several contexts ranked: its fate, place and score in each.
+
+    Args:
+        columns: What each context is called → its rows.
+        contexts: What each is called → the context.
+        only: Those that the contexts treat differently.
+
+    Returns:
+        Under a line each: what is not alike in the texts, what is in none for different reasons, what is
+        treated alike; in each by the best place anywhere.
+    """
+    groups: list[list[tuple[int, GridRow]]] = [[] for _ in _GROUPS]
+    texts = [{passage.key: passage.text for passage in contexts[name].passages} for name in columns]
+    for key, by_name in by_key(columns).items():
+        of_each = [by_name.get(name) for name in columns]
+        first = next(iter(by_name.values()))
+        cells: dict[str, Any] = {"where": first.label, "text": one_line(first.text)}
+        for name, own in zip(columns, of_each, strict=True):
+            said = base_cells(own) if own else {"fate": NOT_OFFERED}
+            cells |= {f"{name} {what}": said.get(what, "") for what in ("fate", "place", "tokens", "score")}
+        best = min(row.place or _UNRANKED for row in by_name.values())
+        if len({text.get(key) for text in texts}) > 1:
+            kind = 0
+        else:
+            kind = _ALIKE if len({row and row.reason for row in of_each}) == 1 else 1
+        groups[kind].append((best, {"id": option_of(key), "cells": cells}))
+    table: list[GridRow] = []
+    for name, group in list(zip(_GROUPS, groups, strict=True))[: _ALIKE if only else None]:
+        if group:
+            table.append({"line": f"{name}: {wording.number(len(group))}"})
+            table += [entry for _, entry in sorted(group, key=lambda item: (item[0], item[1]["id"]))]
+    return table
+
+
+def by_key(columns: Mapping[str, Sequence[Row]]) -> dict[Key, dict[str, Row]]:
+    """Return the rows of each candidate: key → what a context is called → its row there."""
+    found: dict[Key, dict[str, Row]] = {}
+    for name, rows in columns.items():
+        for row in rows:
+            found.setdefault(row.key, {})[name] = row
+    return found
+
+
+def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
+    """Return the settings in which some contexts differ, one row a setting; the question's fields too."""
+    return [
+        {"setting": setting, **{name: _short(value) for name, value in values.items()}}
+        for setting, values in differing(contexts).items()
+    ]
+
+
+def changed(first: Context, other: Context) -> str:
+    """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
+    parts = [
+        "another question"
+        if row["setting"] == "question"
+        else f"{row['setting']} {one_line(row['A'], _SHORT)} → {one_line(row['B'], _SHORT)}"
+        for row in settings_table({"A": first, "B": other})
+    ]
+    return "; ".join(parts)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return wording.number(value)
+    return wording.UNKNOWN if value is None else str(value)[:_LONGEST]

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from langchain_context_engine import Context
-from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.explain import Row
-
-__all__ = ["as_csv", "as_markdown", "rows_for_export"]
 
 _DANGEROUS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def rows_for_export(rows: Iterable[Row], where: Mapping[Key, str]) -> list[dict[str, Any]]:
-    """Return candidates with their fates and scores, one flat row each; `where` says where each is from."""
+def rows_for_export(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return candidates with their fates and scores, one flat row each."""
     return [
         {
             "rank": row.place,
-            "place": where.get(row.key, ""),
+            "place": row.label,
             "source": row.key[0],
             "id": row.key[1],
             "verdict": str(row.verdict),
@@ -58,9 +56,9 @@ def _cell(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_DANGEROUS) else text
 
 
-def as_markdown(context: Context, rows: Sequence[Row], where: Mapping[Key, str]) -> str:
+def as_markdown(context: Context, rows: Sequence[Row]) -> str:
     """Return an account of a context for an issue or a message: figures, fates, and the text in a fence."""
-    fence = "`" * max(3, _longest_run(context.text) + 1)
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context.text)), default=0))
     lines = [
         f"# {_plain(context.request.query)}",
         "",
@@ -74,19 +72,10 @@ def as_markdown(context: Context, rows: Sequence[Row], where: Mapping[Key, str])
     ]
     for row in rows:
         score = "" if row.score is None else f"{row.score:.3f}"
-        name = where.get(row.key) or row.key[1]
-        cells = (row.place or "", _plain(row.key[0]), _plain(name), score, _plain(row.sentence))
+        cells = (row.place or "", _plain(row.key[0]), _plain(row.label), score, _plain(row.sentence))
         lines.append("| " + " | ".join(map(str, cells)) + " |")
     warnings = [f"- {_plain(warning)}" for warning in context.warnings]
     return "\n".join([*lines, "", *warnings, "", f"{fence}text", context.text, fence, ""])
-
-
-def _longest_run(text: str) -> int:
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    return longest
 
 
 def _plain(text: str) -> str:

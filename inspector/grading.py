@@ -2,25 +2,48 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
+from typing import Any
 
 import streamlit as st
 
-from inspector import opening, state
-from langchain_context_engine import ContextEngineError
-from langchain_context_engine.evaluation.judgments import Given, agreed_grades
+from inspector import opening, state, wording
+from inspector.candidates import base_cells
+from inspector.grid import Column, GridRow
+from inspector.state import Opened
+from inspector.wording import one_line, option_of
+from langchain_context_engine import ConfigError, ContextEngineError
+from langchain_context_engine.evaluation.judgments import Given, agreed_grades, agreement
+from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key
-
-__all__ = [
-    "UNSAVED", "all_grades", "everyone", "give", "grades_of", "own_grades", "rater", "save_again", "take_in",
-    "unsaved",
-]  # fmt: skip
+from langchain_context_engine.trace.explain import Row
 
 UNSAVED = "The grade is kept here, unsaved. Save it again when the journal can be written."
 """What is said where the journal does not take a grade."""
+
+GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
+"""What a grade means."""
+
+UNJUDGED = "unjudged"
+NOT_ENOUGH = "not enough judged"
+ENOUGH_COVERAGE = 0.5
+"""The share of the first ten that must be judged before a change is called one: unjudged counts as 0."""
+
+QUALITY_COLUMNS: Sequence[Column] = (
+    {"name": "question", "label": "Question"},
+    {"name": "ndcg", "label": "nDCG@10", "kind": "number", "width": 80},
+    {"name": "change", "label": "Change", "kind": "number", "width": 76},
+    {"name": "precision", "label": "Precision@10", "kind": "number", "width": 100},
+    {"name": "recall", "label": "Evidence", "kind": "number", "width": 76},
+    {"name": "used", "label": "Budget used", "kind": "number", "width": 96},
+    {"name": "judged", "label": "Judged", "kind": "number", "width": 70},
+    {"name": "verdict", "label": "Verdict", "width": 130},
+)
 
 
 def rater() -> str:
@@ -33,13 +56,13 @@ def everyone(query: str | None = None) -> list[Judgment]:
 
     Where the journal took no grade it may give none either: then the unsaved ones alone, which are told of.
     """
+    kept: list[Judgment] = []
     try:
         with opening.journal_of(state.settings()) as journal:
             kept = journal.judgments(query) if journal is not None else []
     except ContextEngineError:
         if not unsaved():
             raise
-        kept = []
     found = {(j.query, j.key, j.rater): j for j in kept}
     for (asked, key, who), grade in _own().items():
         if query is not None and asked != query:
@@ -47,7 +70,7 @@ def everyone(query: str | None = None) -> list[Judgment]:
         if grade is None:
             found.pop((asked, key, who), None)
         else:
-            at = datetime.fromtimestamp(time.time(), tz=UTC)
+            at = datetime.now(tz=UTC)
             found[asked, key, who] = Judgment(query=asked, key=key, grade=grade, time=at, rater=who)
     return [found[name] for name in sorted(found)]
 
@@ -67,33 +90,41 @@ def own_grades(query: str) -> dict[Key, int]:
     return {j.key: j.grade for j in everyone(query) if j.rater == rater()}
 
 
-def give(query: str, key: Key, grade: int | None, who: str | None = None) -> None:
-    """Grade a candidate; None takes a grade back.
-
-    A grade that the journal does not take is kept in the session.
+def give(query: str, key: Key, grade: int | None) -> None:
+    """Grade a candidate; None takes a grade back. What the journal does not take is kept in the session.
 
     Raises:
         ContextEngineError: The journal did not take it.
     """
-    name = (query, key, rater() if who is None else who)
     # First here: whatever becomes of the journal, the grade is not lost.
-    _own()[name] = grade
-    with opening.journal_of(state.settings(), read_only=False) as journal:
-        if journal is not None:
-            journal.judge(query, key, grade, rater=name[2])
-            del _own()[name]
-        elif state.settings().journal is not None:
-            raise ContextEngineError(f"there is no journal {state.settings().journal}")
-        elif grade is None:
-            del _own()[name]
+    _own()[query, key, rater()] = grade
+    save()
 
 
 def take_in(judgments: Iterable[Given]) -> int:
     """Keep judgments over earlier ones; return how many."""
-    given = list(judgments)
-    for query, key, who, grade in given:
-        give(query, key, grade, who or rater())
+    given = {(query, key, who or rater()): grade for query, key, who, grade in judgments}
+    _own().update(given)
+    save()
     return len(given)
+
+
+def save() -> None:
+    """Write into the journal what waits for it; without a journal it stays in the session.
+
+    Raises:
+        ContextEngineError: The journal did not take it.
+    """
+    waiting = _own()
+    with opening.journal_of(state.settings(), read_only=False) as journal:
+        for (query, key, who), grade in list(waiting.items()):
+            if journal is not None:
+                journal.judge(query, key, grade, rater=who)
+                del waiting[query, key, who]
+            elif state.settings().journal is not None:
+                raise ContextEngineError(f"there is no journal {state.settings().journal}")
+            elif grade is None:
+                del waiting[query, key, who]
 
 
 def unsaved() -> int:
@@ -101,12 +132,117 @@ def unsaved() -> int:
     return len(_own()) if state.settings().journal is not None else 0
 
 
-def save_again() -> None:
-    """Try again to write what waits."""
-    for (query, key, who), grade in list(_own().items()):
-        give(query, key, grade, who)
-
-
 def _own() -> dict[tuple[str, Key, str], int | None]:
     grades: dict[tuple[str, Key, str], int | None] = st.session_state.setdefault("grades", {})
     return grades
+
+
+def traces_of(queries: Sequence[str]) -> dict[str, Opened]:
+    """Return the latest trace of each question, matched exactly: the journal's, else the session's."""
+    found: dict[str, Opened] = {}
+    with opening.journal_of(state.settings()) as journal:
+        for query in queries:
+            for trace in journal.traces(1, query=query) if journal is not None else ():
+                # One that cannot be read costs its own question.
+                with suppress(ConfigError):
+                    found[query] = Opened(trace.id, state.open_named(trace.id))
+    for name in state.known_names():
+        with suppress(ConfigError):
+            opened = Opened(name, state.open_named(name))
+            if opened.context.request.query in queries:
+                found.setdefault(opened.context.request.query, opened)
+    return found
+
+
+def agreement_told(judgments: Sequence[Judgment]) -> str:
+    """Return how far the raters agree, in words; "" where nobody graded what another did."""
+    found = agreement(judgments)
+    if not found.pairs:
+        return ""
+    kappa = "" if math.isnan(found.kappa) else f", kappa {found.kappa:.2f}".replace("-", "−")
+    return (
+        f"Raters agree on {wording.share(found.same)} of {wording.counted(found.pairs, 'grade')} that two "
+        f"gave, within one on {wording.share(found.near)}{kappa}."
+    )
+
+
+def grade_columns(raters: Sequence[str], own: str, *, blind: bool = False) -> list[Column]:
+    """Return the columns of `grade_rows`: the own grade to pick, and what may sway it unless blind."""
+    options = [UNJUDGED, *GRADES.values()]
+    columns: list[Column] = [
+        {"name": "grade", "label": "Grade", "kind": "pick", "width": 112, "options": options, "narrow": True}
+    ]
+    if not blind:
+        columns += [
+            {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
+        ]
+        columns += [
+            {"name": "place", "label": "#", "kind": "number", "width": 34},
+            {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
+        ]
+    return [
+        *columns,
+        {"name": "where", "label": "Place", "kind": "place", "width": 190},
+        {"name": "text", "label": "Text", "narrow": True},
+    ]
+
+
+def grade_rows(
+    rows: Iterable[Row], judgments: Sequence[Judgment], own: str, *, only_unjudged: bool = False
+) -> list[GridRow]:
+    """Return the candidates of a question to be graded, best ranked first.
+
+    Args:
+        rows: The candidates.
+        judgments: Everyone's, of this question.
+        own: The rater whose grades are picked.
+        only_unjudged: Leave out what the rater graded.
+    """
+    by_key: dict[Key, dict[str, int]] = {}
+    for judgment in judgments:
+        by_key.setdefault(judgment.key, {})[judgment.rater] = judgment.grade
+    table: list[GridRow] = []
+    for row in rows:
+        grades = by_key.get(row.key, {})
+        if not (only_unjudged and own in grades):
+            cells = base_cells(row) | {f"by {name}": str(grade) for name, grade in grades.items()}
+            cells["grade"] = GRADES[grades[own]] if own in grades else UNJUDGED
+            table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
+    return table
+
+
+def verdict_of(before: Quality, after: Quality) -> str:
+    """Return whether a question became better or worse, where enough of its first ten is judged."""
+    told = verdict(before, after)
+    is_known = min(before.coverage, after.coverage) >= ENOUGH_COVERAGE
+    return told if is_known or told == "unchanged" else NOT_ENOUGH
+
+
+def quality_rows(judged: Iterable[Judged]) -> list[GridRow]:
+    """Return one row a question: the figures as recorded and as tried: regressions, then the worst first.
+
+    Args:
+        judged: Question, figures of the baseline, figures of what is tried.
+    """
+    table: list[GridRow] = []
+    for query, before, after in worst_first(judged):
+        cells: dict[str, Any] = {
+            "question": one_line(query),
+            "ndcg": wording.ratio(after.ndcg),
+            "change": wording.signed(round(change(before, after), 3)),
+            "precision": wording.ratio(after.precision),
+            "recall": wording.share(after.recall),
+            "used": wording.share(after.utilisation),
+            "judged": wording.share(after.coverage),
+            "verdict": verdict_of(before, after),
+        }
+        table.append({"id": query, "label": one_line(query, 60), "cells": cells})
+    return table
+
+
+def tally(judged: Iterable[Judged]) -> str:
+    """Return how many questions became better or worse, in words."""
+    count = Counter(verdict_of(before, after) for _, before, after in judged)
+    words: Mapping[str, str] = {"better": "better", "regression": "worse", "unchanged": "unchanged"}
+    told = ", ".join(f"{count[name]} {said}" for name, said in words.items())
+    return f"{told}, {count[NOT_ENOUGH]} {NOT_ENOUGH}" if count[NOT_ENOUGH] else told

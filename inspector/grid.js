@@ -10,12 +10,8 @@ const make = (name, attributes = {}, ...children) => {
 
 const marked = (pieces) => pieces.map(([text, isMarked]) => (isMarked ? make("mark", {}, text) : text));
 
-// Of a place the end is kept: the file and its lines, where a path is longer than its column.
-const placed = (value) => {
-  const path = value.split(/[\s:]/, 1)[0];
-  const at = path.lastIndexOf("/") + 1;
-  return make("span", { class: "ce-place" }, make("bdi", { class: "ce-folder" }, value.slice(0, at)), make("bdi", {}, value.slice(at)));
-};
+// Of a place the file, its lines and its symbol; the folder is told on hover.
+const placed = (value) => value.slice(value.split(/[\s:]/, 1)[0].lastIndexOf("/") + 1);
 
 const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, share, title]) => {
   const piece = make("span", { title: title ?? null });
@@ -27,7 +23,7 @@ const bar = (parts) => make("span", { class: "ce-bar" }, ...parts.map(([colour, 
 const CELLS = {
   text: (value) => (Array.isArray(value) ? [make("span", { class: "ce-one-line" }, ...marked(value))] : [value ?? ""]),
   number: (value) => [value ?? ""],
-  place: (value) => [placed(String(value ?? ""))],
+  place: (value) => [make("bdi", {}, placed(String(value ?? "")))],
   fate: (value, data) => {
     const dot = make("span", { class: "ce-dot", "aria-hidden": "true" });
     dot.style.background = data.palette?.[value] ?? "gray";
@@ -95,7 +91,11 @@ const isWriting = (target) =>
   target.closest?.("input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]") != null;
 
 const PHONE = 640;
-const LEAST_WIDTH = 140;
+const LEAST_WIDTH = 104;
+// Milliseconds: what is not answered is told again; who presses no key for so long has walked far enough.
+const AGAIN = 4000;
+const REST = 700;
+const MOUNTED_AGAIN = 1000;
 
 // On a phone the columns that say most, where a table names such.
 const columnsOf = (data) => {
@@ -105,8 +105,15 @@ const columnsOf = (data) => {
 
 const states = new WeakMap();
 
-const begin = (root) => {
-  const state = { chosen: null, choseAt: 0, drawn: "", logs: {}, last: 0, send: () => {}, keep: () => {} };
+// What was pressed and not acted on yet, by table and trace: Streamlit may mount a table anew in the middle of a
+// walk, and what stood in the old one alone was lost: the next key went on from an older run's choice.
+const memories = (window.contextInspectorPressed ??= {});
+
+const begin = (root, of) => {
+  const state = (memories[of] ??= { chosen: null, choseAt: 0, logs: {}, last: 0 });
+  // A key that comes while the table is mounted anew is heard by the old one.
+  document.removeEventListener("keydown", state.key);
+  Object.assign(state, { of, drawn: "", left: Infinity, send: () => {}, keep: () => {} });
   const box = make("div", { class: "ce-grid", tabindex: "0", role: "region" });
   root.append(box);
   state.box = box;
@@ -128,10 +135,21 @@ const begin = (root) => {
   state.seen = (name) => state.data.seen?.[name] ?? 0;
   state.choose = (id) => {
     state.chosen = id;
-    state.choseAt = state.now();
     state.show();
     state.reveal();
-    state.send("chosen", { id, at: state.choseAt });
+    state.tellChosen("");
+    clearTimeout(state.rest);
+    if (state.data.rests) state.rest = setTimeout(() => state.tellChosen("rested"), REST);
+  };
+  state.tellChosen = (value) => {
+    state.choseAt = state.now();
+    state.tellAgain(value);
+  };
+  // Told until it is acted on, each once: what is told while a table is mounted anew may not arrive.
+  state.tellAgain = (value) => {
+    state.send("chosen", { id: state.chosen, value, at: state.choseAt });
+    clearTimeout(state.again);
+    if (!state.data.opens) state.again = setTimeout(() => state.choseAt > state.seen("chosen") && state.tellAgain(value), AGAIN);
   };
   // A log, since of two events within one run of the server the first would be lost; each is acted on once.
   state.tell = (name, id, value) => {
@@ -149,12 +167,13 @@ const begin = (root) => {
     if (ids[next] !== state.chosen) state.choose(ids[next]);
   };
   state.key = (event) => {
-    if (!box.isConnected || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
+    if (performance.now() - state.left > MOUNTED_AGAIN || event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const grade = state.data.grades?.includes(key) ? key : null;
     if (grade !== null && state.chosen !== null) {
       // The candidate that is on the screen now, whatever is on its way.
       state.tell("graded", state.chosen, grade);
+      state.walk(1);
     } else if (state.data.walks && (key === "j" || key === "k")) state.walk(key === "j" ? 1 : -1);
     else if (event.target === box && (key === "ArrowDown" || key === "ArrowUp")) state.mark(key === "ArrowDown" ? 1 : -1);
     else if (event.target === box && key === "Enter" && state.chosen !== null) state.choose(state.chosen);
@@ -184,15 +203,26 @@ const begin = (root) => {
   state.moved = new ResizeObserver(() => state.fit());
   state.moved.observe(document.querySelector("[data-testid=stMainBlockContainer]") ?? document.body);
   document.addEventListener("keydown", state.key);
+  state.leave = () => {
+    clearTimeout(state.again);
+    clearTimeout(state.rest);
+    state.left = performance.now();
+    window.removeEventListener("resize", state.fit);
+    state.moved.disconnect();
+    box.remove();
+  };
   return state;
 };
 
 export default function ({ parentElement, data, setStateValue, setTriggerValue }) {
   let state = states.get(parentElement);
-  if (!state) { state = begin(parentElement); states.set(parentElement, state); }
+  const isNew = !state || state.of !== data.of;
+  if (state && isNew) state.leave();
+  if (isNew) { state = begin(parentElement, data.of); states.set(parentElement, state); }
   state.send = setTriggerValue;
   state.keep = setStateValue;
   state.data = data;
+  if (isNew && !data.opens && state.choseAt > state.seen("chosen")) state.tellAgain(data.rests ? "rested" : "");
   const { chosen, seen, ...rest } = data;
   const columns = columnsOf(data);
   const drawn = JSON.stringify([rest, columns.length]);
@@ -222,10 +252,7 @@ export default function ({ parentElement, data, setStateValue, setTriggerValue }
   state.show();
   state.reveal();
   return () => {
-    document.removeEventListener("keydown", state.key);
-    window.removeEventListener("resize", state.fit);
-    state.moved.disconnect();
+    state.leave();
     states.delete(parentElement);
-    state.box.remove();
   };
 }

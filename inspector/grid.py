@@ -1,24 +1,52 @@
 """A table whose rows have ids: what is clicked, ticked or graded is told by its id, never by its place.
 
 A place in a table is that of what was drawn last, while a person acts on what is on the screen. Streamlit's
-own table tells places, and is chosen by a box on its left alone; this one by a click anywhere, and by Enter.
+own table tells places, and is chosen by a box on its left alone; this one by a click, Enter, J and K.
+What is only read is drawn by `st.dataframe`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import streamlit as st
 
 from inspector import cards
-from inspector.columns import Column, GridRow
 from inspector.palette import FATE_COLOURS
 
-__all__ = ["Column", "GridRow", "draw"]
-
 _FOLDER = Path(__file__).parent
+
+
+class Column(TypedDict, total=False):
+    """A column: its name in the cells, its label, its kind and its width in pixels (none: what is left).
+
+    On a phone only those that are `narrow` are drawn, where any is.
+
+    Kinds: text (a text, or pieces with whether they are marked), number (a text, to the right), fate, bar
+    (colour, share, title), place (a text, its folder on hover), share (share, text), tick (a box),
+    pick (one of `options`).
+    """
+
+    name: str
+    label: str
+    kind: str
+    width: int | None
+    help: str
+    sorts: bool
+    narrow: bool
+    options: Sequence[str]
+
+
+class GridRow(TypedDict, total=False):
+    """A row: its id and cells; or a line of text over the whole width."""
+
+    id: str
+    label: str
+    cells: Mapping[str, Any]
+    line: str
+
 
 _mount = st.components.v2.component(
     "context_inspector_grid",
@@ -45,6 +73,7 @@ def draw(
     on_grade: Callable[[str, int], None] | None = None,
     on_pick: Callable[[str, str], None] | None = None,
     walks: bool = False,
+    rests: bool = False,
     opens: bool = False,
 ) -> None:
     """Draw a table.
@@ -65,11 +94,13 @@ def draw(
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
         on_pick: Called with an id and what was picked in its row.
         walks: J and K walk, wherever the focus is.
+        rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
     """
     ids = [row["id"] for row in rows if "id" in row]
     if len(set(ids)) != len(ids):
         raise ValueError(f"ids of a table's rows must differ, got {sorted(ids)!r:.200}")
+    seen: dict[str, int] = st.session_state.setdefault(f"{key}-seen", {})
     data = {
         "columns": list(columns),
         "rows": list(rows),
@@ -81,41 +112,42 @@ def draw(
         "sort": {"column": sort[0], "ascending": sort[1]} if sort else None,
         "grades": list("0123") if on_grade else [],
         "walks": walks,
+        "rests": rests,
         "opens": opens,
         "palette": dict(FATE_COLOURS),
-        "seen": dict(_seen(key)),
+        "seen": dict(seen),
+        "of": f"{key} {st.session_state.get('trace')}",
     }
 
     def handle(name: str, act: Callable[[str, Any], None] | None) -> Callable[[], None]:
-        return lambda: _act_once_on_each(key, name, act)
+        """Act on every event that was not acted on yet, since two within one run come together, as a log.
+
+        What was seen is told back, so that the table knows which of its own a run is behind.
+        """
+
+        def take() -> None:
+            told = st.session_state[key][name]
+            for event in told if isinstance(told, list) else [told] if told else []:
+                if event["at"] > seen.get(name, 0):
+                    seen[name] = event["at"]
+                    with cards.kept_guard():
+                        if act is not None:
+                            act(event["id"], event.get("value"))
+
+        return take
+
+    def choose(name: str, value: Any) -> None:
+        if rests:
+            st.session_state["walking"] = value != "rested"
+        if on_choose is not None:
+            on_choose(name)
 
     _mount(
         key=key,
         data=data,
-        on_chosen_change=handle("chosen", on_choose and (lambda name, _: on_choose(name))),
+        on_chosen_change=handle("chosen", choose),
         on_sorted_change=handle("sorted", on_sort),
         on_ticked_change=handle("ticked", on_tick),
         on_graded_change=handle("graded", on_grade and (lambda name, digit: on_grade(name, int(digit)))),
         on_picked_change=handle("picked", on_pick),
     )
-
-
-def _act_once_on_each(key: str, name: str, act: Callable[[str, Any], None] | None) -> None:
-    """Act on every event of a table that was not acted on yet.
-
-    What is ticked, picked or graded comes as a log of the last ones, since two within one run come together.
-    What was seen is told back, so that the table knows which of its own a run is behind.
-    """
-    told = st.session_state[key][name]
-    seen = _seen(key)
-    for event in told if isinstance(told, list) else [told] if told else []:
-        if event["at"] > seen.get(name, 0):
-            seen[name] = event["at"]
-            with cards.kept_guard():
-                if act is not None:
-                    act(event["id"], event.get("value"))
-
-
-def _seen(key: str) -> dict[str, int]:
-    found: dict[str, int] = st.session_state.setdefault(f"{key}-seen", {})
-    return found

@@ -11,9 +11,7 @@ from html import escape
 from langchain_context_engine.text.differences import Difference
 from langchain_context_engine.text.matches import match_spans
 
-__all__ = ["asked", "beginning", "box", "cut", "pairs", "pieces", "sides"]
-
-_LONGEST_STRUCK, _ENDS = 700, 160
+_LONGEST_STRUCK, _ENDS = 240, 80
 
 
 def pieces(text: str, terms: Sequence[str]) -> list[tuple[str, bool]]:
@@ -72,12 +70,13 @@ def box(html: str, name: str = "", height: int | None = None) -> str:
 
 
 def _struck(text: str) -> str:
-    """Return what does not stand in the text; the middle of what is long is told by its length alone."""
+    """Return what does not stand in the text; the middle of what is long is folded."""
     if len(text) <= _LONGEST_STRUCK:
         return f"<del>{escape(text)}</del>"
-    more = len(text) - 2 * _ENDS
-    told = f"<i>… {more:,} characters more that do not stand in the text …</i>"
-    return f"<del>{escape(text[:_ENDS])}</del>{told}<del>{escape(text[-_ENDS:])}</del>"
+    middle = escape(text[_ENDS:-_ENDS])
+    told = f"… {len(text) - 2 * _ENDS:,} characters more that do not stand in the text …"
+    opened = f"<details><summary>{told}</summary><del>{middle}</del></details>"
+    return f"<del>{escape(text[:_ENDS])}</del>{opened}<del>{escape(text[-_ENDS:])}</del>"
 
 
 def _side(parts: Sequence[tuple[str, bool]], mark: str) -> str:

@@ -12,24 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inspector.within import JournalWithin
 from langchain_context_engine import ConfigError, Context, Journal
-from langchain_context_engine.journal import Answer
-
-__all__ = [
-    "FILE",
-    "JOURNAL_VARIABLE",
-    "SAMPLES",
-    "SCOPE_VARIABLE",
-    "TRACE_VARIABLE",
-    "Settings",
-    "is_trace_name",
-    "journal_of",
-    "open_trace",
-    "read_trace",
-    "sample_names",
-    "upload_name",
-]
+from langchain_context_engine.journal import Answer, Judgment, TraceRow
 
 JOURNAL_VARIABLE = "CONTEXT_ENGINE_JOURNAL"
 TRACE_VARIABLE = "CONTEXT_ENGINE_TRACE"
@@ -74,6 +58,59 @@ class Settings:
             trace=Path(trace) if trace else None,
             scope=json.loads(os.environ.get(SCOPE_VARIABLE) or "{}"),
         )
+
+
+class JournalWithin(Journal):
+    """A journal that shows only traces whose question had exactly this scope, and what was said of those.
+
+    Args:
+        path: The journal's file.
+        scope: Metadata that the questions were asked with.
+        **options: Those of `Journal`.
+    """
+
+    def __init__(self, path: Any, scope: Mapping[str, Any], **options: Any) -> None:
+        super().__init__(path, **options)
+        self._digest = self.scope_digest(dict(scope))
+
+    def traces(self, limit: int = 50, offset: int = 0, search: str = "", **conditions: Any) -> list[TraceRow]:
+        """Return a page of the scope's traces."""
+        return super().traces(limit, offset, search, **{**conditions, "scope": self._digest})
+
+    def count(self, search: str = "", **conditions: Any) -> int:
+        """Return how many of the scope's traces there are."""
+        return super().count(search, **{**conditions, "scope": self._digest})
+
+    def trace(self, trace_id: str) -> Context:
+        """Return a trace of the scope.
+
+        Raises:
+            ConfigError: There is none of that name in it, or it cannot be read.
+        """
+        context = super().trace(trace_id)
+        if self.scope_digest(context.request.scope) != self._digest:
+            raise ConfigError(f"journal {self.path} has no trace {trace_id!r} in the scope that is shown")
+        return context
+
+    def answers(self, trace_id: str | None = None) -> list[Answer]:
+        """Return the models' answers to traces of the scope."""
+        mine = {row.id for row in self.traces(1_000_000)}
+        return [answer for answer in super().answers(trace_id) if answer.trace_id in mine]
+
+    def judgments(self, query: str | None = None) -> list[Judgment]:
+        """Return the judgments of questions that were asked within the scope."""
+        found = super().judgments(query)
+        asked = {question: bool(self.count(query=question)) for question in {one.query for one in found}}
+        return [one for one in found if asked[one.query]]
+
+    def sets(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the named sets that hold a trace of the scope, with those alone."""
+        mine = {row.id for row in self.traces(1_000_000)}
+        kept = {
+            name: {query: trace for query, trace in questions.items() if trace in mine}
+            for name, questions in super().sets().items()
+        }
+        return {name: questions for name, questions in kept.items() if questions}
 
 
 @contextmanager
@@ -132,7 +169,10 @@ def open_trace(name: str, settings: Settings) -> Context:
             "that trace was opened in another session, which is not shared; open its file here too"
         )
     if name == FILE and settings.trace is not None:
-        return _read_file(settings.trace)
+        try:
+            return read_trace(settings.trace.read_bytes())
+        except OSError as error:
+            raise ConfigError(f"the trace {settings.trace} cannot be read: {error.strerror}") from error
     with journal_of(settings) as journal:
         if journal is None:
             raise ConfigError(f"no journal is open, so there is no trace {name!r}; start with --journal FILE")
@@ -146,11 +186,10 @@ def answer_to(name: str, settings: Settings) -> Answer | None:
     return found[0] if found else None
 
 
-def _read_file(path: Path) -> Context:
-    try:
-        return read_trace(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"the trace {path} cannot be read: {error.strerror}") from error
+def store_beside(journal: Path | None) -> str:
+    """Return the folder of Chroma that stands beside a journal, "" where none does."""
+    folders = [journal.parent, *sorted(journal.parent.glob("*"))] if journal is not None else []
+    return next((str(one) for one in folders if (one / "chroma.sqlite3").is_file()), "")
 
 
 def read_trace(data: bytes) -> Context:

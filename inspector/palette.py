@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from langchain_context_engine.models.types import Reason, Verdict
 
-__all__ = ["FATES", "FATE_COLOURS", "LEFT_OVER", "SERIES", "colours_of", "fate_of", "stacked"]
-
 GREEN, AMBER, RED, GREY, BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
 
 LEFT_OVER = "#9aa3b2"

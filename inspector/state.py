@@ -6,7 +6,7 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,29 +19,6 @@ from langchain_context_engine.models.types import Ranked
 from langchain_context_engine.search.stores import open_client
 from langchain_context_engine.trace.explain import Row, rows
 from langchain_context_engine.trace.replay import ranking, replay_ranked
-
-__all__ = [
-    "Opened",
-    "add",
-    "arrive",
-    "choose",
-    "client",
-    "current",
-    "forget",
-    "keep",
-    "known_names",
-    "open_named",
-    "publish",
-    "put",
-    "ranked_of",
-    "remember",
-    "rows_of",
-    "seed",
-    "settings",
-    "take_from_address",
-    "unranked",
-    "write_to_address",
-]
 
 T = TypeVar("T")
 _REMEMBERED = 300
@@ -62,30 +39,28 @@ def settings() -> Settings:
     return Settings.from_environment()
 
 
-def follow_address() -> None:
+def go(page: str, **address: Any) -> None:
+    """Go to a page by its name, with what its address then says."""
+    st.switch_page(st.session_state["pages"][page], query_params=address)
+
+
+def follow_address(page: str) -> None:
     """Take the trace that the address names, and write the chosen one into it.
 
     The address wins where a person changed it; otherwise the session does, since a change of page
     clears the address.
     """
     session = st.session_state
+    if session.get("page-drawn") != page:
+        session["page-drawn"], session["seeded"] = page, set()
     asked = st.query_params.get("trace")
     if asked and asked != session.get("written"):
         look_at(asked)
     if "trace" not in session and settings().trace is not None:
         session["trace"] = opening.FILE
-    name = session.get("trace")
+    name = session["written"] = session.get("trace")
     if name and asked != name:
         st.query_params["trace"] = name
-    session["written"] = name
-
-
-def arrive(page: str) -> None:
-    """Note which page is drawn, and so from which a person came to it."""
-    session = st.session_state
-    if session.get("page-drawn") != page:
-        session["came-from"], session["page-drawn"] = session.get("page-drawn"), page
-        session["seeded"] = set()
 
 
 def seed(
@@ -94,8 +69,7 @@ def seed(
     """Give a widget the value that a person's address has for it, else what it had, else the default.
 
     The one way from the address to what is drawn. Call it before the widget, and `publish` after. Streamlit's
-    own binding would put labels, and so texts of records, into the address, and would not let a button
-    change the page.
+    own binding would not let a button of ours change the address of a page.
 
     Args:
         key: Of the widget, and in the address.
@@ -123,6 +97,26 @@ def publish(key: str, value: Any, default: Any = None) -> None:
     write_to_address(key, [] if value is None or value == default else [str(value)])
 
 
+def write_to_address(key: str, values: list[str]) -> None:
+    """Write what is chosen for a key into the address."""
+    session = st.session_state
+    # Noted first: a run can be ended by a press between the two, and the address would seem a person's.
+    if values:
+        session[f"log-{key}"] = [*session.get(f"log-{key}", ()), values[0]][-_LOGGED:]
+    session[f"written-{key}"] = values
+    if values and st.query_params.get_all(key) != values:
+        st.query_params[key] = values
+    elif not values and key in st.query_params:
+        del st.query_params[key]
+
+
+def take_from_address(key: str) -> list[str]:
+    """Return what a person's address says for a key, each value once; nothing where we wrote it."""
+    asked = st.query_params.get_all(key)
+    is_ours = asked == st.session_state.get(f"written-{key}")
+    return [] if is_ours else list(dict.fromkeys(asked))
+
+
 def keep(key: str) -> None:
     """Keep what a widget was turned to, at once: who is on another page by then has turned it all the same.
 
@@ -144,38 +138,62 @@ def forget(*keys: str) -> None:
             st.session_state.pop(name, None)
 
 
-def take_from_address(key: str) -> list[str]:
-    """Return what a person's address says for a key, each value once; nothing where we wrote it."""
-    asked = st.query_params.get_all(key)
-    if not asked or asked == st.session_state.get(f"written-{key}"):
-        return []
-    return list(dict.fromkeys(asked))
+def one_of(
+    key: str,
+    options: Sequence[str],
+    label: str,
+    *,
+    says: Callable[[str], str] = str,
+    on_change: Callable[[], None] | None = None,
+) -> str:
+    """Draw a choice of a few and return what is chosen: what the address says, else what was, else the first.
+
+    Args:
+        key: Of the widget, and in the address.
+        options: From left to right.
+        label: What it is, for those who hear it.
+        says: Option → what is drawn for it.
+        on_change: Called when another is chosen.
+    """
+    seed(key, options[0], options.__contains__)
+    chosen = st.segmented_control(
+        label, options, format_func=says, key=key, required=True, on_change=on_change,
+        label_visibility="collapsed",
+    )  # fmt: skip
+    publish(key, chosen, options[0])
+    return str(chosen)
 
 
-def write_to_address(key: str, values: list[str]) -> None:
-    """Write what is chosen for a key into the address."""
-    if values and st.query_params.get_all(key) != values:
-        st.query_params[key] = values
-    elif not values and key in st.query_params:
-        del st.query_params[key]
-    st.session_state[f"written-{key}"] = values
-    if values:
-        log = [*st.session_state.get(f"log-{key}", ()), values[0]]
-        st.session_state[f"log-{key}"] = log[-_LOGGED:]
+def whether(key: str, label: str, told: str | None = None) -> bool:
+    """Draw a switch, off at first, and return whether it is on; `told` is what it says on hover."""
+    seed(key, False, {"True"}.__contains__, read=lambda _: True)
+    is_on = st.toggle(label, key=key, help=told)
+    publish(key, is_on, False)
+    return bool(is_on)
 
 
-def choose(name: str) -> None:
-    """Look at another trace from now on."""
-    look_at(name)
-    st.session_state["written"] = name
+def picked(key: str, options: Sequence[str]) -> str:
+    """Return which of some options is chosen, by the address or a table; the first where none is."""
+    seed(key, options[0], options.__contains__)
+    if st.session_state[key] not in options:
+        st.session_state[key] = options[0]
+    publish(key, st.session_state[key], options[0])
+    return str(st.session_state[key])
 
 
 def look_at(name: str) -> None:
-    """Look at a trace; what was chosen and searched in another is forgotten."""
+    """Look at a trace from now on; what was chosen and searched in another is forgotten."""
     if st.session_state.get("trace") != name:
-        forget("candidate", "find", "reading", *st.session_state.pop("knobs", ()))
+        forget("candidate", "find", "reading", "moved", *st.session_state.pop("knobs", ()))
         st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
+
+
+def open_page(name: str, page: str = "explain", **address: Any) -> None:
+    """Look at a trace on a page."""
+    look_at(name)
+    st.session_state["written"] = name
+    go(page, trace=name, **address)
 
 
 def add(name: str, context: Context) -> None:
@@ -185,7 +203,7 @@ def add(name: str, context: Context) -> None:
     opened[name] = context
     while len(opened) > _OPENED:
         del opened[next(iter(opened))]
-    choose(name)
+    open_page(name)
 
 
 def known_names() -> list[str]:
@@ -218,29 +236,21 @@ def current() -> Opened | None:
     return Opened(name, open_named(name)) if name else None
 
 
-def ranked_of(opened: Opened) -> tuple[Ranked, ...] | None:
-    """Return the trace's ranking, or None: see `unranked`."""
-    return _ranked(opened)[0]
+def ranked_of(opened: Opened) -> tuple[tuple[Ranked, ...], str]:
+    """Return a trace's ranking and "", or why it has none: a part was a function, or it is damaged."""
 
-
-def unranked(opened: Opened) -> str:
-    """Return why a trace has no ranking, "" where it has one: a part was a function, or it is damaged."""
-    return _ranked(opened)[1]
-
-
-def _ranked(opened: Opened) -> tuple[tuple[Ranked, ...] | None, str]:
-    def compute() -> tuple[tuple[Ranked, ...] | None, str]:
+    def compute() -> tuple[tuple[Ranked, ...], str]:
         try:
             return ranking(opened.context), ""
         except ConfigError as error:
-            return None, str(error)
+            return (), str(error)
 
     return remember(("ranking", opened.name), compute)
 
 
 def rows_of(opened: Opened) -> list[Row]:
     """Return every candidate's row, ranked ones first; without a ranking only passages have scores."""
-    return remember(("rows", opened.name), lambda: rows(opened.context, ranked_of(opened) or ()))
+    return remember(("rows", opened.name), lambda: rows(opened.context, ranked_of(opened)[0]))
 
 
 def replayed(opened: Opened, changed: dict[str, Any]) -> tuple[Context, list[Row]]:
@@ -274,11 +284,8 @@ def client(place: str) -> Any:
 def remember(key: Hashable, compute: Callable[[], T]) -> T:
     """Return what was computed for a key in this session, computing it once; the oldest makes way."""
     memory = st.session_state.setdefault("remembered", {})
-    if key in memory:
-        memory[key] = memory.pop(key)
-    else:
-        memory[key] = compute()
-        while len(memory) > _REMEMBERED:
-            del memory[next(iter(memory))]
+    memory[key] = memory.pop(key) if key in memory else compute()
+    while len(memory) > _REMEMBERED:
+        del memory[next(iter(memory))]
     value: T = memory[key]
     return value

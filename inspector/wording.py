@@ -1,35 +1,24 @@
-"""How the inspector says numbers, times and names: one format for each. Pure."""
+"""How the inspector says numbers, times, names and lines of text: one format for each. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, tzinfo
-from unicodedata import bidirectional
+import re
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-__all__ = [
-    "NOT_REPLAYED",
-    "WITHOUT_TRACE",
-    "counted",
-    "day",
-    "isolated",
-    "number",
-    "ratio",
-    "share",
-    "signed",
-    "time",
-    "unique_labels",
-    "zone_of",
-]
+from langchain_context_engine.models.types import Key
 
 UNKNOWN = "–"
 WITHOUT_TRACE = "Without a trace that can be read here"
 NOT_REPLAYED = "Not replayed, since a part of the engine was a function or the trace is damaged"
 """What is said of questions that the figures leave out."""
 
-_TURNING = frozenset({"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"})
+WITHOUT_WORDS = "(asked without words)"
+"""What stands for a question that has none: it was asked by a vector, or is blank."""
+
+_SNIPPET = 160
+_MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def number(value: float | None) -> str:
@@ -50,6 +39,11 @@ def share(value: float | None) -> str:
         ('26 %', '–')
     """
     return UNKNOWN if value is None or math.isnan(value) else f"{100 * value:.0f} %"
+
+
+def used(tokens: int, budget: int) -> float | None:
+    """Return the share of a budget that is used, 0–1 but for a soft one; None without a budget."""
+    return tokens / budget if budget else None
 
 
 def ratio(value: float | None) -> str:
@@ -85,17 +79,6 @@ def signed(value: float) -> str:
     return f"{'+' if value > 0 else '−'}{told}"
 
 
-def isolated(text: str) -> str:
-    r"""Return a text that turns nothing beside it round: what is written from right to left is set apart.
-
-    Example:
-        >>> isolated("a.py:3"), ascii(isolated("a\u202eb"))
-        ('a.py:3', "'\\u2068a\\u202eb\\u2069'")
-    """
-    turns = any(bidirectional(sign) in _TURNING for sign in text)
-    return f"\u2068{text}\u2069" if turns else text
-
-
 def zone_of(name: str | None) -> tzinfo:
     """Return the viewer's time zone, or UTC where the browser's is not known here."""
     try:
@@ -112,32 +95,49 @@ def time(instant: datetime, zone: tzinfo = UTC) -> str:
         '1 Mar 2026, 09:05:07'
     """
     local = instant.astimezone(zone)
-    return f"{day(local)}, {local:%H:%M:%S}"
+    return f"{local.day} {local:%b %Y, %H:%M:%S}"
 
 
-def day(of: date) -> str:
-    """Return a day with its year."""
-    return f"{of.day} {of:%b %Y}"
+def one_line(text: str, length: int = _SNIPPET) -> str:
+    """Return a text's beginning on one line."""
+    line = " ".join(text[: 4 * length].split())
+    return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def unique_labels(told: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a label for each id, no two alike.
+def sentence(text: str) -> str:
+    """Return a text as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}."
 
-    Args:
-        told: Id → what can be said of it, the most telling first. Where two labels are alike, the next thing
-            is said too; where all is alike, the id.
+
+def option_of(key: Key) -> str:
+    """Return what stands for a candidate in an address and a list: source/id, no two alike.
 
     Example:
-        >>> unique_labels({"a1": ("why?", "k 3"), "b2": ("why?", "k 4"), "c3": ("who?", "k 4")})
-        {'a1': 'why? · k 3', 'b2': 'why? · k 4', 'c3': 'who?'}
+        >>> option_of(("notes", "a/b")), option_of(("notes/a", "b"))
+        ('notes/a/b', 'notes%2Fa/b')
     """
-    labels = {name: parts[0] if parts else name for name, parts in told.items()}
-    longest = max((len(parts) for parts in told.values()), default=0)
-    for depth in range(1, longest + 1):
-        counts = Counter(labels.values())
-        for name, parts in told.items():
-            if counts[labels[name]] > 1:
-                more = parts[depth] if depth < len(parts) else name
-                labels[name] = f"{labels[name]} · {more}"
-    counts = Counter(labels.values())
-    return {name: f"{label} · {name}" if counts[label] > 1 else label for name, label in labels.items()}
+    source = key[0].replace("%", "%25").replace("/", "%2F")
+    return f"{source}/{key[1]}"
+
+
+def file_name(query: str, what: str) -> str:
+    """Return what a file is called that tells something of a question.
+
+    Example:
+        >>> file_name("When do invoices go out?", "candidates.csv")
+        'when-do-invoices-go-out-candidates.csv'
+    """
+    words = re.findall(r"[a-z0-9]+", query.lower()[:200])
+    return "-".join([*words[:6], what])
+
+
+def plain(label: str) -> str:
+    r"""Return a label that Streamlit shows as it is: names of sources and signals are not Markdown.
+
+    An underscore within a word is no Markdown, and would be read aloud with its backslash.
+
+    Example:
+        >>> print(plain("a_b *c*"), plain("_d_"))
+        a_b \*c\* \_d\_
+    """
+    return _MARKDOWN.sub(r"\\\g<0>", label)

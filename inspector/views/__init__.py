@@ -1,1 +1,1 @@
-"""One file a page: each calls a pure function and draws its rows. Streamlit runs them, nothing imports."""
+"""The pages: one a file, each with the function `show` that draws it."""

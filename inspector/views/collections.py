@@ -2,48 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import streamlit as st
 
-from inspector import asking, cards, grid, state, wording
-from inspector.figures.offered import offered_table
-from langchain_context_engine import ConfigError
+from inspector import asking, cards, state
+from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.filters import parse_scope
-from langchain_context_engine.search.stores import Sheet, doubts, is_server, sheets
+from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.search.stores import doubts, is_server, sheets
 
 MOST_TOKENS = 100_000
-OFFERED: list[grid.Column] = [
-    {"name": "source", "label": "Source", "width": 180},
-    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 90},
-    {"name": "kinds", "label": "Kinds", "width": 150},
-    {"name": "dated", "label": "Dated", "kind": "share", "width": 130},
-    {"name": "searched", "label": "Searched", "width": 250},
-    {"name": "keys", "label": "Metadata keys"},
-]
-SHEETS: list[grid.Column] = [
-    {"name": "collection", "label": "Collection", "width": 180},
-    {"name": "records", "label": "Records", "kind": "number", "width": 80},
-    {"name": "unindexed", "label": "Not indexed yet", "kind": "number", "width": 112},
-    {"name": "dimension", "label": "Dimension", "kind": "number", "width": 84},
-    {"name": "metric", "label": "Metric", "width": 70},
-    {"name": "embedder", "label": "Embedded by", "width": 180},
-    {"name": "index", "label": "Index of words", "width": 300},
-    {"name": "keys", "label": "Metadata keys"},
-]
 
 
 def show() -> None:
     """Draw the page."""
     cards.heading("Collections")
-    opened = state.current()
-    if opened is not None:
-        st.subheader("What the sources of this trace offered")
-        grid.draw(
-            "offered", OFFERED, [_offered(row) for row in offered_table([opened.context])],
-            label="What each source of this trace offered.", height=260,
-        )  # fmt: skip
+    opened, place = state.current(), asking.place()
+    if place:
+        with cards.guard("Check the address, and that the server runs."):
+            ask(opened.context.request if opened is not None else None)
     st.subheader("Open a store")
     st.caption(
         "A Chroma server's address, a folder of Chroma, or the folder that `index` printed (--store). Traces "
@@ -51,32 +31,32 @@ def show() -> None:
     )
     with st.form("store"):
         where, go = st.columns([5, 1], vertical_alignment="bottom")
-        where.text_input("Server or folder", key="where", placeholder="http://localhost:8000  or  ./chroma")
+        where.text_input(
+            "Server or folder", key="where", value=place, placeholder="http://localhost:8000  or  ./chroma"
+        )
         is_asked = go.form_submit_button("Open", width="stretch")
     if is_asked:
-        st.session_state["open-store"] = (st.session_state["where"] or "").strip()
         # Opened anew: what was written since is in the new copy.
-        st.session_state.setdefault("clients", {}).pop(st.session_state["open-store"], None)
-    place = st.session_state.get("open-store")
+        st.session_state.setdefault("clients", {}).pop(place, None)
+        st.session_state.get("remembered", {}).clear()
+        st.session_state["open-store"] = (st.session_state["where"] or "").strip()
+        st.rerun()
     if place:
         with cards.guard("Check the address, and that the server runs."):
             store(place)
+    if opened is not None:
+        st.subheader("What the sources of this trace offered")
+        dated = st.column_config.ProgressColumn(format="percent")
+        cards.table(offered_table([opened.context]), dated=dated)
 
 
 def store(place: str) -> None:
-    """Draw what a store holds, and the form that asks it."""
-    client = state.client(place)
-    found = sheets(client)
+    """Draw what a store holds, and what is doubtful about it."""
+    found = sheets(state.client(place))
     if not found:
         st.text("The store holds no collection.")
         return
-    grid.draw(
-        "sheets",
-        SHEETS,
-        [_sheet(sheet) for sheet in found],
-        label="What each collection is like.",
-        height=300,
-    )
+    cards.table([dict(sheet) for sheet in found])
     told = doubts(found)
     if not is_server(place):
         told.append(
@@ -85,46 +65,62 @@ def store(place: str) -> None:
         )
     for doubt in told:
         st.text(f"! {doubt}")
-    ask(client, [str(sheet["collection"]) for sheet in found if sheet["records"]])
 
 
-def _offered(row: Mapping[str, Any]) -> grid.GridRow:
-    dated = float(row["dated"])
-    told = {"candidates": wording.number(row["candidates"]), "dated": (dated, wording.share(dated))}
-    return {"id": row["source"], "cells": {**row, **told, "keys": row["metadata keys"]}}
-
-
-def _sheet(sheet: Sheet) -> grid.GridRow:
-    numbers = {name: wording.number(sheet[name]) for name in ("records", "unindexed", "dimension")}
-    return {"id": sheet["collection"], "cells": {**sheet, **numbers, "keys": sheet["metadata keys"]}}
-
-
-def ask(client: Any, names: list[str]) -> None:
-    """Draw the form for a new question; one press asks once."""
+def ask(request: ContextRequest | None) -> None:
+    """Draw the form for a new question, filled with the one that is looked at; one press asks once."""
+    names = asking.collections()
     st.subheader("Ask a new question")
     with st.form("question"):
-        st.text_input("Question", key="new-question")
+        question = st.text_input("Question", value=request.query if request else "", key="new-question")
         left, middle, right = st.columns([4, 1, 1], vertical_alignment="bottom")
-        left.multiselect("Collections", names, default=names, key="asked-collections")
-        middle.number_input("Budget, tokens", 0, MOST_TOKENS, 1000, key="asked-budget")
+        chosen = left.multiselect("Collections", names, default=names, key="asked-collections")
+        usual = request.budget if request and request.budget is not None else 1000
+        budget = middle.number_input("Budget, tokens", 0, MOST_TOKENS, usual, key="asked-budget")
         is_asked = right.form_submit_button("Ask", width="stretch")
+        told = ", ".join(f"{name}={value}" for name, value in request.scope.items()) if request else ""
         scope = st.text_input(
-            "Scope", key="asked-scope", placeholder="workspace_id=acme, user=ann", help="key=value, comma"
+            "Scope",
+            told,
+            key="asked-scope",
+            placeholder="workspace_id=acme, user=ann",
+            help="key=value, comma",
         )
     st.caption("Embedded by the local model; for collections of another embedder, ask in your application.")
     if is_asked:
         with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
-            question = (st.session_state["new-question"] or "").strip()
-            if not question:
+            if not (question or "").strip():
                 raise ConfigError("give a question and choose a collection")
-            asking.ask(
-                client,
-                st.session_state["asked-collections"],
-                question,
-                {},
-                budget=int(st.session_state["asked-budget"]),
-                scope=parse_scope(scope or ""),
+            within = parse_scope(scope or "")
+            asking.ask(chosen, ContextRequest(query=question.strip(), budget=int(budget), scope=within), {})
+
+
+def offered_table(contexts: Iterable[Context]) -> list[dict[str, Any]]:
+    """Return what the sources of some traces offered: one row a source."""
+    found: dict[str, dict[str, Any]] = {}
+    for context in contexts:
+        for candidate in context.candidates:
+            row = found.setdefault(
+                candidate.source,
+                {"candidates": 0, "dated": 0, "kinds": Counter(), "keys": Counter(), "searched": {}},
             )
-
-
-show()
+            row["candidates"] += 1
+            row["kinds"][candidate.kind or "–"] += 1
+            row["dated"] += candidate.created_at is not None
+            row["keys"].update(candidate.metadata.keys())
+            for name in (candidate.source, *candidate.provenance):
+                if told := context.searched.get(name):
+                    row["searched"][told] = None
+    return [
+        {
+            "source": source,
+            "candidates": row["candidates"],
+            "kinds": ", ".join(kind for kind, _ in row["kinds"].most_common()),
+            "dated": row["dated"] / row["candidates"],
+            "searched": "; ".join(row["searched"]),
+            "metadata keys": ", ".join(
+                str(key) for key, _ in sorted(row["keys"].items(), key=lambda told: (-told[1], str(told[0])))
+            ),
+        }
+        for source, row in sorted(found.items())
+    ]

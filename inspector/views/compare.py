@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 
-from inspector import cards, grid, marking, sides, state, wording
-from inspector.aligning import NOT_OFFERED, aligned, aligned_columns, by_key, changed, settings_table
-from inspector.choosing import whether
-from inspector.comparing import told, told_moves
-from inspector.palette import FATE_COLOURS, LEFT_OVER, fate_of
-from inspector.tables import one_line, option_of, places
-from langchain_context_engine import Context, diff
+from inspector import cards, exports, grid, marking, opening, state, wording
+from inspector import knobs as tuning
+from inspector.comparing import aligned, aligned_columns, by_key, changed, settings_table, told, told_moves
+from inspector.settings_diff import deviations
+from inspector.state import Opened
+from inspector.views.tune import fates_html, tries_of
+from inspector.wording import one_line, option_of
+from langchain_context_engine import ConfigError, Context, diff
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.diff import Diff
-from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.explain import Row, rows
+from langchain_context_engine.trace.replay import ranking
 
-QUESTION: grid.Column = {"name": "question", "label": "Question", "width": 240}
-AGAINST: grid.Column = {"name": "against", "label": "Against A", "width": 230}
+MOST = 6
+LATEST = 300
+TRY = "try-"
+PAIR = 2
 TEXT_HEIGHT = 96
 LINE_HEIGHT = 24
 MOST_LINES = 24
@@ -28,22 +31,17 @@ MOST_LINES = 24
 def show() -> None:
     """Draw the page."""
     head = st.container()
-    kept = sides.sides()
-    labels = sides.offered(kept)
-    st.session_state["compare"] = [name for name in kept if name in labels][: sides.MOST]
+    kept = sides()
+    labels = offered(kept)
+    st.session_state["compare"] = [name for name in kept if name in labels][:MOST]
     chosen = st.multiselect(
-        "Traces and tries",
-        list(labels),
-        format_func=lambda name: labels.get(name, name),
-        max_selections=sides.MOST,
-        select_all=False,
-        key="compare",
-        placeholder="choose two or more",
+        "Traces and tries", list(labels), format_func=lambda name: labels.get(name, name),
+        max_selections=MOST, select_all=False, key="compare", placeholder="choose two or more",
         label_visibility="collapsed",
-    )
+    )  # fmt: skip
     st.session_state["compared"] = chosen
     state.write_to_address("compare", chosen)
-    if len(chosen) < 2:  # noqa: PLR2004
+    if len(chosen) < PAIR:
         with head:
             cards.heading("Compare")
         st.text("Choose two or more: tick them on the Traces page, or choose them here.")
@@ -53,16 +51,135 @@ def show() -> None:
     names = dict(zip("ABCDEF", chosen, strict=False))
     with cards.guard("Choose others."):
         for letter, name in names.items():
-            contexts[letter], columns[letter] = sides.load(name)
+            contexts[letter], columns[letter] = load(name)
     with head:
         questions = {context.request.query for context in contexts.values()}
         cards.heading(f"Compare: {questions.pop()}" if len(questions) == 1 else "Compare")
     if len(contexts) < len(names):
         return
     key(names, labels, contexts, columns)
-    cards.part(candidates, names, contexts, columns)
-    settings(contexts)
+    cards.part(candidates, contexts, columns)
+    settings = settings_table(contexts)
+    if settings:
+        st.subheader("Settings that differ")
+        cards.table(settings)
+    else:
+        st.text("Settings that differ: none. The same question under the same settings.")
     texts(names, contexts)
+
+
+def sides() -> list[str]:
+    """Return the names of what is compared, the first being what the others are held against.
+
+    A person's address wins; then what was chosen on the page; then what is ticked on the Traces page, where
+    the trace that is looked at is among it or there is none; else that beside what is nearest to it.
+    """
+    session = st.session_state
+    asked = state.take_from_address("compare") or (
+        # By the back key to what we wrote ourselves.
+        [] if "compare" in session else st.query_params.get_all("compare")
+    )
+    asked = [name for name in asked if opening.is_trace_name(name.partition("~")[0])]
+    if asked or "compare" in session:
+        return asked or list(session["compare"])
+    current, before = session.get("trace"), list(session.get("compared", ()))
+    ticked = list(session.get("ticked", ()))[:MOST]
+    if current is None or current in ticked:
+        return ticked
+    with cards.kept_guard():
+        nearest = near(current)
+        wanted = [current, *([nearest] if nearest else [])]
+        # What was added to it on the page stays.
+        return before if set(wanted) <= set(before) else wanted
+    return [current]
+
+
+def near(trace: str) -> str | None:
+    """Return what is nearest to a trace: its last try, else the newest other answer to its question.
+
+    The knobs themselves are looked at, since a page that is left at once may not have noted its last turn.
+    """
+    context = state.open_named(trace)
+    recorded = tuning.recorded(context)
+    standing = {name: st.session_state.get(f"kept-{name}", value) for name, value in recorded.items()}
+    tries = [one.knobs for one in tries_of(trace) if one.changed]
+    if st.session_state.get("knobs") and standing != recorded:
+        tries.append(standing)
+    if tries:
+        return try_name(trace, tries[-1])
+    with opening.journal_of(state.settings()) as journal:
+        same = [row.id for row in journal.traces(2, query=context.request.query)] if journal else []
+    return next(
+        (name for name in (*same, st.session_state.get("looked-before")) if name not in {None, trace}), None
+    )
+
+
+def offered(kept: list[str]) -> dict[str, str]:
+    """Return what can be compared: name in the address → label, no two alike."""
+    labels: dict[str, str] = {}
+    for trace, tries in st.session_state.get("tries", {}).items():
+        for one in tries:
+            if one.changed:
+                labels[try_name(trace, one.knobs)] = f"try {one.number}: {one.told} · {trace[:8]}"
+    labels |= {name: name.replace("-", " ") for name in state.known_names()}
+    with opening.journal_of(state.settings()) as journal:
+        for row in journal.traces(LATEST) if journal is not None else ():
+            asked = wording.time(row.time, cards.zone())
+            labels[row.id] = f"{asked} · {one_line(row.query, 70)} · {row.id[:8]}"
+    current = st.session_state.get("trace")
+    for name in [*kept, *([current] if current else [])]:
+        if name not in labels:
+            # A trace of any age by its address, whether it is among the latest or not.
+            labels[name] = named(name)
+    return labels
+
+
+def named(name: str) -> str:
+    """Return what can be said of a trace or a try that an address names."""
+    if name.startswith(TRY):
+        trace, _, turned = name.removeprefix(TRY).partition("~")
+        return f"try: {turned.replace('~', ', ')} · {trace}"
+    with cards.kept_guard():
+        context = state.open_named(name)
+        own = ", ".join(f"{setting} {value}" for setting, value in deviations(context).items())
+        return " · ".join(filter(None, (one_line(context.request.query, 70), one_line(own, 60), name[:8])))
+    return name
+
+
+def try_name(trace: str, knobs: tuning.Knobs) -> str:
+    """Return how a try is named in the address: its trace and the knobs that were turned."""
+    recorded = tuning.recorded(state.open_named(trace))
+    turned = [f"{knob}={value}" for knob, value in knobs.items() if value != recorded.get(knob)]
+    return "~".join((f"{TRY}{trace}", *turned))
+
+
+def load(name: str) -> tuple[Context, list[Row]]:
+    """Return a context of `offered`, with its rows.
+
+    Raises:
+        ConfigError: There is no such trace, or a try in the address is none.
+    """
+    trace, *turned = name.removeprefix(TRY).split("~")
+    opened = Opened(trace, state.open_named(trace))
+    if not name.startswith(TRY):
+        return opened.context, state.rows_of(opened)
+    recorded = tuning.recorded(opened.context)
+    knobs = {**recorded, **dict(knob(part, recorded) for part in turned)}
+    context, _ = state.replayed(opened, tuning.changes(opened.context, knobs))
+    return context, state.remember(("rows", name), lambda: rows(context, ranking(context)))
+
+
+def knob(part: str, recorded: tuning.Knobs) -> tuple[str, Any]:
+    """Return a turned knob of an address.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    name, _, text = part.partition("=")
+    try:
+        return name, type(recorded[name])(text)
+    except (KeyError, ValueError) as error:
+        raise ConfigError(f"the address names a try with {part!r:.80}, which is no setting") from error
 
 
 def against(names: dict[str, str], contexts: dict[str, Context], letter: str) -> Diff:
@@ -77,102 +194,52 @@ def key(
     """Draw which letter is which with the figures of each, and in words what the others have otherwise."""
     first = contexts["A"]
     differences = {letter: against(names, contexts, letter) for letter in contexts}
-    table: list[grid.GridRow] = [
-        {
-            "id": letter,
-            "cells": {
-                "letter": letter,
-                "what": labels[names[letter]],
-                "question": one_line(context.request.query, 80),
-                "changed": "" if context is first else changed(first, context) or "nothing",
-                "tokens": f"{context.tokens:,} of {context.budget:,}",
-                "passages": str(len(context.passages)),
-                "shared": wording.share(differences[letter].overlap),
-                "against": "" if context is first else told(differences[letter]),
-            },
-        }
-        for letter, context in contexts.items()
-    ]
     is_one = len({context.request.query for context in contexts.values()}) == 1
-    shown: list[grid.Column] = [
-        {"name": "letter", "label": "", "width": 28},
-        # Of one question the labels differ in their time or try: what was changed has the room.
-        {"name": "what", "label": "What", "width": 250} if is_one else {"name": "what", "label": "What"},
-        *([] if is_one else [QUESTION]),
-        {"name": "changed", "label": "Changed from A"},
-        {"name": "tokens", "label": "Tokens", "kind": "number", "width": 110},
-        {"name": "passages", "label": "Passages", "kind": "number", "width": 72},
-        {"name": "shared", "label": "Shared with A", "kind": "number", "width": 104},
-        *([] if len(names) == 2 else [AGAINST]),  # noqa: PLR2004
-    ]
-    grid.draw("letters", shown, table, label="Which letter is which.", height=220)
-    if len(names) == 2:  # noqa: PLR2004
-        where = places([*first.candidates, *contexts["B"].candidates])
-        st.text(f"From A to B: {told_moves(differences['B'], [*columns['B'], *columns['A']], where)}")
+    table = []
+    for letter, context in contexts.items():
+        row = {"": letter, "What": labels[names[letter]]}
+        if not is_one:
+            row["Question"] = one_line(context.request.query, 80)
+        row["Changed from A"] = "" if context is first else changed(first, context) or "nothing"
+        row["Tokens"] = f"{context.tokens:,} of {context.budget:,}"
+        row["Passages"] = str(len(context.passages))
+        row["Shared with A"] = wording.share(differences[letter].overlap)
+        if len(names) > PAIR:
+            row["Against A"] = "" if context is first else told(differences[letter])
+        table.append(row)
+    cards.table(table)
+    if len(names) == PAIR:
+        st.text(f"From A to B: {told_moves(differences['B'], [*columns['B'], *columns['A']])}")
 
 
-def candidates(names: dict[str, str], contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
+def candidates(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
     """Draw the candidates aligned, and why the chosen one stands as it does in each."""
-    only = whether("onlydiff", "Only those treated differently")
+    switch, save = st.columns([80, 20], vertical_alignment="center")
+    with switch:
+        only = state.whether("onlydiff", "Only those treated differently")
     table = aligned(columns, contexts, only=only)
     if not table:
         st.text("Every candidate is treated alike.")
         return
-    options = [row["id"] for row in table if "id" in row]
-    state.seed("side", options[0], options.__contains__)
-    if st.session_state["side"] not in options:
-        st.session_state["side"] = options[0]
-    chosen = st.session_state["side"]
-    state.publish("side", chosen, options[0])
-
-    def choose(option: str) -> None:
-        st.session_state["side"] = option
-
+    with save:
+        cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
+        cards.download("These as CSV", cells, "compared.csv", "text/csv", type="tertiary")
+    chosen = state.picked("side", [row["id"] for row in table if "id" in row])
     grid.draw(
         "aligned",
         aligned_columns(list(contexts)),
         table,
-        label="Every candidate with its fate, place and score in each context. J and K walk.",
+        label="Every candidate with its fate, place, tokens and score in each context. J and K walk.",
         chosen=chosen,
-        on_choose=choose,
+        on_choose=lambda option: st.session_state.update(side=option),
         walks=True,
-        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(names),
+        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
     )
-    found = next(rows for key, rows in by_key(columns).items() if option_of(key) == chosen)
-    why(contexts, found)
-
-
-def why(contexts: dict[str, Context], found: dict[str, Row]) -> None:
-    """Draw what became of one candidate in each context, in words, and its text."""
-    lines = ""
-    for letter in contexts:
-        row = found.get(letter)
-        fate = fate_of(row.verdict, row.reason) if row else NOT_OFFERED
-        sentence = row.sentence if row else "no source offered it"
-        lines += (
-            f'<p><strong>{letter}</strong> <span class="ce-fate">'
-            f'<i style="background:{FATE_COLOURS.get(fate, LEFT_OVER)}"></i>{escape(fate)}</span> '
-            f"<bdi>{escape(sentence[:1].upper() + sentence[1:])}.</bdi></p>"
-        )
-    text = next(iter(found.values())).text
+    found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
     terms = query_terms(contexts["A"].request.query)
-    body = marking.box(marking.beginning(text, terms) or "<i>no text</i>", height=TEXT_HEIGHT)
-    st.html(f'<div class="ce-panel ce-sides">{lines}{body}</div>')
-
-
-def settings(contexts: dict[str, Context]) -> None:
-    """Draw the settings that differ."""
-    table = settings_table(contexts)
-    if not table:
-        st.text("Settings that differ: none. The same question under the same settings.")
-        return
-    st.subheader("Settings that differ")
-    columns: list[grid.Column] = [{"name": "setting", "label": "Setting", "width": 200}]
-    columns += [{"name": name, "label": name} for name in contexts]
-    grid.draw(
-        "settings", columns, [{"id": row["setting"], "cells": row} for row in table],
-        label="Settings that differ.", height=260,
-    )  # fmt: skip
+    text = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
+    fates = fates_html({letter: found.get(letter) for letter in contexts})
+    st.html(f'<div class="ce-panel ce-sides">{fates}{marking.box(text, height=TEXT_HEIGHT)}</div>')
 
 
 def texts(names: dict[str, str], contexts: dict[str, Context]) -> None:
@@ -181,11 +248,7 @@ def texts(names: dict[str, str], contexts: dict[str, Context]) -> None:
     for letter in list(names)[1:]:
         # Without its first two lines, which name files that there are not.
         lines = against(names, contexts, letter).lines[2:]
-        height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
-        with st.expander(f"A against {letter}", expanded=len(names) == 2):  # noqa: PLR2004
-            st.code(
-                "\n".join(lines) or "The texts are equal.", language="diff", wrap_lines=True, height=height
-            )
-
-
-show()
+        shown = "\n".join(lines) or "The texts are equal."
+        with st.expander(f"A against {letter}", expanded=len(names) == PAIR):
+            height: int | Literal["content"] = 520 if len(lines) > MOST_LINES else "content"
+            st.code(shown, language="diff", wrap_lines=True, height=height)

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 
 import streamlit as st
 
-from inspector import cards, explaining, grid, marking, sections, state
-from inspector.choosing import one_of
-from inspector.figures.fates import SHOWN, meant_by, rows_like
-from inspector.figures.settings_diff import narrowing
-from inspector.palette import colours_of
-from inspector.state import Opened
-from inspector.tables import option_of, options, places, ranked_columns, ranked_rows
+from inspector import asking, cards, exports, grid, marking, opening, state
+from inspector.budget_usage import budget_bar, group_bars, room_rows, shared_tokens
+from inspector.candidates import (
+    SHOWN,
+    funnel_told,
+    meant_by,
+    ranked_columns,
+    ranked_rows,
+    rows_like,
+    score_tree,
+)
+from inspector.knobs import can_turn_to
+from inspector.palette import colours_of, fate_of
+from inspector.settings_diff import narrowing
+from inspector.state import Opened, one_of
+from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_groups, pieces
+from inspector.views.tune import open_with
+from inspector.wording import file_name, option_of, plain, sentence
+from langchain_context_engine import Context
+from langchain_context_engine.evaluation.known_item import why_not_offered
+from langchain_context_engine.models.types import Candidate, Key, Verdict
+from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.explain import Row
+from langchain_context_engine.trace.explain import Row, explain
+from langchain_context_engine.trace.labels import labels
+from langchain_context_engine.trace.what_if import Change, what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
+VIEWS = ("By passage", "As given")
+"""How the final text can be drawn."""
 LONGEST_SEARCH = 200
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
@@ -25,6 +45,17 @@ NONE_SHOWN = {
     "Near misses": "No candidate lacked room alone. “Left out” says what each lacked.",
     "Left out": "Every candidate is in the context.",
 }
+ROOM_COLUMNS: list[grid.Column] = [
+    {"name": "place", "label": "#", "kind": "number", "width": 34},
+    {"name": "where", "label": "Place", "kind": "place", "width": 300},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 60},
+    {"name": "text", "label": "Text"},
+    {"name": "why", "label": "Why it is not in", "width": 420},
+]
+PAIR_HEIGHT = 150
+TEXT_HEIGHT = 210
+MOST_CHANGES = 4
+MOST_PAIRS = 30
 
 
 def show() -> None:
@@ -32,8 +63,9 @@ def show() -> None:
     opened = cards.needs_trace("Explain")
     if opened is None:
         return
+    st.session_state["walking"] = False
     rows = state.rows_of(opened)
-    if why := state.unranked(opened):
+    if why := state.ranked_of(opened)[1]:
         # Of the trace's own text: drawn as it is.
         st.text(f"Scores of what was left out are not known here, and Tune cannot replay it: {why}.")
     cards.part(body, opened, rows)
@@ -45,86 +77,73 @@ def body(opened: Opened, rows: list[Row]) -> None:
     with left:
         section = one_of("section", SECTIONS, "Section")
     if section == "Candidates" and not rows:
-        nothing(opened)
+        nothing(opened.context)
     elif section == "Candidates":
         with middle:
             one_of("shown", SHOWN, "Show")
         with right:
-            search(opened, rows)
+            search(rows)
         candidates(opened, rows)
     elif section == "Budget":
-        sections.budget(opened, rows)
+        budget(opened, rows)
     elif section == "Duplicates":
-        sections.duplicates(opened)
+        duplicates(opened.context)
     elif section == "Text":
-        sections.text(opened)
+        final_text(opened)
     else:
-        sections.export(opened, rows)
+        export(opened, rows)
 
 
-def search(opened: Opened, rows: list[Row]) -> None:
+def search(rows: list[Row]) -> None:
     """Draw where one asks why something is missing."""
-    where = places(opened.context.candidates)
 
     def look() -> None:
-        row = meant_by(rows, st.session_state["find"] or "", where)
+        row = meant_by(rows, st.session_state["find"] or "")
         if row is not None:
             st.session_state["candidate"] = option_of(row.key)
 
     state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
     st.text_input(
-        MISSING,
-        key="find",
-        max_chars=LONGEST_SEARCH,
-        placeholder=f"{MISSING} Its words, place or source",
-        live="300ms",
-        on_change=look,
-        label_visibility="collapsed",
-    )
+        MISSING, key="find", max_chars=LONGEST_SEARCH, live="600ms", on_change=look,
+        placeholder=f"{MISSING} Its words, place or source", label_visibility="collapsed",
+    )  # fmt: skip
     state.publish("find", st.session_state["find"], "")
 
 
 def candidates(opened: Opened, rows: list[Row]) -> None:
     """Draw the ranked table beside the candidate that is looked at."""
-    where = places(opened.context.candidates)
-    shown = rows_like(rows, st.session_state["shown"], st.session_state["find"] or "", where)
-    if not shown:
+    found = {
+        option_of(row.key): row
+        for row in rows_like(rows, st.session_state["shown"], st.session_state["find"] or "")
+    }
+    if not found:
         # Nothing like it: no table, and no panel that would speak of something else.
         if (st.session_state["find"] or "").strip():
-            explaining.not_offered(opened.context)
+            not_offered(opened.context, st.session_state["find"].strip())
         else:
             st.text(NONE_SHOWN[st.session_state["shown"]])
         return
-    found = options(shown)
-    names = list(found)
-    state.seed("candidate", names[0], found.__contains__)
-    if st.session_state["candidate"] not in found:
-        st.session_state["candidate"] = names[0]
-    name = st.session_state["candidate"]
-    state.publish("candidate", name, names[0])
+    name = state.picked("candidate", list(found))
     left, right = st.columns([64, 36], gap="small")
     with left:
-        ranked(opened, rows, shown, name)
+        ranked(opened, rows, list(found.values()), name)
     with right:
-        explaining.candidate(opened, found[name])
+        candidate(opened, found[name])
 
 
 def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None:
     """Draw the ranked table; a click, Enter, J and K choose a candidate."""
     colours = colours_of(signal for row in rows for signal in row.contributions)
     terms = query_terms(opened.context.request.query)
-
-    def choose(option: str) -> None:
-        st.session_state["candidate"] = option
-
     grid.draw(
         "ranked",
         ranked_columns(len(colours)),
         ranked_rows(opened.context, shown, colours, terms, everyone=rows),
         label="Every candidate, best first, with its fate, score and cost. J and K walk.",
         chosen=name,
-        on_choose=choose,
+        on_choose=lambda option: st.session_state.update(candidate=option),
         walks=True,
+        rests=True,
         below=26 if len(colours) > 1 else 0,
     )
     if len(colours) > 1:
@@ -135,18 +154,263 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         st.html(f'<div class="ce-keys">{keys}<span>J next, K previous</span></div>')
 
 
-def nothing(opened: Opened) -> None:
+def nothing(context: Context) -> None:
     """Say that nothing was offered, and at once what narrowed the question."""
-    if str(opened.context.status) == "failed":
+    if str(context.status) == "failed":
         st.text("Every source failed, so there is no answer. The warnings above say how.")
         return
     st.text("No source offered a candidate for this question.")
-    told = narrowing(opened.context)
-    if told:
-        st.caption("What narrowed the question:")
-        st.html(marking.pairs(told))
+    narrowed(context, "What narrowed the question:")
+
+
+def narrowed(context: Context, told: str) -> None:
+    """Draw what narrowed a question."""
+    found = narrowing(context)
+    st.caption(told if found else "Nothing narrowed the question: no scope, filter, date or threshold.")
+    if found:
+        st.html(marking.pairs(found))
+
+
+def not_offered(context: Context, named: str) -> None:
+    """Say why what was searched is no candidate, by the store where one is open, and what narrowed it."""
+    st.text("No candidate of this question is like that: no source offered it.")
+    engine = asking.engine_of_store(context)
+    if engine is None:
+        st.page_link(st.session_state["pages"]["collections"], label="Open its store to hear why")
+    elif st.button("Ask the store why", type="primary"):
+        with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
+            request = asking.within_scope(context.request)
+            key = ("why-not", st.session_state["open-store"], repr(request), named)
+            found = state.remember(key, lambda: why_not_offered(engine, request, named))
+            for item in found:
+                st.text(sentence(item.sentence))
+            if not found:
+                st.text("The store holds nothing of that id, place, title or exact text in this scope.")
+    narrowed(context, "What narrowed the question. Widening one of these needs a new question.")
+
+
+def candidate(opened: Opened, row: Row) -> None:
+    """Draw the candidate that is looked at: its fate, its reason, its pair, what would admit it, its text."""
+    context = opened.context
+    known = cards.fate_html(fate_of(row.verdict, row.reason), f" · rank {row.place}" if row.place else "")
+    st.html(
+        f'<div class="ce-panel"><p>{known}</p><p class="ce-where">{record_html(row)}</p>'
+        f'<p class="ce-reason">{escape(sentence(row.sentence))}</p></div>'
+    )
+    changes = st.container()
+    repeats = context.final_decisions()[row.key].repeats
+    if repeats is not None:
+        pair(context, repeats, row.key)
+        others = option_of(repeats)
+        st.button("Go to what it repeats", on_click=look_at, args=(others,), key=f"winner-{others}")
+    # As high as a large screen has room for, unless its pair stands above.
+    text(context, row, "ce-low" if repeats is not None else "ce-tall")
+    # Where there is room for it: what is out has its what-if, what repeats another has its pair.
+    if lines := score_tree(row):
+        cells = "".join(
+            f'<tr><td style="padding-left:{16 * depth}px">{"└ " if depth else ""}{escape(name)}</td>'
+            f"<td>{escape(told)}</td></tr>"
+            for depth, name, told in lines
+        )
+        is_open = row.verdict is Verdict.KEPT and repeats is None
+        with st.expander(f"Score {row.score or 0:.3f}", expanded=is_open):
+            st.html(f'<table class="ce-tree">{cells}</table>')
+    # Told when it is wanted: the ranking is worked out for it, which each step of J and K would wait for.
+    box = st.expander("All its decisions", key="decisions", on_change="rerun")
+    if box.open:
+        told = state.remember(("told", opened.name, row.key), lambda: explain(context, row.key))
+        box.code(told, language=None, wrap_lines=True)
+    record = candidate_of(context, row.key)
+    facts = {"id": record.id, "kind": record.kind, "created": record.created_at}
+    with st.expander("Metadata"):
+        offered = {"offered by": ", ".join(record.provenance)}
+        st.html(marking.pairs({**facts, **offered, **record.metadata}))
+    if row.verdict is Verdict.DROPPED:
+        with changes:
+            # Last, so that all else is there at once; and not for each step of a walk, which would wait.
+            if st.session_state["walking"]:
+                st.caption("What would admit it is worked out where you rest.")
+            else:
+                wanted(opened, row)
+
+
+def candidate_of(context: Context, key: Key) -> Candidate:
+    """Return the candidate of a key; one that fell before ranking has its key alone."""
+    found = next((c for c in context.candidates if c.key == key), None)
+    return found or Candidate(id=key[1], source=key[0])
+
+
+def record_html(row: Row) -> str:
+    """Return how a candidate is known: its marker, where it is from, its title and source."""
+    parts = [row.citation, row.label, "" if row.title in row.label else row.title, row.key[0]]
+    # Each by itself: one that is written from right to left turns none of the others round.
+    return " · ".join(f"<bdi>{escape(part)}</bdi>" for part in dict.fromkeys(parts) if part)
+
+
+def pair(context: Context, winner: Key, duplicate: Key) -> None:
+    """Draw a duplicate beside what it repeats: only what differs, with the words around it."""
+    names = labels(context)
+    kept, dropped = candidate_of(context, winner), candidate_of(context, duplicate)
+    found, is_all = differences(kept.text, dropped.text)
+    texts = marking.sides(found) if found else ("<i>the same to the letter</i>",) * 2
+    is_in = any(passage.key == winner for passage in context.passages)
+    sides = "".join(
+        f"<div><strong>{label}</strong> <bdi>{escape(names.get(key, key[1]))}</bdi>"
+        f"{marking.box(html, height=PAIR_HEIGHT)}</div>"
+        for label, key, html in (
+            ("Stands:" if is_in else "Ranked better:", winner, texts[0]),
+            ("Repeats it:", duplicate, texts[1]),
+        )
+    )
+    st.html(f'<div class="ce-pair ce-panel">{sides}</div>')
+    if not is_all:
+        st.caption(f"Only {LONGEST:,} characters of each were compared, from where they begin to differ.")
+
+
+def text(context: Context, row: Row, tall: str) -> None:
+    """Draw a candidate's text, the question's words marked; of one that was cut, what stands and what not."""
+    terms = query_terms(context.request.query)
+    kept = next((p for p in context.passages if p.key == row.key), None)
+    if kept is not None and kept.is_truncated and kept.spans:
+        counted = cut_tokens(context, kept)
+        shown = f"{counted[0]:,} of {counted[1]:,} tokens" if counted else "A part"
+        st.caption(f"{shown} stand in the text; what is struck out does not.")
+        st.html(marking.box(marking.cut(cut_pieces(kept), terms), name=tall))
+        return
+    if kept is not None and kept.is_truncated:
+        st.caption("What was written in its place:")
+        st.html(marking.box(marking.asked(kept.text, terms), height=TEXT_HEIGHT))
+        st.caption("The original:")
+    st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", name=tall))
+
+
+def wanted(opened: Opened, row: Row) -> None:
+    """Draw what would admit a candidate that was left out, each change proved by a replay."""
+    key = ("whatif", opened.name, row.key)
+    with cards.guard("Try the Tune page."):
+        with st.spinner("Replaying under other settings…"):
+            changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
+        if not changes:
+            st.caption(
+                "No single change of a weight, the budget, a cap or a threshold was found to admit it."
+            )
+        for number, change in enumerate(changes[:MOST_CHANGES]):
+            admitting(opened, number, change)
+        if len(changes) > MOST_CHANGES:
+            st.caption(f"And {len(changes) - MOST_CHANGES} other single changes.")
+
+
+def admitting(opened: Opened, number: int, change: Change) -> None:
+    """Draw a change that admits a candidate, and the button that tries it, grey where no knob can."""
+    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+    smallest = " (the smallest that does)" if change.is_smallest else ""
+    told.html(f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>')
+    can = can_turn_to(opened.context, change.settings)
+    if button.button(
+        "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
+        help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
+    ):  # fmt: skip
+        open_with(opened, change.settings)
+
+
+def budget(opened: Opened, rows: list[Row]) -> None:
+    """Draw where the budget went; a segment and a row lead to their candidate."""
+    context = opened.context
+    st.html(budget_bar(context))
+    told = "Frame is what the template adds around the passages; left over is room that nothing fitted."
+    if shared := shared_tokens(context):
+        told += f" Joined, the passages take {shared:,} tokens less than counted one by one, as here."
+    st.caption(told)
+    st.html(group_bars(context, rows))
+    st.caption(funnel_told(context))
+    table = room_rows(context, rows)
+    if table:
+        grid.draw(
+            "room", ROOM_COLUMNS, table, label="What took room, and what lacked it. A row leads to it.",
+            on_choose=look_at, opens=True,
+        )  # fmt: skip
+
+
+def duplicates(context: Context) -> None:
+    """Draw each survivor with the texts it stands for, side by side: only what differs."""
+    groups = duplicate_groups(context)
+    if not groups:
+        st.text("No candidate repeats another.")
+        return
+    st.caption("What repeats another beside what stands for it. Only what differs is shown.")
+    shown = [(group, key, how) for group in groups for key, how in group.duplicates.items()]
+    for group, key, how in shown[:MOST_PAIRS]:
+        fate = "in the context" if group.is_kept else "ranked better, but left out too"
+        told, button = st.columns([80, 20], vertical_alignment="center")
+        told.html(f'<div class="ce-panel"><p>{escape(" · ".join(filter(None, (fate, how))))}</p></div>')
+        name = option_of(key)
+        button.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
+        pair(context, group.key, key)
+    if len(shown) > MOST_PAIRS:
+        st.caption(f"{MOST_PAIRS} of {len(shown)}; the others: choose a duplicate among the candidates.")
+
+
+def final_text(opened: Opened) -> None:
+    """Draw the final text: its passages beside what leads to their candidates, or as one."""
+    context = opened.context
+    shown = one_of("textview", VIEWS, "View")
+    if shown == VIEWS[0] and context.text:
+        for number, piece in enumerate(pieces(context)):
+            passage(number, piece, query_terms(context.request.query))
+        st.caption(f"{context.tokens:,} of {context.budget:,} tokens. A number leads to its candidate.")
     else:
-        st.caption("Nothing narrowed it: no scope, filter, date or threshold.")
+        st.code(context.text or "(empty)", language=None, wrap_lines=True)
+        st.caption(f"{context.tokens:,} of {context.budget:,} tokens.")
+    with cards.guard():
+        answer = opening.answer_to(opened.name, state.settings())
+        if answer is not None:
+            names = labels(context) | {key: marker for marker, key in context.citations.items()}
+            told = [", ".join(names.get(k, k[1]) for k in keys) for keys in (answer.cited, answer.unused)]
+            st.subheader("What the model answered")
+            st.code(answer.text, language=None, wrap_lines=True)
+            st.text(
+                f"It cites {told[0] or 'nothing'}; it was given and never used {told[1] or 'nothing else'}."
+            )
 
 
-show()
+def passage(number: int, piece: Piece, terms: list[str]) -> None:
+    """Draw a piece of the text, beside the button that leads to where it comes from."""
+    if not piece.text.strip():
+        return
+    left, right = st.columns([1, 11])
+    if piece.key is not None:
+        name = option_of(piece.key)
+        left.button(
+            plain(piece.citation or "source"), key=f"cite-{number}-{name}", on_click=look_at, args=(name,),
+            help=plain(name), width="stretch",
+        )  # fmt: skip
+    right.html(marking.box(marking.asked(piece.text.strip("\n"), terms)))
+
+
+def look_at(name: str) -> None:
+    """Go to a candidate's explanation, whatever the candidates were narrowed to."""
+    state.put("candidate", name)
+    state.put("section", "Candidates")
+    state.put("shown", SHOWN[0])
+    state.put("find", "")
+
+
+def export(opened: Opened, rows: list[Row]) -> None:
+    """Draw what can be taken away."""
+    context = opened.context
+    query = context.request.query
+    shown, find = (st.session_state.get(f"kept-{name}") or "" for name in ("shown", "find"))
+    narrowed_to = rows_like(rows, shown or SHOWN[0], find)
+    st.text("The whole trace, its table, or an account to paste into an issue.")
+    with st.container(horizontal=True):
+        table = exports.as_csv(exports.rows_for_export(rows))
+        cards.download("Candidates as CSV", table, file_name(query, "candidates.csv"), "text/csv")
+        if len(narrowed_to) < len(rows):
+            table = exports.as_csv(exports.rows_for_export(narrowed_to))
+            told = f"The {len(narrowed_to)} shown as CSV"
+            cards.download(told, table, file_name(query, "shown.csv"), "text/csv")
+        trace = json.dumps(context.to_dict(), ensure_ascii=False).encode()
+        cards.download("Trace as JSON", trace, file_name(query, "trace.json"), "application/json")
+        account = exports.as_markdown(context, rows).encode()
+        cards.download("Account as Markdown", account, file_name(query, "context.md"), "text/markdown")
+        cards.download("Text alone", context.text.encode(), file_name(query, "context.txt"))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
-import altair as alt
-import pandas as pd
 import streamlit as st
 
-from inspector import cards, grid, opening, state, wording
+from inspector import cards, opening, state, wording
 from langchain_context_engine.journal import TraceRow
 from langchain_context_engine.journal.over_time import (
     WHOLE,
@@ -23,24 +21,6 @@ from langchain_context_engine.journal.over_time import (
 
 MOST = 20_000
 MOST_DAYS = 1_000
-DAYS: list[grid.Column] = [
-    {"name": "day", "label": "Day", "width": 110},
-    {"name": "questions", "label": "Questions", "kind": "number", "width": 90},
-    {"name": "p50", "label": "p50 ms", "kind": "number", "width": 74},
-    {"name": "p95", "label": "p95 ms", "kind": "number", "width": 74},
-    {"name": "doubtful", "label": "Doubtful", "kind": "number", "width": 82},
-    {"name": "partial", "label": "Partial", "kind": "number", "width": 70},
-    {"name": "failed", "label": "Failed", "kind": "number", "width": 66},
-    {"name": "bare", "label": "Nothing kept", "kind": "number", "width": 102},
-    {"name": "unused", "label": "Tokens unused", "kind": "number", "width": 116},
-    {"name": "duplicates", "label": "Duplicates a question", "kind": "number", "width": 158},
-]
-SPREADS: list[grid.Column] = [
-    {"name": "name", "label": "What"},
-    {"name": "count", "label": "Questions", "kind": "number", "width": 90},
-    {"name": "p50", "label": "p50 ms", "kind": "number", "width": 74},
-    {"name": "p95", "label": "p95 ms", "kind": "number", "width": 74},
-]
 
 
 def show() -> None:
@@ -51,8 +31,7 @@ def show() -> None:
             st.text("Figures over time come from a journal, and none is open.")
             cards.how_to_record()
             return
-        rows = journal.traces(MOST)
-        total = journal.count()
+        rows, total = journal.traces(MOST), journal.count()
         if not rows:
             st.text("Nothing is recorded yet.")
             return
@@ -73,23 +52,35 @@ def drawn(rows: list[TraceRow], total: int) -> None:
     )
     if len(days) > 1:
         chart(days)
-    grid.draw(
-        "days", DAYS, [_day(one) for one in days], label="Figures by day, the latest first.", height=300
+    cards.table(
+        [
+            {
+                "day": one.day,
+                "questions": one.questions,
+                "p50 ms": round(one.milliseconds.p50),
+                "p95 ms": round(one.milliseconds.p95),
+                "doubtful": one.doubtful,
+                "partial": one.partial,
+                "failed": one.failed,
+                "nothing kept": one.bare,
+                "tokens unused": wording.share(one.unused),
+                "duplicates a question": round(one.duplicates, 1),
+            }
+            for one in days
+        ]
     )
     left, right = st.columns(2)
     with left:
-        spreads("stages", "By stage", stages, "These traces were recorded before stages were timed.")
+        spreads("By stage", stages, "These traces were recorded before stages were timed.")
     with right:
-        spreads("sources", "By source", sources, "These traces were recorded before sources were timed.")
+        spreads("By source", sources, "These traces were recorded before sources were timed.")
         st.caption("How long each source was waited for; they are asked at once.")
 
 
 def choose_timed(known: list[Timed]) -> Timed:
     """Draw the choice of what the milliseconds of the days are those of, and return it."""
     named = {"": WHOLE, **{f"{kind} {name}": (kind, name) for kind, name in known}}
-    state.seed("timed", "", named.__contains__)
-    if st.session_state["timed"] not in named:
-        st.session_state["timed"] = ""
+    state.picked("timed", list(named))
     name = st.selectbox(
         "Milliseconds of", list(named), key="timed", format_func=lambda one: one or "the whole answer"
     )
@@ -99,63 +90,30 @@ def choose_timed(known: list[Timed]) -> Timed:
 
 def chart(days: list[Day]) -> None:
     """Draw how many questions there were a day, and their p95, from the first day to the last."""
-    drawn = pd.DataFrame(
-        [(one.day, one.questions, one.milliseconds.p95) for one in days],
-        columns=["day", "questions", "p95 ms"],
-    ).set_index("day")
-    first, last = min(drawn.index), max(drawn.index)
-    if (last - first).days < MOST_DAYS:
-        # A day without a question has its place too.
-        drawn = drawn.reindex([first + timedelta(days=n) for n in range((last - first).days + 1)])
-    drawn = drawn.fillna({"questions": 0}).reset_index()
-    drawn["day"] = [str(day) for day in drawn["day"]]
-    label = alt.Axis(
-        labelExpr="timeFormat(toDate(datum.value + 'T00:00'), '%-d %b')", labelOverlap=True, labelAngle=0
-    )
-    for column, name in zip(st.columns(2), ("questions", "p95 ms"), strict=True):
-        shown = alt.Chart(drawn, height=130).encode(
-            alt.X("day:O", title=None, axis=label),
-            alt.Y(f"{name}:Q", axis=alt.Axis(tickMinStep=1, tickCount=4)),
-            tooltip=["day:N", f"{name}:Q"],
-        )
-        column.altair_chart(shown.mark_bar() if name == "questions" else shown.mark_line(point=True))
+    by_date = {one.day: (one.questions, one.milliseconds.p95) for one in days}
+    first, last = min(by_date), max(by_date)
+    count = (last - first).days + 1
+    # A day without a question has its place too.
+    shown = [first + timedelta(days=n) for n in range(count)] if count < MOST_DAYS else sorted(by_date)
+    left, right = st.columns(2)
+    for column, place, name in ((left, 0, "questions"), (right, 1, "p95 ms")):
+        table = {
+            "day": [str(day) for day in shown],
+            name: [by_date.get(day, (0, None))[place] for day in shown],
+        }
+        draw = column.bar_chart if place == 0 else column.line_chart
+        draw(table, x="day", y=name, x_label="", height=170)
 
 
-def spreads(key: str, title: str, found: Mapping[str, Spread], nothing: str) -> None:
+def spreads(title: str, found: Mapping[str, Spread], nothing: str) -> None:
     """Draw what took how long, the slowest first."""
     st.subheader(title)
-    if found:
-        grid.draw(key, SPREADS, _spreads(found), label=f"{title}: what took how long.", height=260)
-    else:
+    if not found:
         st.text(nothing)
-
-
-def _day(one: Day) -> grid.GridRow:
-    told = {
-        "day": wording.day(one.day),
-        "questions": wording.number(one.questions),
-        "p50": wording.number(one.milliseconds.p50),
-        "p95": wording.number(one.milliseconds.p95),
-        "unused": wording.share(one.unused),
-        "duplicates": f"{one.duplicates:.1f}",
-        **{name: wording.number(getattr(one, name)) for name in ("doubtful", "partial", "failed", "bare")},
-    }
-    return {"id": str(one.day), "cells": told}
-
-
-def _spreads(found: Mapping[str, Spread]) -> list[grid.GridRow]:
-    return [
-        {
-            "id": name,
-            "cells": {
-                "name": name,
-                "count": wording.number(spread.count),
-                "p50": wording.number(spread.p50),
-                "p95": wording.number(spread.p95),
-            },
-        }
-        for name, spread in found.items()
-    ]
-
-
-show()
+        return
+    cards.table(
+        [
+            {"what": name, "questions": one.count, "p50 ms": round(one.p50), "p95 ms": round(one.p95)}
+            for name, one in found.items()
+        ]
+    )

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
 import streamlit as st
 
-from inspector import cards, explaining, grading, grid, judged, marking, searching, state, wording
-from inspector.choosing import one_of
-from inspector.judging import GRADES, UNJUDGED, grade_columns, grade_rows
+from inspector import cards, grading, grid, marking, state, wording
+from inspector.grading import GRADES, QUALITY_COLUMNS, UNJUDGED, agreement_told, grade_columns, grade_rows
 from inspector.palette import fate_of
-from inspector.state import Opened
-from inspector.tables import options, places
-from langchain_context_engine.evaluation.quality import quality
+from inspector.state import Opened, one_of
+from inspector.views.explain import record_html
+from inspector.views.tune import open_with, tries_of
+from inspector.wording import option_of
+from langchain_context_engine import ConfigError
+from langchain_context_engine.evaluation.judgments import judgments_as_lines, read_judgments
+from langchain_context_engine.evaluation.quality import Grades, Judged, Quality, means, quality
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
-from langchain_context_engine.trace.explain import Row
+
+if TYPE_CHECKING:
+    from langchain_context_engine.evaluation.tune import Tuning
 
 SECTIONS = ("Grade this question", "All judged questions", "Import and export")
 LONGEST_NAME = 60
+MOST_QUESTIONS = 200
+MEANINGS = {
+    "ndcg": ("nDCG@10", "How well the first ten are ordered: 1 is the best order of all judged."),
+    "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
+    "recall": ("Evidence", "Share of the well-answering texts that stands in the context."),
+    "utilisation": ("Budget used", "Share of the budget that is used."),
+    "coverage": ("First ten judged", "How far the other figures can be trusted."),
+}
 
 
 def show() -> None:
@@ -33,9 +51,9 @@ def show() -> None:
     if opened is None:
         waiting()
     if section == SECTIONS[1]:
-        judged.over_all()
+        over_all()
     elif section == SECTIONS[2]:
-        judged.exchange()
+        exchange()
     elif opened is not None:
         cards.part(grade, opened)
     else:
@@ -50,23 +68,12 @@ def waiting() -> None:
 
     def again() -> None:
         with cards.kept_guard("The grades are still kept here, unsaved."):
-            grading.save_again()
+            grading.save()
 
     with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.text(
-            f"{wording.counted(count, 'grade is', 'grades are')} kept here, unsaved: the journal took none."
-        )
+        told = wording.counted(count, "grade is", "grades are")
+        st.text(f"{told} kept here, unsaved: the journal took none.")
         st.button("Save again", key="save-again", on_click=again)
-
-
-def ask_name() -> None:
-    """Ask once who grades; the grades of two people stand beside each other."""
-    state.seed("rater", "", lambda text: len(text) <= LONGEST_NAME)
-    st.text_input(
-        "Your name", key="rater", max_chars=LONGEST_NAME, placeholder="your name, kept beside your grades",
-        label_visibility="collapsed",
-    )  # fmt: skip
-    st.session_state["kept-rater"] = (st.session_state["rater"] or "").strip()
 
 
 def grade(opened: Opened) -> None:
@@ -77,65 +84,66 @@ def grade(opened: Opened) -> None:
     query = context.request.query
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
-        searching.missing(opened)
         return
-    who, only = st.columns([2, 5], vertical_alignment="center")
+    who, only, blind = st.columns([3, 4, 4], vertical_alignment="center")
     with who:
-        ask_name()
-    everyone = grading.everyone(query)
-    own = grading.own_grades(query)
-    agreed = grading.grades_of(query)
-    judged.figures_line(quality(context, rows, agreed), None, f"Judged: {len(own)} of {len(rows)}")
-    if told := judged.agreement_told(everyone):
+        state.seed("rater", "", lambda text: len(text) <= LONGEST_NAME)
+        st.text_input(
+            "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed",
+            placeholder="your name, kept beside your grades",
+        )  # fmt: skip
+        st.session_state["kept-rater"] = (st.session_state["rater"] or "").strip()
+    with blind:
+        is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
+    everyone, own = grading.everyone(query), grading.own_grades(query)
+    told = f"Judged: {len(own)} of {len(rows)}"
+    figures_line(quality(context, rows, grading.grades_of(query)), None, told, "keys: 0–3 grade, J K walk")
+    if told := agreement_told(everyone):
         st.caption(told)
     is_only = only.toggle("Only what I have not judged", key="unjudged")
-    table = grade_rows(rows, everyone, grading.rater(), places(context.candidates), only_unjudged=is_only)
+    table = grade_rows(rows, everyone, grading.rater(), only_unjudged=is_only)
     if not table:
         st.text("You judged every candidate of this question.")
-        searching.missing(opened)
         return
-    found = options(rows)
+    found = {option_of(row.key): row for row in rows}
     shown = [row["id"] for row in table]
-    if st.session_state.get("reading") not in shown:
-        st.session_state["reading"] = shown[0]
-    left, right = st.columns([62, 38], gap="small")
-    with left:
-        draw_table(opened, table, found, sorted({j.rater for j in everyone}))
-    with right:
-        read(opened, found[st.session_state["reading"]], own, shown)
-    searching.missing(opened)
-
-
-def draw_table(opened: Opened, table: list[grid.GridRow], found: dict[str, Row], raters: list[str]) -> None:
-    """Draw the table in which grades are picked and candidates chosen; 0 to 3 grade what is on the screen."""
-    query, shown = opened.context.request.query, [row["id"] for row in table]
+    reading = state.picked("reading", shown)
     names = {words: value for value, words in GRADES.items()}
 
-    def press(option: str, value: int) -> None:
+    def press(option: str, value: int | None) -> None:
         give(query, found[option].key, value)
-        st.session_state["reading"] = after(shown, option)
+        # The one after it, of those that are shown; the last stays.
+        at = shown.index(option) if option in shown else -1
+        st.session_state["reading"] = shown[min(len(shown) - 1, at + 1)]
 
-    def pick(option: str, words: str) -> None:
-        give(query, found[option].key, None if words == UNJUDGED else names[words])
-
-    grid.draw(
-        "grading",
-        grade_columns(raters, grading.rater()),
-        table,
-        label="The candidates to grade. 0 to 3 grade the chosen one, J and K walk.",
-        chosen=st.session_state["reading"],
-        on_choose=lambda option: st.session_state.update(reading=option),
-        on_grade=press,
-        on_pick=pick,
-        walks=True,
-        below=50,
-    )
-
-
-def after(shown: list[str], option: str) -> str:
-    """Return the one after another, of those that are shown; the last stays."""
-    at = shown.index(option) if option in shown else -1
-    return shown[min(len(shown) - 1, at + 1)]
+    left, right = st.columns([62, 38], gap="small")
+    with left:
+        raters = sorted({judgment.rater for judgment in everyone})
+        grid.draw(
+            "grading",
+            grade_columns(raters, grading.rater(), blind=is_blind),
+            table,
+            label="The candidates to grade. 0 to 3 grade the chosen one, J and K walk.",
+            chosen=reading,
+            on_choose=lambda option: st.session_state.update(reading=option),
+            # The table goes on to the next by itself.
+            on_grade=lambda option, value: give(query, found[option].key, value),
+            on_pick=lambda option, words: give(query, found[option].key, names.get(words)),
+            walks=True,
+            below=50,
+        )
+    with right:
+        row = found[reading]
+        graded = GRADES.get(own.get(row.key, -1), UNJUDGED)
+        told = graded if is_blind else f"{fate_of(row.verdict, row.reason)} · {graded}"
+        known = f'<p class="ce-where">{record_html(row)}</p><p>{escape(told)}</p>'
+        st.html(f'<div class="ce-panel">{known}</div>')
+        with st.container(horizontal=True, gap="small"):
+            for value, name in [*GRADES.items(), (None, "Take back")]:
+                # Of this run, for this candidate: what is pressed is what was drawn.
+                st.button(name, key=f"grade{value}-{reading}", on_click=press, args=(reading, value))
+        terms = query_terms(query)
+        st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", height=400))
 
 
 def give(query: str, key: Key, value: int | None) -> None:
@@ -144,26 +152,157 @@ def give(query: str, key: Key, value: int | None) -> None:
         grading.give(query, key, value)
 
 
-def read(opened: Opened, row: Row, own: dict[Key, int], shown: list[str]) -> None:
-    """Draw one candidate in full, with the buttons that grade it."""
-    context = opened.context
-    query, option = context.request.query, st.session_state["reading"]
+def figures_line(now: Quality, before: Quality | None = None, *more: str) -> None:
+    """Draw the figures in one line, each with its meaning on hover, and by how much it changed."""
+    told = [f"<span>{escape(one)}</span>" for one in more]
+    for name, (label, meaning) in MEANINGS.items():
+        value = getattr(now, name)
+        shown = wording.ratio(value) if name in {"ndcg", "precision"} else wording.share(value)
+        by = value - getattr(before, name) if before is not None else math.nan
+        changed = f" ({wording.signed(round(by, 3))})" if by and not math.isnan(by) else ""
+        told.append(f'<span title="{escape(meaning)}">{label} <strong>{shown}</strong>{changed}</span>')
+    st.html(f'<p class="ce-facts ce-figures">{"".join(told)}</p>')
 
-    def press(value: int | None) -> None:
-        # Of this run, for this candidate: what is pressed is what was drawn.
-        give(query, row.key, value)
-        st.session_state["reading"] = after(shown, option)
 
-    graded = GRADES.get(own.get(row.key, -1), UNJUDGED)
-    st.html(
-        f'<div class="ce-panel"><p class="ce-where">{explaining.record_html(context, row)}</p>'
-        f"<p>{fate_of(row.verdict, row.reason)} · {graded}</p></div>"
+def over_all() -> None:
+    """Draw the figures of every judged question, as recorded and as last tried, the worst first."""
+    judgments = grading.all_grades()
+    if not judgments:
+        st.subheader("Nothing is judged yet")
+        st.text("Open a trace, grade some of its candidates from 0 to 3, and come back.")
+        return
+    traces = grading.traces_of(list(judgments)[:MOST_QUESTIONS])
+    tries = tries_of(st.session_state.get("trace") or "")
+    tried = dict(tries[-1].changed) if tries else {}
+    if tried:
+        st.text(f"Compared with what you tried last on the Tune page: {tries[-1].told}")
+    else:
+        st.caption("Try settings on the Tune page to see here which questions they make better or worse.")
+    found = replayed_with(tried, traces, judgments)
+    for told, count in (
+        (wording.WITHOUT_TRACE, len(judgments) - len(traces)),
+        (wording.NOT_REPLAYED, len(traces) - len(found)),
+    ):
+        if count:
+            st.caption(f"{told}: {wording.counted(count, 'judged question')}.")
+    if found:
+        before, after = means(q for _, q, _ in found), means(q for _, _, q in found)
+        figures_line(after, before if tried else None, wording.counted(len(found), "judged question"))
+        if told := agreement_told(grading.everyone()):
+            st.caption(told)
+        table(found, traces, is_tried=bool(tried))
+    suggestion({query: traces[query] for query, _, _ in found}, judgments)
+
+
+def replayed_with(
+    tried: dict[str, Any], traces: Mapping[str, Opened], judgments: Mapping[str, Grades]
+) -> list[Judged]:
+    """Return each question with its figures as recorded and as tried, if it can be replayed.
+
+    Raises:
+        ConfigError: None could be.
+    """
+    found: list[Judged] = []
+    failed: ConfigError | None = None
+    with st.spinner("Replaying the judged questions…"):
+        for query, opened in traces.items():
+            try:
+                both = [quality(*state.replayed(opened, some), judgments[query]) for some in ({}, tried)]
+            except ConfigError as error:
+                failed = failed or error
+            else:
+                found.append((query, both[0], both[1]))
+    if failed is not None and not found:
+        raise failed
+    return found
+
+
+def table(found: list[Judged], traces: Mapping[str, Opened], *, is_tried: bool) -> None:
+    """Draw one row a question, the worst first; choosing one opens it to be graded."""
+
+    def take(query: str) -> None:
+        state.look_at(traces[query].name)
+        state.put("judging", SECTIONS[0])
+
+    told = (
+        f"{grading.tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
     )
-    with st.container(horizontal=True, gap="small"):
-        for value, name in GRADES.items():
-            st.button(name, key=f"grade{value}-{option}", on_click=press, args=(value,))
-        st.button("Take back", key=f"ungrade-{option}", on_click=press, args=(None,))
-    st.html(marking.box(marking.beginning(row.text, query_terms(query)) or "<i>no text</i>", height=400))
+    st.caption(f"{told} Choose a row to see and grade its candidates.")
+    grid.draw(
+        "judged",
+        [c for c in QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}],
+        grading.quality_rows(found),
+        label="Figures of every judged question, the worst first.",
+        height=480,
+        on_choose=take,
+        opens=True,
+    )
 
 
-show()
+def suggestion(traces: Mapping[str, Opened], judgments: Mapping[str, Grades]) -> None:
+    """Draw the weights that the judged questions suggest, once they are asked for."""
+    from langchain_context_engine.evaluation.tune import MIN_QUERIES, tune
+
+    st.subheader("Suggest weights")
+    st.caption(
+        f"Learned from your judgments and tried on questions held out. It takes {MIN_QUERIES} judged "
+        "questions: fewer mislead."
+    )
+    # A suggestion is of these judgments; after another grade it is gone.
+    key = {query: dict(grades) for query, grades in judgments.items()}
+    with cards.guard("Judge on, and ask again."):
+        if st.button("Suggest weights", key="suggest"):
+            contexts = [opened.context for opened in traces.values()]
+            with st.spinner("Learning on some questions, trying on the others…"):
+                st.session_state["suggested"] = (key, tune(contexts, judgments))
+        of, learned = st.session_state.get("suggested", (None, None))
+        if learned is not None and of == key:
+            suggested(learned, next(iter(traces.values()), None))
+
+
+def suggested(learned: Tuning, opened: Opened | None) -> None:
+    """Draw a suggestion: the verdict, before and after, and the way to take it where it is worth it."""
+    st.badge(
+        "worth it" if learned.is_worth_it else "keep the present weights",
+        color="green" if learned.is_worth_it else "gray",
+    )
+    st.text(wording.sentence(learned.reason))
+    if learned.gain is None:
+        return
+    gain = learned.gain
+    st.text(
+        f"{learned.metric} {learned.before:.3f} with the present weights, {learned.after:.3f} with these: a "
+        f"gain of {gain.difference:+.3f} (99 % interval {gain.low:+.3f} to {gain.high:+.3f})."
+    )
+    now = learned.present or {"relevance": 1.0}
+    names = sorted({*now, *learned.learned}, key=lambda name: (-learned.learned.get(name, 0.0), name))
+    cards.table(
+        [{"signal": n, "now": now.get(n, 0.0), "learned": learned.learned.get(n, 0.0)} for n in names]
+    )
+    if learned.is_worth_it and opened is not None and st.button("Take these weights to Tune", key="take"):
+        open_with(opened, {"weights": learned.learned})
+
+
+def exchange() -> None:
+    """Draw the ways in and out for judgments."""
+    count, out = st.empty(), st.container()
+    file = st.file_uploader(
+        'Import JSON Lines: {"query", "source", "id", "grade", "rater"}', type=["jsonl", "json"]
+    )
+    if file is not None and st.button("Take these judgments in", key="take-in"):
+        with cards.guard("What was not taken in is kept here and said to be unsaved."):
+            taken = grading.take_in(read_judgments(file.getvalue()))
+            if not taken:
+                raise ConfigError("the file holds no judgment")
+            st.success(f"{taken} judgments were taken in.")
+    # Counted after what was taken in.
+    judgments = grading.everyone()
+    questions = len({judgment.query for judgment in judgments})
+    where = "in the journal" if state.settings().journal is not None else "in this session alone"
+    told = f"{wording.counted(len(judgments), 'judgment')} of {wording.counted(questions, 'question')}"
+    count.text(f"{told}, kept {where}.")
+    lines = judgments_as_lines([(j.query, j.key, j.rater, j.grade) for j in judgments])
+    with out:
+        cards.download(
+            "Export as JSON Lines", lines, "judgments.jsonl", "application/jsonl", disabled=not judgments
+        )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
 import streamlit as st
 
-from inspector import cards, grading, grid, judged, opening, state, wording
-from inspector.tables import one_line
+from inspector import cards, grading, grid, opening, state, wording
+from inspector.wording import one_line
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.evaluation.quality import SetFigures, Tried, figures_of, try_settings
-from langchain_context_engine.models.types import Key
+from langchain_context_engine.evaluation.quality import (
+    Grades,
+    SetFigures,
+    Tried,
+    figures_of,
+    try_settings,
+)
 
 LONGEST_NAME = 80
 COLUMNS: list[grid.Column] = [
@@ -38,12 +47,10 @@ def show() -> None:
             "No set is named yet. Tick questions on the Traces page, or take all judged ones, and name them. "
             "Whatever you then try on the Tune page is told here over the whole set: what it gains and loses."
         )
-        st.page_link("views/traces.py", label="Tick questions")
+        st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
     names = list(sets)
-    state.seed("set", names[0], names.__contains__)
-    if st.session_state["set"] not in sets:
-        st.session_state["set"] = names[0]
+    state.picked("set", names)
     name = st.selectbox("Set", names, key="set", label_visibility="collapsed")
     state.publish("set", name, names[0])
     figures(name, dict(sets[name]))
@@ -66,97 +73,77 @@ def new_set() -> None:
                     journal.keep_set(name, traces)
                     st.session_state["set"] = name
 
+    def keep_ticked() -> None:
+        keep({state.open_named(trace).request.query: trace for trace in ticked}, len(ticked))
+
+    def keep_judged() -> None:
+        judged = grading.traces_of(list(grading.all_grades()))
+        keep({query: opened.name for query, opened in judged.items()})
+
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320,
             placeholder="for example: billing, hard ones",
         )  # fmt: skip
-        st.button(
-            f"Keep the {len(ticked)} ticked", key="keep-ticked", disabled=not ticked,
-            on_click=lambda: keep(
-                {state.open_named(trace).request.query: trace for trace in ticked}, len(ticked)
-            ),
-        )  # fmt: skip
-        st.button(
-            "Keep all judged questions", key="keep-judged",
-            on_click=lambda: keep(
-                {query: opened.name for query, opened in judged.traces_of(list(grading.all_grades())).items()}
-            ),
-        )  # fmt: skip
+        told = f"Keep the {len(ticked)} ticked"
+        st.button(told, key="keep-ticked", disabled=not ticked, on_click=keep_ticked)
+        st.button("Keep all judged questions", key="keep-judged", on_click=keep_judged)
 
 
 def figures(name: str, questions: dict[str, str]) -> None:
     """Draw one line a try over the whole set, and what became of each question under the chosen one."""
-    contexts, gone = opened_of(questions)
-    if not contexts:
-        st.caption(told_of(0, gone))
-        return
+    contexts: list[Context] = []
+    for trace in questions.values():
+        with suppress(ConfigError):
+            contexts.append(state.open_named(trace))
     grades = grading.all_grades()
     before = tried(name, contexts, {}, grades)
-    st.caption(told_of(len(before), gone, len(contexts) - len(before)))
-    tries = {
-        f"{trace} {one.number}": one
-        for trace, some in st.session_state.get("tries", {}).items()
-        for one in some[1:]
-    }
-    # Tries of two traces may have one number, and be told alike.
-    labels = wording.unique_labels(
-        {name: (f"try {one.number}: {one.told}", name) for name, one in tries.items()}
-    )
-    settings = {"recorded": {}, **{labels[name]: dict(one.changed) for name, one in tries.items()}}
-    results: dict[str, tuple[list[Tried], SetFigures]] = {}
+    told = f"{wording.counted(len(before), 'question')}. "
+    told += "Turn knobs on the Tune page: each of its tries is a line here."
+    if gone := len(questions) - len(contexts):
+        told += f" {wording.WITHOUT_TRACE}: {gone}."
+    if others := len(contexts) - len(before):
+        told += f" {wording.NOT_REPLAYED}: {others}."
+    st.caption(told)
+    if not contexts:
+        return
+    settings: dict[str, Mapping[str, Any]] = {"recorded": {}}
+    for trace, tries in st.session_state.get("tries", {}).items():
+        # Tries of two traces may have one number, and be told alike.
+        settings |= {f"try {one.number}: {one.told} · {trace[:8]}": one.changed for one in tries[1:]}
+    results: dict[str, SetFigures] = {}
     with st.spinner("Replaying the set…"):
         for label, changed in settings.items():
-            after = tried(name, contexts, changed, grades)
-            results[label] = after, figures_of(before, after)
-    chosen = st.session_state.get("set-try")
-    if chosen not in results:
-        chosen = list(results)[-1]
-    grid.draw(
-        "set-figures", COLUMNS, [_row(label, found) for label, (_, found) in results.items()],
-        label="One line of figures a try.", height=300, chosen=chosen,
-        on_choose=lambda label: st.session_state.update({"set-try": label}),
-    )  # fmt: skip
-    _, found = results[chosen]
-    if note := st.session_state.pop("set-note", None):
-        st.text(note)
-    if len(results) == 1:
-        st.page_link("views/tune.py", label="Turn knobs on the Tune page")
-    # What is recorded gains and loses nothing against itself.
-    for label, queries in (("Gained", found.gained), ("Lost", found.lost)):
-        if chosen == "recorded":
-            break
-        st.subheader(f"{label}: {len(queries)}")
-        for query in queries:
-            st.text(one_line(query, 140))
+            results[label] = figures_of(before, tried(name, contexts, changed, grades))
+    lines(results)
     if not any(grades.get(query) for query in questions):
         st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
 
 
-def told_of(count: int, gone: int, others: int = 0) -> str:
-    """Return in words how many questions the figures are of, and which of the set are not among them."""
-    told = f"{wording.counted(count, 'question')}. "
-    told += "Turn knobs on the Tune page: each of its tries is a line here."
-    if gone:
-        told += f" {wording.WITHOUT_TRACE}: {gone}."
-    if others:
-        told += f" {wording.NOT_REPLAYED}: {others}."
-    return told
-
-
-def opened_of(questions: dict[str, str]) -> tuple[list[Context], int]:
-    """Return the traces of a set, and how many of it are gone."""
-    found, gone = [], 0
-    for trace in questions.values():
-        try:
-            found.append(state.open_named(trace))
-        except ConfigError:
-            gone += 1
-    return found, gone
+def lines(results: Mapping[str, SetFigures]) -> None:
+    """Draw one line a try, and what the chosen one gains and loses."""
+    chosen = str(st.session_state.get("set-try"))
+    if chosen not in results:
+        chosen = list(results)[-1]
+    grid.draw(
+        "set-figures", COLUMNS, [_row(label, found) for label, found in results.items()],
+        label="One line of figures a try.", height=300, chosen=chosen,
+        on_choose=lambda label: st.session_state.update({"set-try": label}),
+    )  # fmt: skip
+    if note := st.session_state.pop("set-note", None):
+        st.text(note)
+    if len(results) == 1:
+        st.page_link(st.session_state["pages"]["tune"], label="Turn knobs on the Tune page")
+    # What is recorded gains and loses nothing against itself.
+    if chosen != "recorded":
+        for label, queries in (("Gained", results[chosen].gained), ("Lost", results[chosen].lost)):
+            st.subheader(f"{label}: {len(queries)}")
+            for query in queries:
+                st.text(one_line(query, 140))
 
 
 def tried(
-    name: str, contexts: list[Context], changed: dict[str, object], grades: dict[str, dict[Key, int]]
+    name: str, contexts: list[Context], changed: Mapping[str, Any], grades: Mapping[str, Grades]
 ) -> list[Tried]:
     """Return what some settings give of a set, worked out once in a session."""
     key = ("set", name, repr(sorted(changed.items())), repr(sorted(grades.items())), len(contexts))
@@ -164,19 +151,14 @@ def tried(
 
 
 def _row(label: str, found: SetFigures) -> grid.GridRow:
-    return {
-        "id": label,
-        "cells": {
-            "try": label,
-            "recall": wording.share(found.recall),
-            "ndcg": wording.ratio(found.ndcg),
-            "tokens": wording.number(found.tokens),
-            "ms": wording.number(found.milliseconds),
-            "shared": wording.share(found.shared),
-            "gained": str(len(found.gained)),
-            "lost": str(len(found.lost)),
-        },
+    cells = {
+        "try": label,
+        "recall": wording.share(found.recall),
+        "ndcg": wording.ratio(found.ndcg),
+        "tokens": wording.number(found.tokens),
+        "ms": wording.number(found.milliseconds),
+        "shared": wording.share(found.shared),
+        "gained": str(len(found.gained)),
+        "lost": str(len(found.lost)),
     }
-
-
-show()
+    return {"id": label, "cells": cells}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any
 
 import streamlit as st
 
-from inspector import cards, grid, opening, state
-from inspector.choosing import one_of, whether
-from inspector.tables import TRACE_COLUMNS, trace_rows
+from inspector import cards, grid, opening, state, wording
+from inspector.state import one_of, whether
+from inspector.wording import WITHOUT_WORDS, one_line
 from langchain_context_engine.journal import TraceRow
 
 PAGE_SIZE = 50
@@ -24,7 +25,20 @@ KINDS: dict[str, dict[str, Any]] = {
     "cut": {"is_cut": True},
     "slow": {"is_slow": True},
 }
-
+COLUMNS: Sequence[grid.Column] = (
+    {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
+    {"name": "time", "label": "Asked", "width": 158, "sorts": True},
+    {"name": "question", "label": "Question", "sorts": True, "narrow": True},
+    {"name": "status", "label": "Status", "width": 72, "sorts": True, "narrow": True},
+    {"name": "kept", "label": "Passages", "kind": "number", "width": 86, "sorts": True},
+    {"name": "candidates", "label": "Candidates", "kind": "number", "width": 94, "sorts": True},
+    {"name": "cut", "label": "Cut", "kind": "number", "width": 48, "sorts": True},
+    {"name": "duplicates", "label": "Duplicates", "kind": "number", "width": 90, "sorts": True},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 74, "sorts": True},
+    {"name": "used", "label": "Budget used", "kind": "share", "width": 112, "sorts": True},
+    {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
+    {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
+)
 NEWEST = ("time", False)
 LONGEST_SEARCH = 200
 MOST_COMPARED = 6
@@ -33,19 +47,30 @@ MOST_COMPARED = 6
 def show() -> None:
     """Draw the page."""
     cards.heading("Traces")
-    settings = state.settings()
-    with opening.journal_of(settings) as journal:
+    path = state.settings().journal
+    with opening.journal_of(state.settings()) as journal:
         total = journal.count() if journal is not None else 0
         lost = journal.lost() if journal is not None else 0
     if lost:
         st.warning(f"Not every question is here: {lost:,} could not be kept.")
     if total:
         recorded(total)
-    elif settings.journal is not None:
-        st.subheader("Nothing is recorded yet")
-        st.text(f"Waiting for {settings.journal}: run your application and ask it something.")
+    elif path is not None:
+        st.subheader("Nothing is recorded yet" if path.exists() else "There is no journal there")
+        st.text(f"Waiting for {path}: run your application and ask it something.")
         st.button("Look again")
-    bring(has_journal=total > 0)
+    if total:
+        with st.expander("Open a saved trace, or a sample"):
+            files()
+        return
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("Look around in a sample")
+        st.text("Questions to a small fictional company, answered by the real engine.")
+        files()
+    with right:
+        st.subheader("Record your own")
+        cards.how_to_record()
 
 
 def recorded(total: int) -> None:
@@ -53,22 +78,20 @@ def recorded(total: int) -> None:
     search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
     state.seed("q", "", lambda text: len(text) <= LONGEST_SEARCH)
     search.text_input(
-        "Search",
-        key="q",
-        max_chars=LONGEST_SEARCH,
+        "Search", key="q", max_chars=LONGEST_SEARCH, live="300ms", on_change=first_page,
         placeholder="words of the question, in any order, or a source",
-        live="300ms",
-        on_change=first_page,
-    )
+    )  # fmt: skip
     for column, key, label in ((first, "since", "From"), (last, "until", "To")):
         state.seed(key, None, _is_day, read=date.fromisoformat)
         column.date_input(label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page)
         state.publish(key, st.session_state[key])
     with live:
-        is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}.")
+        is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}, and marks them.")
+    if not is_live:
+        st.session_state["live-since"] = datetime.now(tz=UTC)
     one_of("only", list(KINDS), "Only", says=str.capitalize, on_change=first_page)
     state.publish("q", st.session_state["q"], "")
-    cards.part(listing, total, every=EVERY if is_live else None)
+    cards.part(listing, total, is_live, every=EVERY if is_live else None)
 
 
 def _is_day(text: str) -> bool:
@@ -84,35 +107,39 @@ def first_page() -> None:
     st.session_state["page"] = 1
 
 
-def conditions() -> dict[str, Any]:
+def conditions(sort: tuple[str, bool]) -> dict[str, Any]:
     """Return what the journal is asked for."""
     session, zone = st.session_state, cards.zone()
     since, until = session.get("since"), session.get("until")
-    column, ascending = session.setdefault("sorted", NEWEST)
     return {
         **KINDS[session["only"]],
         "search": session["q"] or "",
         "since": datetime.combine(since, time.min, zone) if since else None,
         "until": datetime.combine(until, time.max, zone) if until else None,
-        "sort": column,
-        "ascending": ascending,
+        "sort": sort[0],
+        "ascending": sort[1],
     }
 
 
-def listing(total: int) -> None:
+def listing(total: int, is_live: bool) -> None:
     """Draw one page of the table; choosing a row opens it."""
-    columns = {column["name"] for column in TRACE_COLUMNS if column.get("sorts")}
-    state.seed("sorted", NEWEST, lambda text: text.lstrip("-") in columns, read=_read_sort)
+    columns = {column["name"] for column in COLUMNS if column.get("sorts")}
+    state.seed(
+        "sorted", NEWEST, lambda text: text.lstrip("-") in columns,
+        read=lambda text: (text.lstrip("-"), text.startswith("-")),
+    )  # fmt: skip
     sort = st.session_state["sorted"]
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
             st.text(f"The journal {state.settings().journal} is not there any more.")
             return
-        found = journal.count(**conditions())
+        asked = conditions(sort)
+        counted = {name: value for name, value in asked.items() if name not in {"sort", "ascending"}}
+        found = journal.count(**counted)
         pages = max(1, -(-found // PAGE_SIZE))
         state.seed("page", 1, str.isdecimal, read=int)
         page = st.session_state["page"] = max(1, min(st.session_state["page"], pages))
-        traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **conditions())
+        traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
         state.publish("page", page, 1)
         state.write_to_address("sorted", [] if sort == NEWEST else [f"{'-' if sort[1] else ''}{sort[0]}"])
         st.session_state["kept-sorted"] = sort
@@ -120,13 +147,9 @@ def listing(total: int) -> None:
         if not traces:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
             return
-        table(traces, sort, has_pages=pages > 1)
+        table(traces, sort, is_live, has_pages=pages > 1)
         if pages > 1:
             st.pagination(pages, key="page")
-
-
-def _read_sort(text: str) -> tuple[str, bool]:
-    return text.lstrip("-"), text.startswith("-")
 
 
 def head(found: int, total: int) -> None:
@@ -137,14 +160,14 @@ def head(found: int, total: int) -> None:
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
                 state.forget("compare")
-                st.switch_page("views/compare.py", query_params={"compare": ticked[:MOST_COMPARED]})
+                state.go("compare", compare=ticked[:MOST_COMPARED])
             if st.button("Make a set of them", key="set-of-ticked"):
-                st.switch_page("views/sets.py")
+                state.go("sets")
         elif ticked:
             st.caption("Tick another to compare the two.")
 
 
-def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) -> None:
+def table(traces: list[TraceRow], sort: tuple[str, bool], is_live: bool, *, has_pages: bool) -> None:
     """Draw the rows, and open the chosen one."""
 
     def tick(name: str, is_ticked: bool) -> None:
@@ -155,10 +178,11 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) ->
         st.session_state["sorted"] = (column, ascending)
         first_page()
 
+    since = st.session_state.get("live-since") if is_live else None
     grid.draw(
         "traces",
-        TRACE_COLUMNS,
-        trace_rows(traces, cards.zone()),
+        COLUMNS,
+        trace_rows(traces, cards.zone(), since),
         label="The recorded questions. A click or Enter opens one.",
         below=106 if has_pages else 56,
         on_choose=lambda name: st.session_state.update(opens=name),
@@ -170,24 +194,37 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], *, has_pages: bool) ->
     )
     name = st.session_state.pop("opens", None)
     if name is not None:
-        state.choose(name)
-        st.switch_page("views/explain.py", query_params={"trace": name})
+        state.open_page(name)
 
 
-def bring(*, has_journal: bool) -> None:
-    """Draw the other ways to a trace: a file, a sample."""
-    if has_journal:
-        with st.expander("Open a saved trace, or a sample"):
-            files()
-        return
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        st.subheader("Look around in a sample")
-        st.text("Questions to a small fictional company, answered by the real engine.")
-        files()
-    with right:
-        st.subheader("Record your own")
-        cards.how_to_record()
+def trace_rows(traces: Iterable[TraceRow], zone: tzinfo, since: datetime | None = None) -> list[grid.GridRow]:
+    """Return one row for each recorded question, in the order given, times where the viewer is.
+
+    Args:
+        traces: From the journal.
+        zone: The viewer's.
+        since: What was asked after is marked as new; None marks nothing.
+    """
+    rows: list[grid.GridRow] = []
+    for trace in traces:
+        share = wording.used(trace.tokens, trace.budget)
+        question = one_line(trace.query) or WITHOUT_WORDS
+        is_new = since is not None and trace.time > since
+        cells = {
+            "time": wording.time(trace.time, zone),
+            "question": [("new ", True), (question, False)] if is_new else question,
+            "status": str(trace.status),
+            "kept": wording.number(trace.kept),
+            "candidates": wording.number(trace.candidates),
+            "cut": wording.number(trace.cut) if trace.cut else "",
+            "duplicates": wording.number(trace.duplicates) if trace.duplicates else "",
+            "tokens": wording.number(trace.tokens),
+            "used": None if share is None else (min(1.0, share), wording.share(share)),
+            "milliseconds": wording.number(trace.milliseconds),
+            "warnings": wording.number(trace.warnings) if trace.warnings else "",
+        }
+        rows.append({"id": trace.id, "label": one_line(trace.query, 60), "cells": cells})
+    return rows
 
 
 def files() -> None:
@@ -197,14 +234,11 @@ def files() -> None:
     if file is None:
         # Whoever comes back may drop the same file again.
         st.session_state.pop("uploaded", None)
-    else:
-        data = file.getvalue()
-        name = opening.upload_name(data)
-        if st.session_state.get("uploaded") != name:
-            with cards.guard("Save one with json.dump(context.to_dict(), file) and drop that file here."):
-                state.add(name, opening.read_trace(data))
-                st.session_state["uploaded"] = name
-                st.switch_page("views/explain.py", query_params={"trace": name})
-
-
-show()
+        return
+    data = file.getvalue()
+    name = opening.upload_name(data)
+    if st.session_state.get("uploaded") != name:
+        with cards.guard("Save one with json.dump(context.to_dict(), file) and drop that file here."):
+            context = opening.read_trace(data)
+            st.session_state["uploaded"] = name
+            state.add(name, context)

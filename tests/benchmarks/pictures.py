@@ -13,9 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from inspector.figures.budget_usage import near_misses
+from inspector.budget_usage import near_misses
 from inspector.opening import Settings, open_trace, sample_names
-from inspector.tables import option_of
+from inspector.wording import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from langchain_context_engine.trace.explain import rows

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from inspector import opening
 from langchain_context_engine import Budget, ContextEngine
@@ -80,7 +81,7 @@ def _an_app(name):
     at = AppTest.from_file(str(APP), default_timeout=60)
     at._bidi_component_manager = _known_components()
     if name != "traces":
-        at._page_hash = _page_hash(name)
+        at._page_hash = calc_hash(name)
     return at
 
 
@@ -91,11 +92,11 @@ def _known_components():
     return components
 
 
-@functools.cache
-def _page_hash(name):
-    at = AppTest.from_file(str(APP), default_timeout=60)
-    at._bidi_component_manager = _known_components()
-    return at.run().switch_page(f"views/{name}.py")._page_hash
+def go_on(at, name):
+    """Go on to another page by its link, which clears the address."""
+    at.query_params.clear()
+    at._page_hash = calc_hash(name)
+    return at.run()
 
 
 def said(at):
@@ -103,6 +104,7 @@ def said(at):
     shown = [*at.text, *at.code, *at.caption, *at.subheader, *at.title, *at.markdown]
     told = [f"{getattr(e, 'label', '')} {e.value}" for e in shown]
     told += [unescape(re.sub(r"<[^>]*>", " ", html)) for html in htmls(at)]
+    told += [table.value.to_csv() for table in at.dataframe]
     return "\n".join([*told, *(json.dumps(data["rows"], ensure_ascii=False) for data in grids(at).values())])
 
 
@@ -113,13 +115,13 @@ def htmls(at):
 
 def grids(at):
     """Return the tables of a page: key → what is drawn of it."""
-    return {key: data for key, data in drawn(at).items() if "rows" in data}
-
-
-def drawn(at):
-    """Return our own components: key → what is drawn of it."""
     found = elements(at, "bidi_component")
     return {e.proto.id.split("-", 2)[2]: json.loads(e.proto.json) for e in found}
+
+
+def column(at, number, name):
+    """Return one column of a table that is only read."""
+    return list(at.dataframe[number].value[name])
 
 
 def cells(at, key, name):

@@ -113,8 +113,12 @@ def is_a_funnel(seen, *_):
     assert counts[-1] == len(seen.context.passages)
 
 
-def is_the_threshold(seen, percent):
-    assert float(percent) == seen.context.settings["dedupe_threshold"]
+def is_sure(seen, status, confidence):
+    assert (status, confidence) == (str(seen.context.status), f"{seen.context.confidence:.2f}")
+
+
+def are_timed(seen, told):
+    assert told == ", ".join(f"{name} {value:,.0f}" for name, value in seen.context.timings.items())
 
 
 def is_tuned(seen, tokens, budget, _, by):
@@ -222,7 +226,8 @@ SENTENCES = {
     rf"{N} ms": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
     rf"{N} collected → .+": is_a_funnel,
-    r"Of repeated texts the best ranked stays; texts at least (\d+) % alike are one\. .+": is_the_threshold,
+    r"(\w+), confidence (\d\.\d\d)": is_sure,
+    r"milliseconds: (.+)": are_timed,
     rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,
     rf"{N} of {N} tokens ?(\(([+−][\d,]+)\))?": is_tuned,
     rf"{N} passages ?(\(([+−]\d+)\))?": are_passages,

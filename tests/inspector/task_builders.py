@@ -5,10 +5,9 @@ from __future__ import annotations
 import sqlite3
 
 from inspector.opening import Settings, open_trace
-from inspector.tables import option_of
+from inspector.wording import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.text.tokens import resolve_tokenizer
-from langchain_context_engine.trace.explain import final_decisions
 from tests.inspector.builders import a_context
 
 MANY = 5000
@@ -40,7 +39,7 @@ def id_of(folder, query):
 
 
 def key_with(context, reason):
-    return next(d.key for d in final_decisions(context).values() if d.reason is reason)
+    return next(d.key for d in context.final_decisions().values() if d.reason is reason)
 
 
 def with_reason(context, reason):

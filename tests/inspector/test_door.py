@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector import door, opening
-from inspector.opening import Settings
-from inspector.within import JournalWithin
+from inspector.opening import JournalWithin, Settings
 from langchain_context_engine import ConfigError, ContextEngine, Journal
 from langchain_context_engine.cli import inspect as command
 from tests.builders import ListSource, a_candidate

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.opening import Settings, open_trace
 from langchain_context_engine import Journal, replay
-from tests.inspector.builders import a_context, a_page, a_shared_context, htmls
+from tests.inspector.builders import a_context, a_page, a_shared_context, go_on, htmls
 from tests.inspector.page_sentences import SENTENCES, Seen, proved
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
@@ -19,7 +19,7 @@ OF_A_JOURNAL = (
     ("judge", "Import and export"),
 )  # fmt: skip
 FACT = re.compile(r"\d|Nothing changed")
-NO_FIGURE = re.compile(r"trace |Score |\d+ \w{3} \d{4},")
+NO_FIGURE = re.compile(r"trace |searched: |keys: |Score |asked: \d+ \w{3} \d{4},")
 """A trace's name, the head of one candidate's score, the time of the question."""
 
 
@@ -49,7 +49,7 @@ def of_an_answer(answer, monkeypatch):
     after = Seen(context=replay(answer, budget=budget), before=answer, own={"tries": 1})
     # The head of the page is of what was recorded, the bench of what is tried.
     yield from ((one, after) for one in sentences(at) if one not in head)
-    at.switch_page("views/compare.py").run()
+    go_on(at, "compare")
     yield from ((one, after) for one in sentences(at) if one.startswith("From A to B: "))
 
 

@@ -1,85 +1,111 @@
-"""Every page by Streamlit's AppTest: it opens, and a broken address or journal is a card."""
+"""Every page by Streamlit's AppTest: it opens, whatever its address, trace and journal say, and shares nothing."""
 
 from __future__ import annotations
 
+import inspect
+import json
+import sqlite3
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
+import chromadb
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from langchain_context_engine import Journal
+from inspector import state
+from langchain_context_engine import Context, Journal, LocalEmbeddings
 from langchain_context_engine.models.types import Status
-from tests.inspector.builders import a_context, a_page, cells, grids, htmls, said
+from tests.builders import a_candidate
+from tests.designs.test_replay import DESIGNS
+from tests.inspector.builders import HOSTILE, a_context, a_page, cells, column, go_on, grids, htmls, said
 
 PAGES = ("traces", "explain", "tune", "compare", "judge", "sets", "figures", "collections")
+GARBAGE = st.sampled_from(
+    ["", "-1", "0", "1e999", "NaN", "inf", "9" * 30, "None", "True", "[]", "a~b=c", "try-x~k=", "2026-99-99",
+     "9999-12-31", "../../etc/passwd", "\u202eabc\u200b", HOSTILE]
+)  # fmt: skip
+ASKED = {
+    "traces": ("q", "since", "until", "live", "only", "sorted", "page"),
+    "explain": ("section", "shown", "find", "candidate", "textview"),
+    "tune": ("budget", "k", "w_relevance", "w_keyword", "item_cap", "reserve", "threshold", "min_score", "order"),
+    "compare": ("compare", "onlydiff"),
+    "judge": ("judging", "rater", "unjudged", "reading"),
+    "figures": ("timed",),
+}  # fmt: skip
+FUNCTION = {"order": lambda passages: tuple(reversed(passages))}
+"""A setting that a trace cannot hold."""
+HARMS = {
+    "no numbers": lambda data: [decision.update(details={}) for decision in data["decisions"]],
+    "words for numbers": lambda data: [
+        one.update(details=dict.fromkeys((*one["details"], "needed", "left"), "many"))
+        for one in data["decisions"]
+    ],
+    "weights": lambda data: data["settings"].update(weights=-1),
+    "a threshold": lambda data: data["settings"].update(dedupe_threshold=["a"]),
+    "a score beyond 1": lambda data: data["settings"].update(min_score=1e308),
+    "a share": lambda data: data["settings"]["budget"].update(shares={"memories": "much"}),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "j.db"
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    path = tmp_path_factory.mktemp("address") / "j.db"
+    with Journal(path) as journal:
+        return path, journal.record(a_context())
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("trace", [None, "sample-duplicates", "sample-weighted"])
-def test_every_page_opens_with_and_without_a_trace(page, trace):
+@pytest.mark.parametrize("trace", [None, "sample-weighted"])
+def test_every_page_opens_with_and_without_a_trace_and_has_one_heading(page, trace):
     at = a_page(page, trace=trace)
     assert not at.exception
     assert "This did not work" not in said(at)
+    assert sum(html.count("<h1") for html in htmls(at)) == 1
+    if trace is None and page in {"traces", "explain", "tune", "judge"}:
+        recipe = next(code.value for code in at.code if "journal" in code.value)
+        assert len(recipe.splitlines()) == 3
+        assert any("Load the sample" in button.label for button in at.button)
 
 
-def test_the_empty_state_tells_in_three_lines_how_to_record():
-    at = a_page("traces")
-    recipe = next(code.value for code in at.code if "journal" in code.value)
-    assert len(recipe.splitlines()) == 3
-    assert any("Load the sample" in button.label for button in at.button)
+@pytest.mark.parametrize("page", ASKED)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_an_address_of_garbage_draws_the_page(page, recorded, monkeypatch, data):
+    """Whatever an address says, nothing of it is run or believed: not a mistake of ours."""
+    path, name = recorded
+    asked = data.draw(
+        st.dictionaries(st.sampled_from(ASKED[page]), GARBAGE | st.text(max_size=8), max_size=6)
+    )
+    trace = data.draw(st.sampled_from([name, name, "sample-latest", "x~y", ""]) | GARBAGE)
+    at = a_page(page, trace=trace, journal=path, monkeypatch=monkeypatch, **asked)
+    assert not at.exception
+    assert "mistake of the inspector" not in said(at)
 
 
-@pytest.mark.parametrize("page", ["explain", "tune", "judge"])
-def test_a_page_that_needs_a_trace_offers_a_sample(page):
-    at = a_page(page)
-    assert "No trace is open yet" in said(at)
-    assert any("Load the sample" in button.label for button in at.button)
+@pytest.mark.parametrize("trace", ["nothing-like-it", "../../etc/passwd", "upload-0123456789ab"])
+def test_an_address_that_names_no_trace_is_a_card_that_says_what_to_do(trace):
+    told = said(a_page("explain", trace=trace))
+    assert "This did not work" in told
+    assert "Traces page" in told
 
 
-def test_a_journal_lists_its_questions_and_pages_through_them(tmp_path, monkeypatch):
-    path = tmp_path / "j.db"
-    with Journal(path) as journal:
-        for number in range(60):
-            journal.record(a_context(query=f"question {number}?"))
-    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
-    assert "60 of 60 questions" in said(at)
-    assert len(grids(at)["traces"]["rows"]) == 50
-    found = a_page("traces", journal=path, monkeypatch=monkeypatch, q="59 question")
-    assert len(grids(found)["traces"]["rows"]) == 1
-
-
-def test_a_journal_that_is_not_there_yet_is_waited_for(tmp_path, monkeypatch):
-    at = a_page("traces", journal=tmp_path / "none.db", monkeypatch=monkeypatch)
-    assert "Nothing is recorded yet" in said(at)
-    assert not (tmp_path / "none.db").exists()
-
-
-def test_a_file_that_is_no_journal_is_a_card(tmp_path, monkeypatch):
-    path = tmp_path / "j.db"
+def test_a_journal_that_is_not_there_is_waited_for_and_a_file_that_is_none_is_a_card(path, monkeypatch):
+    assert "There is no journal there" in said(a_page("traces", journal=path, monkeypatch=monkeypatch))
+    assert not path.exists()
     path.write_text("this is no database, it is a text that is long enough to look at" * 40)
     at = a_page("traces", journal=path, monkeypatch=monkeypatch)
     assert not at.exception
     assert "This did not work" in said(at)
 
 
-@pytest.mark.parametrize("trace", ["nothing-like-it", "../../etc/passwd", "upload-0123456789ab", "%3Cb%3E"])
-@pytest.mark.parametrize("page", ["explain", "tune", "judge"])
-def test_an_address_that_names_no_trace_is_a_card_that_says_what_to_do(page, trace):
-    at = a_page(page, trace=trace)
-    assert not at.exception
-    assert "This did not work" in said(at)
-    assert "Traces page" in said(at)
-
-
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("trace", [None, "sample-weighted"])
-def test_every_page_has_one_heading(page, trace):
-    at = a_page(page, trace=trace)
-    assert sum(html.count("<h1") for html in htmls(at)) + len(at.title) == 1
-
-
-def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(tmp_path, monkeypatch):
-    path = tmp_path / "j.db"
+def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(path, monkeypatch):
     with Journal(path) as journal:
         empty = journal.record(a_context([], scope={"team": "x"}))
         failed = journal.record(replace(a_context([]), status=Status.FAILED, warnings=("all failed",)))
@@ -92,8 +118,7 @@ def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(tm
     assert [row["id"] for row in grids(at)["traces"]["rows"]] == [failed]
 
 
-def test_the_list_is_sorted_filtered_and_bounded_by_its_address(tmp_path, monkeypatch):
-    path = tmp_path / "j.db"
+def test_the_list_is_sorted_filtered_and_bounded_by_its_address(path, monkeypatch):
     with Journal(path) as journal:
         for day, budget in ((1, 60), (2, 10), (3, 2000)):
             at = datetime(2026, 3, day, 12, tzinfo=UTC)
@@ -103,36 +128,196 @@ def test_the_list_is_sorted_filtered_and_bounded_by_its_address(tmp_path, monkey
         at = a_page("traces", journal=path, monkeypatch=monkeypatch, **address)
         return cells(at, "traces", "question")
 
-    assert listed() == ["day 3", "day 2", "day 1"]
+    assert listed() == listed(sorted="evil", since="never") == ["day 3", "day 2", "day 1"]
     assert listed(sorted="-tokens") == ["day 2", "day 1", "day 3"]
-    assert listed(sorted="tokens") == ["day 3", "day 1", "day 2"]
-    assert listed(only="nothing kept") == ["day 2"]
-    assert listed(since="2026-03-02", until="2026-03-02") == ["day 2"]
+    assert listed(only="nothing kept") == listed(since="2026-03-02", until="2026-03-02") == ["day 2"]
     assert listed(q="3 day") == ["day 3"]
-    assert listed(sorted="evil", since="never") == ["day 3", "day 2", "day 1"]
+    told = said(a_page("traces", journal=path, monkeypatch=monkeypatch, q="volcano"))
+    assert "No recorded question is like that" in told
 
 
-def test_figures_over_time_are_told_by_day_stage_and_source(tmp_path, monkeypatch):
-    path = tmp_path / "j.db"
+def test_a_chosen_row_of_the_recorded_questions_is_explained(path, monkeypatch):
     with Journal(path) as journal:
-        for day in (1, 1, 2):
-            journal.record(a_context(), at=datetime(2026, 3, day, 12, tzinfo=UTC))
-    at = a_page("figures", journal=path, monkeypatch=monkeypatch)
-    assert any(one.value.startswith("3 questions on 2 days, from") for one in at.caption)
-    assert cells(at, "days", "day") == ["2 Mar 2026", "1 Mar 2026"]
-    assert cells(at, "days", "questions") == ["1", "2"]
-    assert {"collect", "pack", "rank"} <= set(cells(at, "stages", "name"))
-    assert cells(at, "sources", "count") == ["3"]
+        name = journal.record(a_context())
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
+    at.session_state["opens"] = name
+    at.run()
+    assert "ranked" in grids(at)
 
 
-def test_the_milliseconds_of_a_day_are_those_of_a_stage_or_a_source_where_that_is_chosen(
-    tmp_path, monkeypatch
-):
-    path = tmp_path / "j.db"
+def test_a_trace_that_is_dropped_in_is_explained_each_time_and_a_file_that_is_none_is_a_card():
+    """The second time nothing happened."""
+    at = a_page("traces")
+    for _ in range(2):
+        at.file_uploader[0].upload("trace.json", a_context().to_json().encode(), "application/json").run()
+        assert at.session_state["trace"].startswith("upload-")
+        assert "ranked" in grids(at)
+        go_on(at, "")
+        at.session_state["trace"] = "sample-latest"
+        at.run()
+    at.file_uploader[0].upload("trace.json", b'{"neither": "nor"}', "application/json").run()
+    assert "This did not work" in said(at)
+
+
+def test_figures_over_time_are_told_by_day_stage_and_source(path, monkeypatch):
     took = {"timings": {"collect": 900.0, "rank": 7.0}, "source_timings": {"list": 450.0}}
     with Journal(path) as journal:
-        journal.record(replace(a_context(), **took))
-    for timed, milliseconds in (("", "907"), ("stage rank", "7"), ("source list", "450"), ("evil", "907")):
+        for day in (1, 1, 2):
+            journal.record(replace(a_context(), **took), at=datetime(2026, 3, day, 12, tzinfo=UTC))
+    for timed, milliseconds in (("", 907), ("stage rank", 7), ("source list", 450), ("evil", 907)):
         at = a_page("figures", journal=path, monkeypatch=monkeypatch, timed=timed)
-        assert cells(at, "days", "p95") == [milliseconds]
-    assert cells(at, "sources", "p50") == ["450"]
+        assert any(one.value.startswith("3 questions on 2 days, from") for one in at.caption)
+        assert column(at, 0, "questions") == [1, 2]
+        assert column(at, 0, "p95 ms") == [milliseconds] * 2
+    assert {"collect", "rank"} <= set(column(at, 1, "what"))
+    assert column(at, 2, "p50 ms") == [450]
+
+
+@pytest.mark.parametrize("page", ["explain", "tune", "judge"])
+@pytest.mark.parametrize("harm", HARMS)
+def test_what_is_damaged_in_a_trace_is_said_of_the_trace_and_costs_no_more(page, harm):
+    """One decision without its numbers took the table of all candidates, as "a mistake of the inspector"."""
+    data = json.loads(a_context(budget=120, weights={"relevance": 1, "keyword": 1}).to_json())
+    HARMS[harm](data)
+    at = a_page(page, trace="upload-1", opened={"upload-1": Context.from_dict(data)})
+    assert not at.exception
+    assert "mistake of the inspector" not in said(at)
+    if page != "tune":
+        assert len(grids(at)["ranked" if page == "explain" else "grading"]["rows"]) >= 4
+
+
+def test_one_that_cannot_be_read_or_replayed_costs_its_own_question_and_is_counted(path, monkeypatch):
+    """Promise 13: a trace whose compactor was a function took the figures of all judged questions with it."""
+    queries = ("When do invoices go out?", "Who may refund?", "Who waters the plants?")
+    with Journal(path) as journal:
+        names = [journal.record(a_context(query=query)) for query in queries[:2]]
+        names.append(journal.record(a_context(query=queries[2], **FUNCTION)))
+        for query in queries:
+            journal.judge(query, ("memories", "a"), 3)
+        journal.keep_set("all", dict(zip(queries, names, strict=True)))
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE bodies SET body = x'00' WHERE id = (SELECT id FROM traces WHERE number = 2)"
+        )
+    at = a_page("judge", journal=path, judging="All judged questions", monkeypatch=monkeypatch)
+    assert cells(at, "judged", "question") == [queries[0]]
+    for told in ("Without a trace that can be read here: 1 judged question.", "Not replayed, since a part"):
+        assert told in said(at)
+    at = a_page("sets", journal=path, monkeypatch=monkeypatch)
+    assert cells(at, "set-figures", "recall") == ["100 %"]
+    for told in ("1 question. Turn knobs", "Without a trace that can be read here: 1.", "is damaged: 1."):
+        assert told in said(at)
+
+
+def test_a_part_given_as_a_function_is_explained_and_not_replayed():
+    opened = {"upload-1": a_context(**FUNCTION)}
+    assert "This did not work" not in said(a_page("explain", trace="upload-1", opened=opened))
+    assert "This did not work" in said(a_page("tune", trace="upload-1", opened=opened))
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.__name__)
+def test_every_page_opens_on_a_trace_of_a_design(design, monkeypatch):
+    """The inspector understands what a design recorded, without the design."""
+    given, _ = design()
+    trace = Context.from_dict(json.loads(given.to_json()))
+    at = a_page("traces", trace="upload-1", opened={"upload-1": trace}, monkeypatch=monkeypatch)
+    for page in PAGES[1:]:
+        go_on(at, page)
+        assert not at.exception, page
+        assert trace.request.query[:20] in said(at) or trace.parts or page not in {"explain", "tune"}
+
+
+def test_m94_nothing_is_cached_for_the_process_so_no_argument_must_be_hashable():
+    """M94: clients and embedders never pass through a Streamlit cache."""
+    folder = Path(inspect.getfile(state)).parent
+    sources = [path.read_text() for path in folder.rglob("*.py")]
+    assert not any("cache_data" in text or "cache_resource" in text for text in sources)
+
+
+def test_m95_two_sessions_share_nothing():
+    """M95: A's traces, grades and tries are nowhere in B's session, even for the same question and name."""
+    mine = a_context([a_candidate(id="a", text="only Ann may read this")], query="same question?")
+    ann = a_page("judge", trace="upload-1", opened={"upload-1": mine})
+    ann.button(key="grade3-memories/a").click().run()
+    assert "only Ann" in said(ann)
+    bob = a_page("explain", trace="upload-1")
+    assert "only Ann" not in said(bob)
+    assert "another session" in said(bob)
+    theirs = a_context([a_candidate(id="a", text="Bob's own text")], query="same question?")
+    judged = a_page("judge", trace="upload-1", opened={"upload-1": theirs})
+    assert "Judged: 0 of" in said(judged)
+
+
+@pytest.mark.parametrize(
+    ("page", "section"),
+    [("explain", "Candidates"), ("explain", "Budget"), ("explain", "Duplicates"), ("explain", "Text"),
+     ("tune", ""), ("judge", ""), ("compare", ""), ("collections", "")],
+)  # fmt: skip
+def test_m96_texts_are_shown_as_texts(page, section):
+    """M96: HTML, Markdown, LaTeX and pictures in texts, ids, titles and questions are literal."""
+    given = {"source": HOSTILE[:30], "metadata": {"title": HOSTILE}, "kind": HOSTILE}
+    words = ("alpha", "alpha ", "gamma delta")
+    found = [a_candidate(id=f"{HOSTILE}{i}", text=f"{HOSTILE} {w}", **given) for i, w in enumerate(words)]
+    opened = {"upload-1": a_context(found, query=HOSTILE)}
+    at = a_page(page, trace="upload-1", opened=opened, section=section or None)
+    assert not at.exception
+    assert "This did not work" not in said(at)
+    for element in [*at.markdown, *at.caption, *at.title, *at.subheader]:
+        assert not getattr(element, "allow_html", False)
+        assert "onerror" not in element.value
+    for html in htmls(at):
+        assert "<img" not in html
+    for labelled in [*at.slider, *at.button, *at.expander, *at.tabs]:
+        # Where a name must be a label, every sign that Markdown reads is escaped.
+        assert "<img" not in labelled.label.replace("\\<", "")
+        assert "![" not in labelled.label.replace("\\!", "")
+
+
+def test_m97_metadata_of_mixed_types_is_shown():
+    """M97: one column with 10.0, "OK" and a tuple is no Arrow error."""
+    values = {"one": 10.0, "two": "OK", "three": (1, 2), "four": None}
+    found = [a_candidate(id=word, text=f"text {word}", metadata={"v": v}) for word, v in values.items()]
+    for page in ("explain", "judge", "collections"):
+        at = a_page(page, trace="upload-1", opened={"upload-1": a_context(found)})
+        assert not at.exception
+        assert "This did not work" not in said(at)
+
+
+def test_m97_a_hundred_thousand_traces_are_paged(path, monkeypatch):
+    """M97: a page reads fifty rows, whatever the journal holds."""
+    with Journal(path) as journal:
+        journal.record(a_context())
+    with sqlite3.connect(path) as connection:
+        named = [row[1] for row in connection.execute("PRAGMA table_info(traces)")]
+        columns = ", ".join(name for name in named if name not in {"number", "id"})
+        connection.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99999) "
+            f"INSERT INTO traces (id, {columns}) SELECT 'copy' || i, {columns} FROM traces, n"
+        )
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
+    assert "100,000 of 100,000 questions" in said(at)
+    assert len(grids(at)["traces"]["rows"]) == 50
+
+
+def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
+    """M98: no rerun loop; a question is asked by its press alone, once."""
+    texts = ["Invoices go out on the first.", "Plants are watered on Friday."]
+    client = chromadb.PersistentClient(path=str(tmp_path))
+    collection = client.create_collection("notes", embedding_function=None)
+    collection.add(ids=["1", "2"], documents=texts, embeddings=LocalEmbeddings().embed_documents(texts))
+    at = a_page("collections")
+    at.text_input(key="where").set_value(str(tmp_path))
+    next(b for b in at.button if b.label == "Open").click().run()
+    assert "notes" in column(at, 0, "collection")
+    assert "This is a copy" in said(at)
+    at.text_input(key="new-question").set_value("When do invoices go out?")
+    next(b for b in at.button if b.label == "Ask").click().run()
+    assert not at.exception
+    assert (at.session_state["asked"], at.session_state["trace"]) == (1, "asked-1")
+    at.run()
+    assert at.session_state["asked"] == 1
+    # What no source offered is asked of the same store: whether it is there, and why it was not offered.
+    go_on(at, "explain")
+    at.text_input(key="find").set_value("zebra").run()
+    next(b for b in at.button if b.label == "Ask the store why").click().run()
+    assert "The store holds nothing of that id" in said(at)

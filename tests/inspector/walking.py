@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from inspector.tables import option_of
+from inspector.wording import option_of
 from langchain_context_engine import Journal
 from langchain_context_engine.cli.inspect import app_path, inspect_command, inspect_environment
 from tests.builders import a_free_port

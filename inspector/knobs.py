@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from inspector.figures.budget_usage import group_of
+from inspector.budget_usage import budget_of, group_of
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.selection import SELECTIONS
@@ -43,7 +43,7 @@ def recorded(context: Context) -> Knobs:
 
 def _recorded(context: Context) -> Knobs:
     settings, request = context.settings, context.request
-    budget = _budget(settings)
+    budget = budget_of(settings)
     weights = settings.get("weights") or _DEFAULT_WEIGHTS
     threshold = settings.get("dedupe_threshold", 90.0)
     total = sum(weights.values()) or 1.0
@@ -96,7 +96,7 @@ def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:
     if weights:
         most = max(1.0, *weights.values())
         turned |= {name: 0.0 for name in knobs if name.startswith(WEIGHT)}
-        turned |= {f"{WEIGHT}{name}": round(weight / most, 2) for name, weight in weights.items()}
+        turned |= {f"{WEIGHT}{name}": round(weight / most, 4) for name, weight in weights.items()}
     budget = settings.get("budget")
     if isinstance(budget, int):
         turned["budget"] = budget
@@ -108,7 +108,7 @@ def turned_by(knobs: Knobs, settings: Mapping[str, Any]) -> Knobs:
         # Rounded to where fewer texts are duplicates.
         turned["threshold"] = min(ONLY_EQUAL, math.ceil(settings["dedupe_threshold"] or ONLY_EQUAL))
     if "min_score" in settings:
-        turned["min_score"] = math.floor(100 * (settings["min_score"] or 0.0)) / 100
+        turned["min_score"] = math.floor(10_000 * (settings["min_score"] or 0.0)) / 10_000
     return turned
 
 
@@ -120,6 +120,13 @@ def _turned_by_budget(knobs: Knobs, budget: Budget) -> Knobs:
         if name.startswith(SHARE)
     }
     return {"budget": budget.tokens, "reserve": budget.reserve, **caps, **shares}
+
+
+def can_turn_to(context: Context, settings: Mapping[str, Any]) -> bool:
+    """Return whether the knobs can be turned to some settings of a replay, all of them."""
+    before = recorded(context)
+    turned = changes(context, turned_by(before, settings))
+    return set(turned) == set(settings)
 
 
 def changes(context: Context, knobs: Mapping[str, Any]) -> dict[str, Any]:
@@ -164,7 +171,7 @@ _PLAIN: Sequence[tuple[str, str, Callable[[Any], Any]]] = (
 
 
 def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]) -> Budget:
-    fields = {**_budget(context.settings), "tokens": knobs["budget"]}
+    fields = {**budget_of(context.settings), "tokens": knobs["budget"]}
     for name in ("item_cap", "source_cap"):
         if name in turned:
             fields[name] = None if knobs[name] >= FULL else knobs[name] / FULL
@@ -178,34 +185,9 @@ def _changed_budget(context: Context, knobs: Mapping[str, Any], turned: set[str]
     return Budget(**fields)
 
 
-def _budget(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    budget = settings.get("budget")
-    return budget if isinstance(budget, Mapping) else {}
-
-
 def _name(value: Any, default: str) -> str:
-    if value is None:
-        return default
-    return value if isinstance(value, str) else str(_attribute(value, "name") or "as recorded")
-
-
-def _attribute(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
-
-
-def _with_weights(knobs: Knobs, **weights: float) -> Knobs:
-    plain = {name: 0.0 for name in knobs if name.startswith(WEIGHT)}
-    return {**knobs, **plain, **{f"{WEIGHT}{name}": value for name, value in weights.items()}}
-
-
-PRESETS: Mapping[str, Callable[[Knobs], Knobs]] = {
-    "As recorded": lambda knobs: knobs,
-    "Relevance alone": lambda knobs: _with_weights(knobs, relevance=1.0),
-    "Newest first": lambda knobs: _with_weights(knobs, relevance=0.4, recency_half_life=0.6),
-    "Most trusted first": lambda knobs: _with_weights(knobs, relevance=0.5, confidence=0.5),
-    "Literal words": lambda knobs: _with_weights(knobs, relevance=0.5, keyword=0.5),
-    "Half the budget": lambda knobs: {**knobs, "budget": knobs["budget"] // 2},
-    "Whole passages only": lambda knobs: {**knobs, "selection": "score", "truncator": "none"},
-    "Only equal texts are duplicates": lambda knobs: {**knobs, "threshold": ONLY_EQUAL},
-}
-"""Settings to start from: name → the knobs, from those recorded."""
+    """Return the name of a part of a trace, which is a name, or a mapping or an object that has one."""
+    if value is None or isinstance(value, str):
+        return value or default
+    name = value.get("name") if isinstance(value, Mapping) else getattr(value, "name", None)
+    return str(name or "as recorded")

@@ -1,9 +1,9 @@
-"""The final text taken apart: its passages, its duplicates, what was cut, where tokens begin."""
+"""The final text taken apart: its passages, what repeats them, what was cut. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.types import Key, Passage, Verdict
@@ -11,11 +11,8 @@ from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Names, how_alike
 
-_BOUNDARY = "│"
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of the final text: a passage with all that stands around it, or what stands before the first."""
 
     text: str
@@ -46,63 +43,27 @@ def pieces(context: Context) -> list[Piece]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """A text that was dropped for a better one, and in words how alike they are, or by which rule."""
+class Group(NamedTuple):
+    """The best ranked of texts that say the same, and in words how alike each of the others is to it."""
 
     key: Key
-    text: str
-    how: str
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The best ranked of texts that say the same, and the others; `is_kept`: it is in the context."""
-
-    key: Key
-    text: str
-    citation: str
     is_kept: bool
-    duplicates: tuple[Duplicate, ...]
-
-    @property
-    def copies(self) -> tuple[Duplicate, ...]:
-        """Those of several that are the same to the letter; one alone is shown beside what it repeats."""
-        found = tuple(duplicate for duplicate in self.duplicates if duplicate.text == self.text)
-        return found if len(found) > 1 else ()
-
-    @property
-    def pairs(self) -> tuple[Duplicate, ...]:
-        """The others, in order."""
-        copies = {duplicate.key for duplicate in self.copies}
-        return tuple(duplicate for duplicate in self.duplicates if duplicate.key not in copies)
+    duplicates: Mapping[Key, str]
 
 
 def duplicate_groups(context: Context) -> list[Group]:
     """Return the duplicates by what survived them: those of the context first, then the largest groups."""
-    texts = {candidate.key: candidate.text for candidate in context.candidates}
     names = Names(context)
-    cited = {tuple(key): marker for marker, key in context.citations.items()}
-    groups: dict[Key, list[Duplicate]] = {}
+    groups: dict[Key, dict[Key, str]] = {}
     final = context.final_decisions()
     for key, decision in final.items():
-        details, winner = decision.details, decision.repeats
-        if winner is None:
-            continue
-        how = how_alike(decision, context, names)
-        groups.setdefault(winner, []).append(
-            Duplicate(
-                key=key,
-                text=texts.get(key, ""),
-                how=how or str(details.get("rule") or details.get("how") or ""),
-            )
-        )
+        if decision.repeats is not None:
+            rule = str(decision.details.get("rule") or decision.details.get("how") or "")
+            how = how_alike(decision, context, names)
+            groups.setdefault(decision.repeats, {})[key] = how or rule
     kept = {key for key, decision in final.items() if decision.verdict is Verdict.KEPT}
     ordered = sorted(groups.items(), key=lambda item: (item[0] not in kept, -len(item[1]), item[0]))
-    return [
-        Group(key, texts.get(key, ""), cited.get(key, ""), key in kept, tuple(members))
-        for key, members in ordered
-    ]
+    return [Group(key, key in kept, members) for key, members in ordered]
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:
@@ -131,18 +92,3 @@ def cut_tokens(context: Context, passage: Passage) -> tuple[int, int] | None:
     except ConfigError:
         return None
     return count(passage.text), count(passage.ranked.candidate.text)
-
-
-def token_view(context: Context, longest: int = 20_000) -> str:
-    """Return the text with a bar at every token's beginning.
-
-    Args:
-        context: Its settings name the tokenizer.
-        longest: Characters that are shown at most.
-
-    Raises:
-        ConfigError: The tokenizer was given as a function, or only counts.
-    """
-    counter = resolve_tokenizer(context.settings.get("tokenizer") or "auto")
-    pieces: Sequence[str] = [counter.decode([token]) for token in counter.encode(context.text[:longest])]
-    return _BOUNDARY.join(pieces)

@@ -1,13 +1,15 @@
-"""How a question and its settings differ from the defaults, from another answer's, and what narrowed them."""
+"""Settings of an answer: how they differ from the defaults and from another's, and how they are written."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_context_engine.config import EngineConfig, as_data
+from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.trace.context import Context
 
@@ -28,14 +30,8 @@ def deviations(context: Context) -> dict[str, str]:
         >>> deviations(Context(request=ContextRequest(query="why?", k=3)))
         {'k': '3'}
     """
-    own = ContextRequest()
-    asked = {
-        field.name: getattr(context.request, field.name)
-        for field in fields(ContextRequest)
-        if field.name not in _TOLD_ELSEWHERE
-        and getattr(context.request, field.name) != getattr(own, field.name)
-    }
-    found = {name: _told(value) for name, value in asked.items()}
+    names = [field.name for field in dataclasses.fields(ContextRequest) if field.name not in _TOLD_ELSEWHERE]
+    found = {name: _told(value) for name, value in _asked(context.request, names).items()}
     usual = _defaults()
     for name, value in context.settings.items():
         before = usual.get(name)
@@ -56,18 +52,22 @@ def narrowing(context: Context) -> dict[str, str]:
         >>> narrowing(Context(request=ContextRequest(scope={"user": "ann"}), settings={"min_score": 0.5}))
         {'scope': 'user ann', 'min_score': '0.5'}
     """
-    own = ContextRequest()
-    asked = {
-        name: _told(value)
-        for name in _NARROWING
-        if (value := getattr(context.request, name)) is not None and value != getattr(own, name)
-    }
+    asked = {name: _told(value) for name, value in _asked(context.request, _NARROWING).items()}
     if context.request.limit and not context.candidates and not context.decisions:
         asked.pop("limit", None)
     if context.request.budget == 0:
         asked["budget"] = "0 tokens, so no source was asked"
-    thresholds = {name: context.settings.get(name) for name in ("min_score",)}
-    return asked | {name: _told(value) for name, value in thresholds.items() if value is not None}
+    threshold = context.settings.get("min_score")
+    return asked if threshold is None else asked | {"min_score": _told(threshold)}
+
+
+def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, Any]:
+    """Return the fields of a request that are given and not default."""
+    own = ContextRequest()
+    values = {name: getattr(request, name) for name in names}
+    return {
+        name: value for name, value in values.items() if value is not None and value != getattr(own, name)
+    }
 
 
 def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
@@ -80,24 +80,16 @@ def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
         >>> differing(asked)
         {'k': {'a': 3, 'b': 4}}
     """
-    described = {name: _described(context) for name, context in contexts.items()}
+    described = {}
+    for name, context in contexts.items():
+        asked = {"question": context.request.query, "tokens allowed": context.budget, "k": context.request.k}
+        described[name] = {**asked, "limit": context.request.limit, **_flat(context.settings)}
     settings = dict.fromkeys(setting for values in described.values() for setting in values)
     found = {one: {name: values.get(one) for name, values in described.items()} for one in settings}
     if found.get("budget.tokens") == found["tokens allowed"]:
         # The engine's own budget is what each was allowed: said once.
         del found["budget.tokens"]
     return {one: values for one, values in found.items() if len(set(map(str, values.values()))) > 1}
-
-
-def _described(context: Context) -> dict[str, Any]:
-    request = context.request
-    asked = {
-        "question": request.query,
-        "tokens allowed": context.budget,
-        "k": request.k,
-        "limit": request.limit,
-    }
-    return {**asked, **_flat(context.settings)}
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
@@ -126,3 +118,50 @@ def _told(value: Any) -> str:
     if isinstance(described, int) and not isinstance(described, bool):
         return f"{described:,}"
     return str(described)
+
+
+REQUEST = "request"
+"""The table of a file that holds fields of the question."""
+
+NONE = "null"
+"""What stands for None in TOML, which has no word for it."""
+
+
+def as_toml(changed: Mapping[str, Any]) -> str:
+    """Return changed settings as TOML that `read_settings` reads.
+
+    Args:
+        changed: Settings as `replay` takes them; `k` is the question's.
+
+    Raises:
+        ConfigError: A part was given as a function, or the extra `inspector` is not installed.
+    """
+    try:
+        import tomli_w
+    except ImportError as error:
+        raise ConfigError("writing TOML needs: pip install 'langchain-context-engine[inspector]'") from error
+    settings = {
+        name: as_data(_own_parts(value) if isinstance(value, Budget) else value)
+        for name, value in changed.items()
+        if name != "k"
+    }
+    return tomli_w.dumps(
+        _with_none({**settings, **({REQUEST: {"k": changed["k"]}} if "k" in changed else {})})
+    )
+
+
+def _own_parts(budget: Budget) -> dict[str, Any]:
+    """Return the parts of a budget that are not default, its tokens always."""
+    usual = Budget()
+    parts = {one.name: getattr(budget, one.name) for one in dataclasses.fields(budget)}
+    return {
+        name: dict(part) if isinstance(part, Mapping) else part
+        for name, part in parts.items()
+        if name == "tokens" or part != getattr(usual, name)
+    }
+
+
+def _with_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_none(item) for name, item in value.items()}
+    return NONE if value is None else value

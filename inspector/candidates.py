@@ -1,0 +1,172 @@
+"""Candidates as rows: how many fell where, what a score is made of, which a person means. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from inspector import wording
+from inspector.budget_usage import ROOM, near_misses
+from inspector.grid import Column, GridRow
+from inspector.marking import pieces
+from inspector.palette import fate_of, stacked
+from inspector.wording import one_line, option_of
+from langchain_context_engine.models.types import Decision, Reason, Verdict
+from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.explain import Row
+
+SHOWN = ("All", "In the context", "Near misses", "Left out")
+"""What rows can be narrowed to: near misses lacked nothing but room."""
+
+RANKED_COLUMNS: Sequence[Column] = (
+    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
+    {"name": "where", "label": "Place", "kind": "place", "width": 212},
+    {"name": "fate", "label": "Fate", "kind": "fate", "width": 126, "narrow": True},
+    {"name": "score", "label": "Score", "kind": "number", "width": 52},
+    {"name": "bar", "label": "Made of", "kind": "bar", "width": 62, "help": "weight × signal, stacked"},
+    {"name": "text", "label": "Text", "narrow": True},
+    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 56},
+    {"name": "cite", "label": "Cite", "width": 40},
+)
+
+
+def funnel(context: Context) -> list[tuple[str, int, Mapping[Reason, int]]]:
+    """Return how many the steps collected, expanded, unique and packed left, and what fell at each.
+
+    A duplicate falls at unique. Reason → how many, the most first.
+    """
+    final = context.final_decisions()
+    added = {d.key for d in context.decisions if d.stage == "expand" and d.reason is Reason.EXPANDED}
+    fell: dict[str, Counter[Reason]] = {"expanded": Counter(), "unique": Counter(), "packed": Counter()}
+    for one in final.values():
+        if one.verdict is Verdict.DROPPED:
+            fell[_step_of(one)][Reason.DUPLICATE if one.is_duplicate else one.reason] += 1
+    count = len(final)
+    steps: list[tuple[str, int, Mapping[Reason, int]]] = [("collected", count - len(added), {})]
+    for name, reasons in fell.items():
+        count -= reasons.total()
+        steps.append((name, count, dict(reasons.most_common())))
+    return steps
+
+
+def _step_of(decision: Decision) -> str:
+    if decision.is_duplicate or decision.stage in {"rank", "dedupe"}:
+        return "unique"
+    return "packed" if decision.stage == "pack" else "expanded"
+
+
+def funnel_told(context: Context) -> str:
+    """Return the way from collected to packed in one line."""
+    steps = []
+    for stage, count, fell in funnel(context):
+        told = ", ".join(
+            f"{fallen:,} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
+            + ("s" if reason is Reason.DUPLICATE and fallen > 1 else "")
+            for reason, fallen in fell.items()
+        )
+        steps.append(f"{count:,} {stage}" + (f" (− {told})" if told else ""))
+    return " → ".join(steps)
+
+
+def score_tree(row: Row) -> list[tuple[int, str, str]]:
+    """Return what a score is made of, as lines: how deep, what, its numbers; what adds most comes first.
+
+    The parts of relevance stand under it; signals without a weight come last.
+    """
+    lines: list[tuple[int, str, str]] = []
+    parts = {name: value for name, value in row.signals.items() if name not in row.contributions}
+    for name, adds in sorted(row.contributions.items(), key=lambda item: -item[1]):
+        value = row.signals.get(name)
+        weight = f" × {adds / value:.2f} (weight) = {wording.ratio(adds)}" if value else ""
+        lines.append((0, name, f"{wording.ratio(value)}{weight}"))
+        if name == "relevance":
+            lines += [(1, part, wording.ratio(number)) for part, number in parts.items()]
+            parts = {}
+    return lines + [(0, part, f"{wording.ratio(number)} (no weight)") for part, number in parts.items()]
+
+
+def rows_like(rows: Sequence[Row], shown: str = "All", search: str = "") -> list[Row]:
+    """Return the rows of one kind of `SHOWN` that hold every word searched, whatever its case."""
+    words = search.casefold().split()
+    return [row for row in rows if _is_shown(row, shown) and _holds(row, words)]
+
+
+def meant_by(rows: Sequence[Row], search: str) -> Row | None:
+    """Return what a person means who asks why something is missing: the best ranked that was left out.
+
+    Where all that is like it stands in the context, the best ranked of that; None where nothing is like it
+    or nothing is searched.
+    """
+    like = rows_like(rows, search=search) if search.strip() else []
+    return next((row for row in like if row.verdict is Verdict.DROPPED), like[0] if like else None)
+
+
+def _is_shown(row: Row, shown: str) -> bool:
+    if shown == "In the context":
+        return row.verdict is Verdict.KEPT
+    if shown == "Near misses":
+        return row.reason in ROOM
+    return shown != "Left out" or row.verdict is Verdict.DROPPED
+
+
+def _holds(row: Row, words: Sequence[str]) -> bool:
+    text = f"{row.key[0]} {row.key[1]} {row.label} {row.title} {row.text}".casefold() if words else ""
+    return all(word in text for word in words)
+
+
+def ranked_columns(signals: int) -> list[Column]:
+    """Return the columns of `ranked_rows`: of one signal the score says all."""
+    return [column for column in RANKED_COLUMNS if signals > 1 or column["name"] != "bar"]
+
+
+def ranked_rows(
+    context: Context,
+    rows: Sequence[Row],
+    colours: Mapping[str, str],
+    terms: Sequence[str],
+    *,
+    everyone: Sequence[Row] | None = None,
+) -> list[GridRow]:
+    """Return one row for each candidate, and a line where the budget cut, drawn from all rows or not at all.
+
+    Args:
+        context: What was built.
+        rows: From `explain.rows`, best first, perhaps filtered.
+        colours: Signal → colour.
+        terms: What the question asks for, marked in every text.
+        everyone: All rows, where `rows` are filtered.
+    """
+    full = max((row.score or 0.0 for row in rows), default=0.0) or 1.0
+    table: list[GridRow] = []
+    line = last_kept(rows) if everyone is None or len(everyone) == len(rows) else None
+    for index, row in enumerate(rows):
+        cells = base_cells(row) | {
+            "bar": stacked(row.contributions, colours, full=full) or None,
+            "text": pieces(one_line(row.text), terms),
+            "cite": row.citation,
+        }
+        table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
+        if index == line:
+            told = f"{context.tokens:,} of {context.budget:,} tokens are used"
+            table.append({"line": f"Nothing below this line got in: {told}"})
+    return table
+
+
+def base_cells(row: Row) -> dict[str, object]:
+    """Return the cells of a candidate that every table of candidates has."""
+    tokens = row.tokens or row.details.get("needed")
+    return {
+        "place": str(row.place or ""),
+        "fate": fate_of(row.verdict, row.reason),
+        "score": wording.ratio(row.score) if row.score is not None else "",
+        "where": row.label,
+        "text": one_line(row.text),
+        "tokens": wording.number(tokens) if tokens else "",
+        "source": row.key[0],
+    }
+
+
+def last_kept(rows: Sequence[Row]) -> int | None:
+    """Return the last of ranked rows that got in, where something below it lacked room."""
+    kept = max((i for i, row in enumerate(rows) if row.verdict is Verdict.KEPT), default=-1)
+    return kept if kept >= 0 and near_misses(rows[kept + 1 :], 1) else None

@@ -1,0 +1,176 @@
+"""The Judge and Sets pages: grades of several people, what they say of settings, and their ways in and out."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import contextmanager
+
+import pytest
+
+from langchain_context_engine import ConfigError, Journal
+from langchain_context_engine.journal import database
+from tests.builders import a_candidate
+from tests.inspector.builders import a_context, a_page, cells, go_on, grids, said
+
+QUESTION = "When do invoices go out?"
+ALL, EXCHANGE = "All judged questions", "Import and export"
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    with Journal(tmp_path / "j.db") as journal:
+        journal.record(a_context())
+    monkeypatch.setenv("CONTEXT_ENGINE_JOURNAL", str(tmp_path / "j.db"))
+    return tmp_path / "j.db"
+
+
+@pytest.fixture
+def name(path):
+    with Journal(path, read_only=True) as journal:
+        return journal.traces()[0].id
+
+
+def grades_in(path):
+    with Journal(path, read_only=True) as journal:
+        return {(j.key[1], j.rater): j.grade for j in journal.judgments()}
+
+
+def test_a_grade_is_kept_counted_and_taken_back():
+    at = a_page("judge", trace="sample-weighted")
+    assert "Judged: 0 of" in said(at)
+    first = grids(at)["grading"]["chosen"]
+    at.button(key=f"grade3-{first}").click().run()
+    second = grids(at)["grading"]["chosen"]
+    assert second != first
+    at.button(key=f"grade0-{second}").click().run()
+    assert "Judged: 2 of" in said(at)
+    at.session_state["reading"] = second
+    at.run()
+    at.button(key=f"gradeNone-{second}").click().run()
+    assert "Judged: 1 of" in said(at)
+
+
+def test_the_grades_of_two_people_stand_beside_each_other_with_their_agreement(path, name):
+    with Journal(path) as journal:
+        journal.judge(QUESTION, ("memories", "a"), 1, rater="ann")
+    at = a_page("judge", trace=name)
+    at.text_input(key="rater").set_value("bob").run()
+    at.button(key="grade3-memories/a").click().run()
+    assert grades_in(path) == {("a", "ann"): 1, ("a", "bob"): 3}
+    assert grids(at)["grading"]["rows"][0]["cells"]["by ann"] == "1"
+    assert "Raters agree on 0 % of 1 grade that" in said(at)
+
+
+@pytest.mark.parametrize("harm", ["deleted", "read-only", "replaced", "locked"])
+def test_a_grade_that_the_journal_does_not_take_is_kept_and_said_to_be_unsaved(path, name, monkeypatch, harm):
+    at = a_page("judge", trace=name)
+    with harmed(path, harm, monkeypatch):
+        at.button(key="grade3-memories/a").click().run()
+        assert not at.exception
+        assert "This did not work" in said(at)
+        assert "1 grade is kept here, unsaved" in said(at)
+    at.button(key="save-again").click().run()
+    assert grades_in(path) == {("a", ""): 3}
+    assert "unsaved" not in said(at)
+
+
+@contextmanager
+def harmed(path, harm, monkeypatch):
+    """Do something to a journal while it is open, and mend it after."""
+    kept = path.read_bytes()
+    with monkeypatch.context() as patched:
+        if harm in {"deleted", "replaced"}:
+            for part in path.parent.glob("j.db*"):
+                part.unlink()
+            if harm == "replaced":
+                path.write_text("no database, but a text that is long enough to look like something" * 40)
+            yield
+            path.write_bytes(kept)
+        elif harm == "read-only":
+            # Whoever runs the tests may be root, whom no mode keeps out.
+            patched.setattr(database.Database, "writing", _denied)
+            yield
+        else:
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute("BEGIN IMMEDIATE")
+            patched.setattr(database, "_BUSY_SECONDS", 0.2)
+            yield
+            other.close()
+
+
+def _denied(self, *_):
+    raise ConfigError(f"journal {self.path} cannot be written: it may not be written")
+
+
+def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_last(path, monkeypatch):
+    with Journal(path) as journal:
+        journal.record(a_context(query="Who may refund?"))
+        journal.judge(QUESTION, ("memories", "a"), 3)
+        journal.judge("Who may refund?", ("memories", "d"), 3)
+    at = a_page("judge", judging=ALL)
+    assert "2 judged questions" in said(at)
+    assert "The worst first." in said(at)
+    assert cells(at, "judged", "question") == ["Who may refund?", QUESTION]
+    at = a_page("tune", trace="sample-weighted")
+    at.slider(key="budget").set_value(100).run()
+    go_on(at, "judge")
+    at.segmented_control(key="judging").set_value(ALL).run()
+    assert "what you tried last" in said(at)
+    assert "change" in {column["name"] for column in grids(at)["judged"]["columns"]}
+
+
+def brought(data):
+    at = a_page("judge", judging=EXCHANGE)
+    at.file_uploader[0].upload("judgments.jsonl", data, "application/jsonl").run()
+    return at
+
+
+def test_judgments_of_a_file_are_taken_in_by_a_press_alone_counted_and_given_out(path):
+    lines = [
+        json.dumps({"query": QUESTION, "source": "memories", "id": i, "grade": g})
+        for i, g in (("a", 3), ("c", 0))
+    ]
+    at = brought("\n".join(lines).encode())
+    assert at.download_button[0].disabled
+    assert grades_in(path) == {}
+    at.button(key="take-in").click().run()
+    assert "2 judgments were taken in" in at.success[0].value
+    assert "2 judgments of 1 question, kept in the journal" in said(at)
+    assert grades_in(path) == {("a", ""): 3, ("c", ""): 0}
+    assert not at.download_button[0].disabled
+
+
+@pytest.mark.parametrize("data", [b"", b"not json", b'{"query": "q", "source": "s", "id": "i", "grade": 9}'])
+def test_a_file_without_usable_judgments_is_a_card_and_takes_nothing_in(path, data):
+    at = brought(data)
+    at.button(key="take-in").click().run()
+    assert "This did not work" in said(at)
+    assert grades_in(path) == {}
+
+
+def test_too_few_judged_questions_suggest_nothing_and_say_why(path):
+    with Journal(path) as journal:
+        journal.judge(QUESTION, ("memories", "a"), 3)
+    at = a_page("judge", judging=ALL)
+    at.button(key="suggest").click().run()
+    assert "only 1 judged questions" in said(at).lower()
+
+
+def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone(path):
+    with Journal(path) as journal:
+        for number in range(52):
+            query = f"harbour{number} lamps"
+            found = [
+                a_candidate(id=f"n{i}", text=f"{word} and other matters", relevance=0.9)
+                for i, word in enumerate(("ropes", "tides", "gulls"))
+            ]
+            found.append(a_candidate(id="found", text=f"{query} are lit at dusk", relevance=0.5))
+            journal.record(a_context(found, query=query))
+            journal.judge(query, ("memories", "found"), 3)
+    at = a_page("judge", judging=ALL)
+    at.button(key="suggest").click().run()
+    assert "beyond chance" in said(at)
+    assert "keyword" in set(at.dataframe[0].value["signal"])
+    at.button(key="take").click().run()
+    assert at.slider(key="w_keyword").value > 0

@@ -1,0 +1,154 @@
+"""The Tune and Compare pages: what a turned knob does, and what stands beside what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from inspector.opening import Settings, open_trace
+from langchain_context_engine import Journal
+from tests.inspector.builders import a_context, a_page, cells, column, go_on, grids, htmls, said
+
+WEIGHTED = "sample-weighted"
+TRY = f"try-{WEIGHTED}~budget=400"
+
+
+@pytest.fixture(autouse=True)
+def _no_journal(monkeypatch):
+    monkeypatch.delenv("CONTEXT_ENGINE_JOURNAL", raising=False)
+    monkeypatch.delenv("CONTEXT_ENGINE_TRACE", raising=False)
+
+
+def test_a_turned_weight_gives_another_order_and_can_be_undone():
+    at = a_page("tune", trace=WEIGHTED)
+    assert "need a new question" in said(at)
+    before = cells(at, "moves", "text")
+    at.slider(key="w_relevance").set_value(0.0).run()
+    assert cells(at, "moves", "text") != before
+    assert column(at, 0, "changed")[-1] == "as recorded"
+    assert "Entered: " in said(at)
+    at.session_state["copy"] = True
+    assert any(code.value.startswith("[weights]") for code in at.run().code)
+    at.button(key="undo").click().run()
+    assert at.slider(key="w_relevance").value == 0.5
+    assert cells(at, "moves", "text") == before
+
+
+def test_only_what_changed_is_shown_where_that_is_wanted_and_the_chosen_one_is_told_of_twice():
+    at = a_page("tune", trace=WEIGHTED, budget="300")
+    everyone = len(cells(at, "moves", "text"))
+    at.toggle(key="changed-only").set_value(True).run()
+    assert 0 < len(cells(at, "moves", "text")) < everyone
+    (told,) = [html for html in htmls(at) if "ce-sides" in html]
+    assert "<strong>Before</strong>" in told
+    assert "<strong>After</strong>" in told
+
+
+def test_settings_come_from_the_address_and_nonsense_in_it_is_dropped():
+    given = {"budget": "300", "w_relevance": "7", "order": "evil", "w_nope": "1", "w_importance": "0.3"}
+    at = a_page("tune", trace=WEIGHTED, **given)
+    assert at.slider(key="budget").value == 300
+    assert at.slider(key="w_relevance").value == 0.5
+    assert at.selectbox(key="order").value == "relevance"
+    assert at.slider(key="w_importance").value == 0.3
+
+
+def test_all_weights_at_zero_are_a_card_not_a_crash():
+    names = ("w_relevance", "w_recency_half_life", "w_confidence", "w_keyword")
+    at = a_page("tune", trace=WEIGHTED, **dict.fromkeys(names, "0"))
+    assert not at.exception
+    assert "at least one must be above 0" in said(at)
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """Return a journal and the ids of three answers in it, of which the first two are to one question."""
+    with Journal(tmp_path / "j.db") as journal:
+        contexts = a_context(), a_context(budget=60), a_context(query="Who waters the plants?")
+        return tmp_path / "j.db", [journal.record(context) for context in contexts]
+
+
+def compare(at):
+    """Go on to Compare by its link and return what is compared there."""
+    go_on(at, "compare")
+    assert not at.exception
+    return at.multiselect(key="compare").value
+
+
+def test_from_tune_the_last_try_that_changed_something_stands_beside_what_was_recorded():
+    at = a_page("tune", trace=WEIGHTED)
+    at.slider(key="budget").set_value(400).run()
+    assert compare(at) == [WEIGHTED, TRY]
+    assert column(at, 0, "Changed from A") == ["", "tokens allowed 700 → 400"]
+    told = next(text.value for text in at.text if text.value.startswith("From A to B: "))
+    assert "Left: " in told
+    go_on(at, "tune")
+    at.button(key="reset").click().run()
+    assert compare(at) == [WEIGHTED, TRY]
+
+
+def test_a_knob_that_another_page_did_not_draw_stands_as_it_was_turned():
+    """A signal from the folded ones fell back to its first value, and so did what was compared with it."""
+    at = a_page("tune", trace="sample-latest")
+    at.session_state["more-signals"] = True
+    at.run()
+    at.slider(key="w_keyword").set_value(0.5).run()
+    assert compare(at) == ["sample-latest", "try-sample-latest~w_keyword=0.5"]
+    assert go_on(at, "tune").slider(key="w_keyword").value == 0.5
+
+
+def test_what_was_added_on_the_page_stays_where_nothing_new_was_tried():
+    at = a_page("tune", trace=WEIGHTED)
+    at.slider(key="budget").set_value(400).run()
+    chosen = [*compare(at), "sample-latest"]
+    at.multiselect(key="compare").set_value(chosen).run()
+    for page in ("tune", "explain"):
+        go_on(at, page)
+        assert compare(at) == chosen
+
+
+def test_elsewhere_what_is_ticked_is_compared_else_what_is_near_to_the_trace(recorded, monkeypatch):
+    path, names = recorded
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch)
+    at.session_state["ticked"] = [names[2], names[0]]
+    assert compare(at.run()) == [names[2], names[0]]
+    at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace=names[0])
+    assert compare(at) == names[:2]
+    at = a_page("explain", journal=path, monkeypatch=monkeypatch, trace="sample-latest")
+    at.query_params["trace"] = names[2]
+    assert compare(at.run()) == [names[2], "sample-latest"]
+
+
+def test_tries_are_in_the_address_and_compared_by_another_session_and_nonsense_is_a_card():
+    at = a_page("compare", compare=[WEIGHTED, TRY])
+    recorded = open_trace(WEIGHTED, Settings())
+    first, second = column(at, 0, "Tokens")
+    assert first == f"{recorded.tokens} of {recorded.budget}"
+    assert second.endswith("of 400")
+    columns = {one["name"] for one in grids(at)["aligned"]["columns"]}
+    assert {"A fate", "A place", "A tokens", "A score", "B fate", "B tokens"} <= columns
+    at = a_page("compare", compare=[WEIGHTED, f"try-{WEIGHTED}~evil=1"])
+    assert not at.exception
+    assert "This did not work" in said(at)
+
+
+def test_two_questions_of_one_text_in_one_minute_are_compared_as_the_address_names_them(
+    tmp_path, monkeypatch
+):
+    """Streamlit takes the first of equal labels: Compare showed another trace than the address named."""
+    at_once = datetime(2026, 3, 1, 9, 0, 5, tzinfo=UTC)
+    with Journal(tmp_path / "j.db") as journal:
+        names = [journal.record(a_context(budget=b), at=at_once) for b in (900, 800, 700, 600)]
+    at = a_page("compare", journal=tmp_path / "j.db", monkeypatch=monkeypatch, compare=names[2:])
+    assert [told.rpartition(" of ")[2] for told in column(at, 0, "Tokens")] == ["700", "600"]
+    options = at.multiselect(key="compare").options
+    assert len(set(options)) == len(options)
+
+
+def test_the_chosen_candidate_is_told_of_in_every_context():
+    at = a_page("compare", compare=[WEIGHTED, TRY])
+    (told,) = [html for html in htmls(at) if "ce-sides" in html]
+    assert told.count("In, ") + told.count("Dropped: ") == 2
+    at = a_page("compare", compare=["upload-1", WEIGHTED], side="ghost", opened={"upload-1": a_context()})
+    assert "No source offered it." in said(at)
