@@ -269,7 +269,7 @@ class _Packer:
         self._caps_items = False
         if not len(self.selection):
             self.fill(in_order, may_cut=True)
-        if self.recount() and self.grow():
+        if self.recount() and self._grow():
             self.recount()
         self._caps_items = True
 
