@@ -19,8 +19,23 @@ GIT_ERRORS = (pygit2.GitError, KeyError, ValueError, OSError)
 # What these change is of no matter to somebody who only reads: missing objects are told apart anyway.
 _HARMLESS_EXTENSIONS = ("partialclone", "relativeworktrees", "worktreeconfig", "preciousobjects")
 _opening = threading.Lock()
+_CACHE_BYTES = 16_000_000
 _LONGEST_TORN = 256
 """Bytes that the header of an object, "commit 1234" and a NUL, takes at most, however it is packed."""
+
+
+@contextmanager
+def small_cache() -> Iterator[None]:
+    """Let libgit2 hold 16 MB of the objects that it read instead of 256, and leave the limit as it was.
+
+    A history is read once from its newest commit on: what a large cache would hold is not asked for again.
+    """
+    _, allowed = pygit2.settings.cached_memory
+    pygit2.settings.cache_max_size(min(allowed, _CACHE_BYTES))
+    try:
+        yield
+    finally:
+        pygit2.settings.cache_max_size(allowed)
 
 
 @dataclass(frozen=True)

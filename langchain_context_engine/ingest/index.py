@@ -18,7 +18,7 @@ from langchain_context_engine.ingest.files import (
 )
 from langchain_context_engine.ingest.git_files import HeadFiles, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
-from langchain_context_engine.ingest.git_repository import open_git
+from langchain_context_engine.ingest.git_repository import open_git, small_cache
 from langchain_context_engine.ingest.json_lines import JsonLines
 from langchain_context_engine.ingest.mirror import FolderMirror, missing_grammars, sync_commits
 from langchain_context_engine.ingest.origin import KINDS, origin_of
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 1_000_000
 
 
+@small_cache()
 def index_repository(
     path: str | Path,
     client: ClientAPI,

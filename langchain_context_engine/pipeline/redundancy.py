@@ -12,7 +12,7 @@ from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.text.units import message_of
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"(?:(?<!\w)[-−](?=\d))?\w+")  # a number with its minus
 _MERGE = re.compile(
     r"\AMerge (?:pull request #\d+ from \S+|(?:remote-tracking )?branch(?:es)? [^\n]*|commit [^\n]*"
     r"|[a-z]+ request[^\n]*)\n"

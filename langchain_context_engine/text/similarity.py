@@ -6,7 +6,8 @@ score: a part is not like its whole.
 
 A ratio cannot see what one word or digit means: "Python 3.12" and "Python 3.13" are 96 alike, so are a
 function and its asynchronous twin. So what differs between two texts is looked at: numbers, negation,
-names, words that exclude each other, and `async`. Prose is held to the letter. A program changes by
+`async`, and words: where each has one that the other lacks ("five mg", "five g"), something is said of
+another thing, in any language; what only one of them adds is a detail. A program changes by
 numbers and `not`s without becoming another, so only one that swaps numbers, or differs by its negations
 alone, is held for another. Below a shared banner, what remains must be somewhat alike too.
 
@@ -26,22 +27,19 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 
 from rapidfuzz.fuzz import ratio
 
 from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.text.sentences import is_code
-from langchain_context_engine.text.words import STOP_WORDS, stem
+from langchain_context_engine.text.words import stem
 
 _LIGHT_PUNCTUATION = str.maketrans(dict.fromkeys("\"'`.,;:()[]{}*!?‘’“”", " "))
 _ARTICLES = frozenset({"a", "an", "the"})
 _WORD = re.compile(r"\w+")
-_DIGITS = re.compile(r"\d+")
-_NAME = re.compile(r"[^\W\d_](?:[^\W\dA-Z_]+|[A-Z]{1,4})")
-"""Ana, Österreich, SAP; not `HttpClient`, nor `MAX_SIZE`, nor an initial."""
-
+_NUMBER = re.compile(r"(?:(?<!\w)[-−])?\d+")
 _INFLECTION = re.compile(r"(?<=\w\w)(?:ing|es|ed|s|d|e)$")
 
 _NEGATION = re.compile(
@@ -58,67 +56,6 @@ _NEGATION = re.compile(
     r"|\b(?:नहीं|मत|बिना|لا|لم|لن|ليس\w*|بدون|نیست|نمی\w*|לא|אין|בלי|değil\w*|yok\w*)(?!\w)"
 )
 """What turns a statement round; it must stand in both texts, or in neither."""
-
-_NEGATING_PREFIXES = ("un", "dis", "non", "in", "im", "ir", "il", "de", "re", "mis", "anti")
-
-_EXCLUSIVE = (
-    "monday tuesday wednesday thursday friday saturday sunday",
-    "january february march april may june july august september october november december",
-    "jan feb mar apr jun jul aug sep oct nov dec",
-    "zero one two three four five six seven eight nine ten eleven twelve dozen hundred",
-    "hundred thousand million billion",
-    "first second third fourth fifth last",
-    "red green blue yellow black white orange purple pink brown gray grey",
-    "left right",
-    "north south east west northern southern eastern western",
-    "man woman boy girl",
-    "men women boys girls",
-    "male female",
-    "he she they",
-    "his her their",
-    "father mother brother sister son daughter husband wife",
-    "sit stand lie walk run",
-    "enable disable",
-    "add remove delete drop",
-    "allow deny forbid block permit",
-    "accept reject decline refuse",
-    "start stop pause resume",
-    "open close",
-    "increase decrease",
-    "raise lower",
-    "rise fall",
-    "buy sell",
-    "win lose",
-    "before after",
-    "above below",
-    "up down",
-    "on off",
-    "in out",
-    "minimum maximum",
-    "min max",
-    "more less fewer",
-    "all some none",
-    "always never sometimes",
-    "true false",
-    "yes no",
-    "with without",
-    "public private",
-    "encode decode",
-    "encrypt decrypt",
-    "read write",
-    "input output",
-    "request response",
-    "client server",
-    "upgrade downgrade",
-    "success failure",
-    "love hate",
-    "like dislike",
-    "hot cold",
-    "early late earlier later",
-    "today tomorrow yesterday",
-    "morning afternoon evening night",
-)
-"""Words of which a statement can mean only one: swapped for each other, they make another statement."""
 
 _LEAST_BELOW_BANNER = 50.0
 
@@ -151,8 +88,8 @@ class Wording:
 
     @kept_property
     def numbers(self) -> list[str]:
-        """Runs of digits, in order."""
-        return _DIGITS.findall(self._lower)
+        """Runs of digits, in order, each with its minus."""
+        return _NUMBER.findall(self._lower)
 
     @kept_property
     def negations(self) -> list[str]:
@@ -160,10 +97,9 @@ class Wording:
         return sorted(stem(word) for word in _NEGATION.findall(self._lower))
 
     @kept_property
-    def names(self) -> frozenset[str]:
-        """The words that are written as names are, lower-cased, and what else a sentence begins with."""
-        capital = (word for word in _WORD.findall(self.text) if word[0].isupper() and _NAME.fullmatch(word))
-        return frozenset(unicodedata.normalize("NFC", word.casefold()) for word in capital) - STOP_WORDS
+    def stems(self) -> frozenset[str]:
+        """Its words but articles, without what a verb or a plural ends in: adds and added are one."""
+        return frozenset(_INFLECTION.sub("", word) for word in self.vocabulary - _ARTICLES)
 
     @kept_property
     def affirmed(self) -> list[str]:
@@ -252,55 +188,8 @@ def _words_differ(a: Wording, b: Wording) -> bool:
     if a.is_program and b.is_program:
         is_turned_round = a.negations != b.negations and a.affirmed == b.affirmed
     else:
-        only_a, only_b = a.vocabulary - b.vocabulary, b.vocabulary - a.vocabulary
-        is_turned_round = (
-            a.negations != b.negations
-            or _exclude(only_a, only_b)
-            or _name_others(only_a & a.names, only_b & b.names)
-        )
+        is_turned_round = a.negations != b.negations or bool(a.stems - b.stems and b.stems - a.stems)
     return is_turned_round or _differ_below_banner(a.lines, b.lines)
-
-
-def _name_others(names_a: frozenset[str], names_b: frozenset[str]) -> bool:
-    """Whether two texts name different things in each other's place: Ana and Bob, Germany and Austria.
-
-    A name that only one of them has tells nothing: "Ana Diaz decided" and "Ana decided" are one.
-    """
-    if not (names_a and names_b):
-        return False
-    return {*names_a, *map(_uninflected, names_a)}.isdisjoint({*names_b, *map(_uninflected, names_b)})
-
-
-def _uninflected(word: str) -> str:
-    """Return what the forms of a verb share that a sentence may begin with: Adds, Added, Adding."""
-    return _INFLECTION.sub("", word)
-
-
-def _exclude(only_a: frozenset[str], only_b: frozenset[str]) -> bool:
-    """Whether a word of one text excludes a word of the other: enable and disable, monday and friday."""
-    groups_a, groups_b = _stems_by_group(only_a), _stems_by_group(only_b)
-    if any(stems.isdisjoint(groups_b[group]) for group, stems in groups_a.items() if group in groups_b):
-        return True
-    negated_a = {prefix + word for word in only_a for prefix in _NEGATING_PREFIXES}
-    negated_b = {prefix + word for word in only_b for prefix in _NEGATING_PREFIXES}
-    return not (negated_a.isdisjoint(only_b) and negated_b.isdisjoint(only_a))
-
-
-def _stems_by_group(words: frozenset[str]) -> dict[int, set[str]]:
-    found: dict[int, set[str]] = {}
-    for word_stem in map(stem, words):
-        for group in _groups().get(word_stem, ()):
-            found.setdefault(group, set()).add(word_stem)
-    return found
-
-
-@cache
-def _groups() -> dict[str, set[int]]:
-    groups: dict[str, set[int]] = {}
-    for number, group in enumerate(_EXCLUSIVE):
-        for word in group.split():
-            groups.setdefault(stem(word), set()).add(number)
-    return groups
 
 
 def _differ_below_banner(a: list[str], b: list[str]) -> bool:
