@@ -161,7 +161,7 @@ def _made(kind: type, value: Any) -> Any:
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
-        raise as_config_error(error.errors()) from None
+        raise ConfigError(f"{kind.__name__}: {as_config_error(error.errors())}") from None
 
 
 def _budget(value: Any) -> Budget:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEEPEST = 10_000
 """How far down its source's order a record is looked for."""
 
-_TRIED_UP_TO = 100
+_TRIED_UP_TO = 400
 """Candidates up to which it is tried what else lets a record in: each of up to 180 tries packs them all."""
 
 _FILTERS = ("where", "kinds", "since", "until", "min_confidence", "conversation_id")

@@ -186,7 +186,10 @@ def _foreign(value: Any) -> Any:
 
 def quoted(value: object) -> str:
     """Return a value as an error may quote it: at most 100 characters, whatever it is."""
-    return reprlib.repr(value)[:100]
+    try:
+        return reprlib.repr(value)[:100]
+    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
+        return f"<{type(value).__name__}>"
 
 
 def as_config_error(found: Sequence[Mapping[str, Any]]) -> ConfigError:

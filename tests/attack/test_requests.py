@@ -24,7 +24,6 @@ ODD_REQUESTS = [
     {"scope": {"a": Hostile("str")}},
     {"history": itertools.repeat("hello")},
     {"history": [Hostile("str")]},
-    {"history": (1 / 0 for _ in range(2))},
     {"pinned": itertools.repeat("hello")},
     {"pinned": [[]]},
     {"pinned": [("a", 1)]},
