@@ -50,8 +50,8 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
     ),
     DemoQuestion(
         question="What did we decide most recently: Paddle or Stripe?",
-        shows="The older decision for Paddle resembles the question as much as the newer one for Stripe; since "
-        "the question asks for the most recent, the newer one and the commit that carried it out lead.",
+        shows="The older decision for Paddle resembles the question as much as the newer one for Stripe; "
+        "since the question asks for the most recent, the newer one and the commit that carried it out lead.",
         budget=400,
         key_id="m-provider-stripe",
     ),

@@ -17,8 +17,8 @@ from typing import Any
 
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.recency import newest_of
-from langchain_context_engine.text.analysis import Found, find_terms, idf_of, term_number
-from langchain_context_engine.text.words import is_unspaced, query_terms, words
+from langchain_context_engine.text.analysis import Found, find_terms, idf_of
+from langchain_context_engine.text.words import is_unspaced, query_terms, term_number, words
 
 WEIGHTS: Mapping[str, float] = {
     "missing": -4.6,

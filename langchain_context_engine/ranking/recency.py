@@ -16,9 +16,9 @@ from typing import Any
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.intent import Role, is_changelog, role_of
-from langchain_context_engine.text.analysis import find_terms, idf_of, term_number
+from langchain_context_engine.text.analysis import find_terms, idf_of
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.text.words import query_terms, term_number
 
 WEIGHT = 1.5
 """Of recency beside a relevance of weight 1, where the question names a thing beside."""

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Any
-from zlib import crc32
 
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.sentences import is_code, row_spans, unit_spans
 from langchain_context_engine.text.tables import Span, is_rows, tables_of
-from langchain_context_engine.text.words import terms
+from langchain_context_engine.text.words import term_numbers
 
 MOST_BYTES = 2**26
 """What is kept of texts, about: those of some thirty thousand passages."""
@@ -84,7 +83,7 @@ def analyse(text: str, in_rows: bool = False) -> Analysis:
     numbers: list[int] = []
     ends: list[int] = []
     for start, end in spans:
-        numbers += map(term_number, frozenset(terms(text[start:end])))
+        numbers += term_numbers(text[start:end])
         ends.append(len(numbers))
     # Arrays made at once take what they need, growing ones more.
     edges = array("I", chain.from_iterable(spans))
@@ -113,12 +112,6 @@ def prepare(text: str, count: Callable[[str], int] | None) -> None:
         analyse(text, True)
     if count is not None:
         sizes_of(text, count)
-
-
-@lru_cache(maxsize=2**16)
-def term_number(term: str) -> int:
-    """Return the number of a term; two share one once in four thousand million pairs."""
-    return crc32(term.encode("utf-8", "replace"))
 
 
 Found = tuple[tuple[int, tuple[int, ...]], ...]

@@ -25,11 +25,10 @@ from langchain_context_engine.text.analysis import (
     measure,
     shares_of,
     sizes_of,
-    term_number,
 )
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.tables import Span, tables_of
-from langchain_context_engine.text.words import query_terms
+from langchain_context_engine.text.words import query_terms, term_number
 
 WHOLE_UP_TO = 80
 """A passage of up to so many tokens is not worth cutting."""

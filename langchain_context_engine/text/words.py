@@ -14,9 +14,12 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, Generic, TypeVar
+from zlib import crc32
 
 from langchain_context_engine.models.locks import ForkSafeLock
+
+_Given = TypeVar("_Given")
 
 _LONGEST_TOKEN = 100
 """Characters of a token that count; base64 and hashes beyond it would only fill an index."""
@@ -94,6 +97,27 @@ def terms(text: str) -> list[str]:
     return found
 
 
+def term_numbers(text: str) -> frozenset[int]:
+    """Return the numbers of a text's terms, each once.
+
+    Example:
+        >>> term_numbers("Parsing the URL") == {term_number("pars"), term_number("url")}
+        True
+    """
+    tokens = _tokens(text)
+    found = _each(_NUMBERS, tokens)
+    if not text.isascii():
+        runs = (token for token in tokens if len(token) > 1 and _UNSPACED_START.match(token))
+        found = chain(found, map(term_number, chain.from_iterable(runs)))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=2**16)
+def term_number(term: str) -> int:
+    """Return the number of a term; two share one once in four thousand million pairs."""
+    return crc32(term.encode("utf-8", "replace"))
+
+
 def query_terms(query: str) -> list[str]:
     """Return the terms of a question, each once, in order; a question of stop words only has none.
 
@@ -156,20 +180,22 @@ def _terms_of(token: str) -> tuple[str, ...]:
     return (stem(word),)
 
 
-class _Memo(dict[str, tuple[str, ...]]):
+class _Memo(dict[str, tuple[_Given, ...]], Generic[_Given]):
     """Token → what it gives, worked out when it is first looked up: a look-up runs at the speed of C.
 
     What is kept is kept short, and runs of an unspaced script, which rarely repeat, stay out. One that
     is full starts anew.
     """
 
-    def __init__(self, of: Callable[[str], tuple[str, ...]]) -> None:
+    def __init__(
+        self, of: Callable[[str], tuple[_Given, ...]], of_run: Callable[[str], tuple[_Given, ...]]
+    ) -> None:
         super().__init__()
-        self._of = of
+        self._of, self._of_run = of, of_run
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
+    def __missing__(self, token: str) -> tuple[_Given, ...]:
         if token[0] > "\u0dff" and _UNSPACED_START.match(token):
-            return _pairs(token)
+            return self._of_run(token)
         if len(token) > _LONGEST_TOKEN:
             return self[token[:_LONGEST_TOKEN]]
         found = self._of(token)
@@ -179,15 +205,18 @@ class _Memo(dict[str, tuple[str, ...]]):
         return found
 
 
-_WORDS, _TERMS = _Memo(_words_of), _Memo(_terms_of)
-
-
-def _each(memo: _Memo, tokens: Iterable[str]) -> Iterator[str]:
-    return chain.from_iterable(map(memo.__getitem__, tokens))
-
-
 def _pairs(run: str) -> tuple[str, ...]:
     return tuple(a + b for a, b in pairwise(run)) or (run,)
+
+
+_WORDS, _TERMS = _Memo(_words_of, _pairs), _Memo(_terms_of, _pairs)
+_NUMBERS = _Memo(
+    lambda token: tuple(map(term_number, _TERMS[token])), lambda run: tuple(map(term_number, _pairs(run)))
+)
+
+
+def _each(memo: _Memo[_Given], tokens: Iterable[str]) -> Iterator[_Given]:
+    return chain.from_iterable(map(memo.__getitem__, tokens))
 
 
 @lru_cache(maxsize=2**16)

@@ -87,7 +87,9 @@ def test_the_third_answer_leads_with_the_newer_decision(answers):
     keys = [passage.key for passage in answers[2].passages]
     newer, older = ("memories", "m-provider-stripe"), ("memories", "m-provider-paddle")
     assert newer in keys[:2]
-    assert answers[2].passages[0].text.startswith(("Move payments from Paddle to Stripe", "We decided to move"))
+    assert (
+        answers[2].passages[0].text.startswith(("Move payments from Paddle to Stripe", "We decided to move"))
+    )
     assert older in keys[2:]
 
 

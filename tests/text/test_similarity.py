@@ -58,12 +58,18 @@ def test_a_shared_banner_does_not_make_duplicates(a, b):
         ("A woman is playing the flute in the garden", "A man is playing the flute in the garden"),
         ("Turn left behind the old church and walk on", "Turn right behind the old church and walk on"),
         ("Sales increased in all regions during the year", "Sales decreased in all regions during the year"),
-        ("The pump delivers twenty units an hour at night", "The pump delivers thirty units an hour at night"),
+        (
+            "The pump delivers twenty units an hour at night",
+            "The pump delivers thirty units an hour at night",
+        ),
         ("Die Pumpe liefert nachts zwanzig Einheiten", "Die Pumpe liefert nachts dreißig Einheiten"),
         ("The freezer in the cellar is kept at -5 degrees", "The freezer in the cellar is kept at 5 degrees"),
         ("Der Keller wird im Winter auf −5 Grad gehalten", "Der Keller wird im Winter auf 5 Grad gehalten"),
         ("Give the patient 5 mg of it before every meal", "Give the patient 5 g of it before every meal"),
-        ("Please include tests in the next delivery of it", "Please exclude tests in the next delivery of it"),
+        (
+            "Please include tests in the next delivery of it",
+            "Please exclude tests in the next delivery of it",
+        ),
         ("La porte du nord reste ouverte toute la nuit", "La porte du sud reste ouverte toute la nuit"),
     ],
 )
