@@ -50,13 +50,13 @@ class Fusion:
         intent: The exponent of how well a record's role suits the question; 0: it does not count.
     """
 
-    dense: float = 1.0
+    dense: float = 1.2
     lexical: float = 2.0
     name: float = 0.8
-    sentence: float = 0.4
+    sentence: float = 0.5
     feedback: float = 0.4
     neighbour: float = 0.8
-    link: float = 0.4
+    link: float = 0.6
     intent: float = 0.8
 
 

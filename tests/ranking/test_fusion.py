@@ -23,7 +23,7 @@ def test_claims_are_fused_once_over_all_sources():
         a_candidate(source="b", claims={"dense": 0.5, "lexical": 5.0}),
     ]
     first, second, third = (f.relevance for f in fuse(found, Fusion()))
-    assert (first, second) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    assert (first, second) == (pytest.approx(1.2 / 3.2), pytest.approx(2 / 3.2))
     assert third == pytest.approx(0.5)
 
 
