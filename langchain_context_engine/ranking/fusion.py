@@ -37,7 +37,7 @@ class Fusion:
 
     What each earns stands in `tests/benchmarks/README.md`, "What each part earns": of the lines that SWE-QA
     cites in flask at 4,000 tokens words .05, intent .04, the cosine and names .02, sentences, neighbours and
-    feedback .01; of the evidence of multi-hop questions at 1,000 feedback .02; links nothing in these samples.
+    feedback .01; of the evidence of multi-hop questions at 1,000 feedback .02; links nothing in the samples.
 
     Attributes:
         dense: The cosine similarity, min–max over the pool.
