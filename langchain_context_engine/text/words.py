@@ -239,6 +239,7 @@ _STEMMER_LOCK = ForkSafeLock()
 
 @cache
 def _stemmer() -> Any:
-    import snowballstemmer
+    # Not by `snowballstemmer.stemmer`, which takes PyStemmer where somebody installed it: its stems differ.
+    from snowballstemmer.english_stemmer import EnglishStemmer
 
-    return snowballstemmer.stemmer("english")
+    return EnglishStemmer()
