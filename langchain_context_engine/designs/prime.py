@@ -27,6 +27,7 @@ from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.source import SupportsPrepare
 from langchain_context_engine.models.types import Candidate, Key, Passage
 from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
@@ -455,8 +456,9 @@ class PrimeContextService:
 
     def prepare(self) -> None:
         """Read the collections now, rather than with the first question."""
-        for source in (source for source in self.engine.sources if hasattr(source, "prepare")):
-            source.prepare()
+        for source in self.engine.sources:
+            if isinstance(source, SupportsPrepare):
+                source.prepare()
 
     def close(self) -> None:
         """Write what waits to be written, and close the journal."""

@@ -18,12 +18,18 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"(://)[^\s/@]{1,200}@")
-_RANDOM = re.compile(r"\b(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[a-zA-Z])[\w-]{32,}")
+_LONG_RUN = re.compile(r"\b[\w-]{32,}")
 
 
 def redact(text: str) -> str:
     """Return a text of our own without what is named as a secret, or is as long and mixed as one."""
-    return _RANDOM.sub("***", _LOGIN.sub(r"\1***@", _NAMED.sub(r"\1***", text)))
+    return _LONG_RUN.sub(_masked, _LOGIN.sub(r"\1***@", _NAMED.sub(r"\1***", text)))
+
+
+def _masked(run: re.Match[str]) -> str:
+    """Mask a run that is mixed, as random ones are; a long word, or a long number, stays."""
+    is_mixed = re.search(r"\d", run[0]) and re.search("[a-zA-Z]", run[0])
+    return "***" if is_mixed else run[0]
 
 
 def safe_message(error: BaseException) -> str:

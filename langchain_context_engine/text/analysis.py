@@ -1,8 +1,7 @@
 """What ranking and packing need to know of a text: where it may be cut, and which terms stand where.
 
 It costs some hundred microseconds a text and does not depend on the question, so it is kept, packed
-closely, for as many texts as a bounded memo holds. Sources whose texts stay in memory have them analysed
-once they are read, while nobody asks.
+closely, for as many texts as a bounded memo holds.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.sentences import is_code, row_spans, unit_spans
-from langchain_context_engine.text.tables import Span, is_rows, tables_of
+from langchain_context_engine.text.tables import Span, is_rows
 from langchain_context_engine.text.words import term_numbers
 
 MOST_BYTES = 2**26
@@ -103,15 +102,6 @@ def sizes_of(text: str, count: Callable[[str], int], in_rows: bool = False) -> S
 def measure(text: str, count: Callable[[str], int]) -> int:
     """Return `count(text)` of a text that a template repeats; kept."""
     return count(text)
-
-
-def prepare(text: str, count: Callable[[str], int] | None) -> None:
-    """Analyse a text before a question meets it; without a counter, all but its sizes."""
-    analyse(text)
-    if tables_of(text):
-        analyse(text, True)
-    if count is not None:
-        sizes_of(text, count)
 
 
 Found = tuple[tuple[int, tuple[int, ...]], ...]

@@ -93,7 +93,7 @@ def terms(text: str) -> list[str]:
     tokens = _tokens(text)
     found = list(_each(_TERMS, tokens))
     if not text.isascii():
-        found += chain.from_iterable(t for t in tokens if len(t) > 1 and _UNSPACED_START.match(t))
+        found += _characters(tokens)
     return found
 
 
@@ -107,9 +107,13 @@ def term_numbers(text: str) -> frozenset[int]:
     tokens = _tokens(text)
     found = _each(_NUMBERS, tokens)
     if not text.isascii():
-        runs = (token for token in tokens if len(token) > 1 and _UNSPACED_START.match(token))
-        found = chain(found, map(term_number, chain.from_iterable(runs)))
+        found = chain(found, map(term_number, _characters(tokens)))
     return frozenset(found)
+
+
+def _characters(tokens: Iterable[str]) -> Iterator[str]:
+    """Return the single characters of runs of unspaced scripts, of which `_pairs` gives the pairs."""
+    return chain.from_iterable(t for t in tokens if len(t) > 1 and _UNSPACED_START.match(t))
 
 
 @lru_cache(maxsize=2**16)

@@ -31,3 +31,8 @@ def test_a_foreign_error_is_told_by_its_class_and_our_own_by_its_words():
     assert safe_message(SourceError("the\ncollection is gone")) == "SourceError: the collection is gone"
     assert safe_message(OSError(28, "No space left on device")) == "OSError: No space left on device"
     assert redact("token 8192 is out of range of 9 tokens") == "token 8192 is out of range of 9 tokens"
+
+
+def test_a_long_mixed_run_is_masked_wherever_its_digit_stands_and_a_long_word_is_not():
+    mixed, word, number = "a" * 300 + "1", "long-" * 20 + "word", "7" * 40
+    assert redact(f"{mixed} {word} {number}") == f"*** {word} {number}"
