@@ -116,6 +116,10 @@ class CollectionIndex:
         with self._lock:
             if self.is_synced(asked):
                 return
+            work = self._work
+            if work is not None and self.is_whole and self.snapshot.count <= _COMPARED_AT_ONCE:
+                # Of so few it is over in a moment; without it, what was written meanwhile would not be seen.
+                work.join(wait_seconds)
             began = time.monotonic()
             if not self._is_working():
                 self._reload()

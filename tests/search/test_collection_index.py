@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 
 from langchain_context_engine import ChromaSource, ContextEngine, ContextRequest
+from langchain_context_engine.search import collection_index
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.index_folder import folder_of, store_stamp
 from langchain_context_engine.search.stores import index_state
@@ -59,6 +60,20 @@ def test_what_was_added_changed_or_deleted_is_found_by_the_next_search(client):
     collection.delete(ids=["b"])
     assert by_words(source, "tiger") == ["d"]
     assert by_words(source, "lion") == []
+
+
+def test_what_is_written_while_the_index_is_written_down_is_found_by_the_next_search(tmp_path, monkeypatch):
+    """I81: the search in that moment took the index as it was, and said nothing."""
+
+    def slowly(*given, write=collection_index.write):
+        time.sleep(0.3)
+        write(*given)
+
+    monkeypatch.setattr(collection_index, "write", slowly)
+    source = a_source([{"id": "a", "text": "the zebra"}], client=chromadb.PersistentClient(str(tmp_path)))
+    assert by_words(source, "zebra") == ["a"]
+    put(source._handle.collection, "b", "another zebra")
+    assert by_words(source, "zebra") == ["a", "b"]
 
 
 def test_what_is_rewritten_in_place_in_a_small_store_in_files_is_found_at_once(tmp_path):
