@@ -27,7 +27,7 @@ from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import SupportsPrepare
+from langchain_context_engine.models.source import SupportsGet, SupportsPrepare, collection_of
 from langchain_context_engine.models.types import Candidate, Key, Passage
 from langchain_context_engine.pipeline.selection import Diversity, knapsack
 from langchain_context_engine.ranking.fusion import Fusion
@@ -500,8 +500,10 @@ class PrimeContextService:
         request = ContextRequest(scope=scope)
         collection, _, rest = item_id.partition("/")
         keys: set[Key] = set()
-        for source in (source for source in self.engine.sources if hasattr(source, "get")):
-            is_named = rest and collection == getattr(source, "collection_name", source.name)
+        for source in self.engine.sources:
+            if not isinstance(source, SupportsGet):
+                continue
+            is_named = rest and collection == collection_of(source)
             found = source.get([rest if is_named else item_id], request)
             keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
         if len(keys) > 1:
@@ -549,12 +551,14 @@ class _Sources:
                 settings.recent,
             ),
         )
-        named = Referenced(kept=None if references is None else _handle(references), thread_key=thread)
+        named = Referenced(
+            kept=None if references is None else CollectionHandle(references), thread_key=thread
+        )
         explicit, found = [], []
         for collection in files:
-            suffix = f":{_handle(collection).name}" if len(files) > 1 else ""
+            suffix = f":{CollectionHandle(collection).name}" if len(files) > 1 else ""
             source = self._whole(collection, named, f"explicit{suffix}", "reference")
-            explicit.append(self._by_path(_handle(collection), source))
+            explicit.append(self._by_path(CollectionHandle(collection), source))
             found += [
                 FileSource(
                     collection,
@@ -602,10 +606,6 @@ class _Sources:
             titled_by=_WRITERS if kind == "message" else (),
             fields=self.fields,
         )
-
-
-def _handle(collection: Any) -> CollectionHandle:
-    return CollectionHandle(getattr(collection, "_collection", collection))
 
 
 def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:

@@ -71,7 +71,7 @@ class Blocks:
     """
 
     def __init__(self, collection: Any, fields: Mapping[str, str] | None = None) -> None:
-        self.handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self.handle = CollectionHandle(collection)
         self.name = self.handle.name
         self.fields = checked_fields(fields)
 

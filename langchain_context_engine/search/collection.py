@@ -104,7 +104,7 @@ class CollectionHandle:
     """A collection, found again by its name when somebody has recreated it.
 
     Args:
-        collection: A Chroma collection of any synchronous client.
+        collection: A Chroma collection of any synchronous client, or a `langchain_chroma.Chroma`.
 
     Attributes:
         name: Its name.
@@ -117,6 +117,9 @@ class CollectionHandle:
     """
 
     def __init__(self, collection: Any) -> None:
+        collection = getattr(
+            collection, "_collection", collection
+        )  # LangChain's store tells it by no other name
         methods = [getattr(collection, method, None) for method in ("query", "get", "count")]
         if isinstance(collection, type) or not all(map(callable, methods)):
             given = "a class" if isinstance(collection, type) else type(collection).__name__

@@ -154,7 +154,7 @@ def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexSt
     Raises:
         SourceError: The collection could not be read.
     """
-    handle = CollectionHandle(getattr(collection, "_collection", collection))
+    handle = CollectionHandle(collection)
     records = handle.count()
     if choose_search(handle, "auto") is not None:
         return IndexState(folder=None, records=records, is_by_store=True)

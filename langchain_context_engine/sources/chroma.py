@@ -87,7 +87,7 @@ class ChromaSource:
     ) -> None:
         if embeddings is None:
             embeddings = getattr(collection, "embeddings", None)
-        self._handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self._handle = CollectionHandle(collection)
         if embeddings is not None and not callable(getattr(embeddings, "embed_query", None)):
             msg = f"embeddings must have embed_query, as LangChain's have; got {type(embeddings).__name__}"
             raise ConfigError(msg)

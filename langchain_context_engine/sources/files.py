@@ -387,7 +387,7 @@ class FileSource:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
             msg = f"limit must be a whole number of 0 or more, got {limit!r}"
             raise ConfigError(msg)
-        self._handle = CollectionHandle(getattr(collection, "_collection", collection))
+        self._handle = CollectionHandle(collection)
         self.find = find
         self.name = name
         self.limit = limit
