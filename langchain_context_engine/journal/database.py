@@ -157,7 +157,7 @@ class Database:
             ConfigError: It cannot be made.
         """
         try:
-            if self.path.is_file() and self.path.stat().st_size:
+            if self.path.is_file() and not _is_empty(self.path):
                 return
             if self.path.is_dir() or not self.path.parent.is_dir():
                 missing = f"cannot be made: there is no folder {self.path.parent}"
@@ -178,6 +178,17 @@ class Database:
             raise ConfigError(
                 f"journal {str(self.path)[:200]} cannot be written: {told}; give a path that can"
             ) from error
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a file has no bytes, or the one page that SQLite writes before a database's first table.
+
+    Setting `auto_vacuum` writes that page in a step of its own: another process may see it, or be killed
+    after it. (https://www.sqlite.org/fileformat2.html: the number of pages stands at 28.)
+    """
+    with _INSIDE, path.open("rb") as file:
+        header = file.read(32)
+    return not header or (header.startswith(b"SQLite format 3\0") and int.from_bytes(header[28:]) == 1)
 
 
 def _fill(connection: sqlite3.Connection) -> None:
@@ -209,7 +220,7 @@ def _check(connection: sqlite3.Connection, path: Path, schema: str = "") -> None
         if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
             raise
         raise ConfigError(f"{path} is not a database; give another path") from None
-    if not path.stat().st_size:
+    if _number(connection, f"{schema}page_count") < 2:
         raise ConfigError(f"journal {path} is empty; record a trace into it first")
     if not is_ours:
         raise ConfigError(f"{path} is another program's database, not a journal; give another path")

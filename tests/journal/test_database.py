@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import random
 import shutil
@@ -80,6 +81,18 @@ def test_several_processes_write_one_new_journal_at_once(path):
     with Journal(path, read_only=True) as journal:
         assert journal.count() == len({row.query for row in journal.traces(limit=200)}) == 120
         assert journal.usage([("s", "i")]) == {("s", "i"): Usage(uses=120, useful=120)}
+
+
+def test_a_journal_that_another_process_has_only_begun_to_make_is_made_whole(path):
+    """Setting auto_vacuum writes a page before there is a table: a writer took it for another program's."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = FULL")
+    assert path.stat().st_size
+    with pytest.raises(ConfigError, match="is empty"):
+        Journal(path, read_only=True)
+    with Journal(path) as journal:
+        journal.record(a_context("whole"))
+        assert journal.count() == 1
 
 
 def test_what_a_killed_writer_had_half_written_is_taken_back_by_whoever_reads(path):
