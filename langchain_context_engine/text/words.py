@@ -10,14 +10,13 @@ overlapping pairs of characters, as Lucene's CJKAnalyzer does.
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, Generic, TypeVar
 from zlib import crc32
-
-from langchain_context_engine.models.locks import ForkSafeLock
 
 _Given = TypeVar("_Given")
 
@@ -233,17 +232,16 @@ def stem(word: str) -> str:
     """
     if len(word) > _LONGEST_STEM or not word.isalpha():
         return word
-    with _STEMMER_LOCK:
-        return str(_stemmer().stemWord(word))
+    return str(_stemmer().stemWord(word))
 
 
-# A stemmer keeps the word that it works on in itself, so threads must take turns.
-_STEMMER_LOCK = ForkSafeLock()
+_of_thread = threading.local()
+"""A stemmer keeps the word that it works on in itself, so each thread has its own."""
 
 
-@cache
 def _stemmer() -> Any:
-    # Not by `snowballstemmer.stemmer`, which takes PyStemmer where somebody installed it: its stems differ.
-    from snowballstemmer.english_stemmer import EnglishStemmer
+    if not hasattr(_of_thread, "stemmer"):
+        from Stemmer import Stemmer
 
-    return EnglishStemmer()
+        _of_thread.stemmer = Stemmer("english", 0)
+    return _of_thread.stemmer
