@@ -220,7 +220,7 @@ def _check(connection: sqlite3.Connection, path: Path, schema: str = "") -> None
         if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
             raise
         raise ConfigError(f"{path} is not a database; give another path") from None
-    if _number(connection, f"{schema}page_count") < 2:
+    if _number(connection, f"{schema}page_count") <= 1:
         raise ConfigError(f"journal {path} is empty; record a trace into it first")
     if not is_ours:
         raise ConfigError(f"{path} is another program's database, not a journal; give another path")

@@ -17,7 +17,7 @@ from typing import Any
 
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.recency import newest_of
-from langchain_context_engine.text.analysis import Found, find_terms, idf_of
+from langchain_context_engine.text.analysis import READ_CLOSELY, Found, find_terms, hold_terms, idf_of
 from langchain_context_engine.text.words import is_unspaced, query_terms, term_number, words
 
 WEIGHTS: Mapping[str, float] = {
@@ -108,13 +108,14 @@ def is_doubt(warning: str) -> bool:
 
 
 def answerability(candidates: Sequence[Candidate], query: str) -> Answerability:
-    """Return how sure it is that candidates hold a question, and why.
+    """Return how sure it is that candidates, best first, hold a question, and why.
 
     The parts, each 0–1 but for `agreement`, from −1: `missing`, the share of the question's telling words
     (weighed by how rare they are here) that occur nowhere; `best`, the share that the best single candidate
     holds (shown, not weighed); `together`, the share of the pairs of telling words that stand in one sentence
-    somewhere; `agreement`, the correlation of the two legs' measures; `shared`, how many of the ten best of
-    each leg are the same; `margin`, how far from the middle of all cosines to 1 the best one comes.
+    of the best `READ_CLOSELY`; `agreement`, the correlation of the two legs' measures; `shared`, how many of
+    the ten best of each leg are the same; `margin`, how far from the middle of all cosines to 1 the best one
+    comes.
 
     Where none of its telling words occurs (it may be asked in another language) the vectors alone tell.
     Where the newest is asked for and nothing else is named, the order of time answers, and there is no doubt.
@@ -162,7 +163,10 @@ def _words_of(query: str, absent: Collection[str]) -> tuple[str, ...]:
 def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[dict[str, float], set[str]]:
     """Return `missing`, `best` and `together`, and the terms that occur nowhere."""
     wanted = tuple(map(term_number, asked))
-    found = [find_terms(candidate.text, wanted) for candidate in candidates]
+    found = [
+        find_terms(candidate.text, wanted) if place < READ_CLOSELY else hold_terms(candidate.text, wanted)
+        for place, candidate in enumerate(candidates)
+    ]
     # A word that all of them have counts half as much as one that occurs nowhere: in a collection of one
     # matter its very words would weigh nothing otherwise.
     least = math.log(1 + (len(found) + 0.5) / 0.5)

@@ -21,7 +21,7 @@ from typing import Any
 from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.ranking.intent import intents
 from langchain_context_engine.ranking.links import Name, NamedIn, Words, linked_places, names_of
-from langchain_context_engine.text.analysis import analyse, numbers_in
+from langchain_context_engine.text.analysis import READ_CLOSELY, analyse, numbers_in
 from langchain_context_engine.text.units import best_shares, numbers_of
 
 NAMING = 3
@@ -101,11 +101,17 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
     wanted = numbers_of(query)
     if wanted:
         _let_in(live, "name", _scaled(name_shares(candidates, wanted)))
-        _let_in(live, "sentence", _scaled(best_shares(candidates, wanted)))
     own = _mean(candidates, live, fusion)
+    if wanted:
+        # In their order in the pool, which decides where two are equal.
+        read = sorted(sorted(range(len(own)), key=lambda i: (-own[i], i))[:READ_CLOSELY])
+        shares = best_shares([candidates[i] for i in read], wanted)
+        _let_in(live, "sentence", _scaled(_spread(shares, read, len(own))))
+        own = _mean(candidates, live, fusion)
     if wanted and fusion.feedback:
-        terms = [analyse(candidate.text).terms for candidate in candidates]
-        if lifted := _scaled(pseudo_feedback(terms, own, wanted)):
+        terms = [analyse(candidates[i].text).terms for i in read]
+        lifts = pseudo_feedback(terms, [own[i] for i in read], wanted)
+        if lifted := _scaled(_spread(lifts, read, len(own))):
             live["feedback"] = lifted
             own = [
                 v + fusion.feedback * more * (1 - v) ** 2 if is_searched(candidate) else v
@@ -142,6 +148,12 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
+
+
+def _spread(values: Sequence[float], places: Sequence[int], many: int) -> list[float]:
+    """Return so many values, those of some places as given and the others 0."""
+    found = dict(zip(places, values, strict=True))
+    return [found.get(i, 0.0) for i in range(many)]
 
 
 def _let_in(live: dict[str, list[float]], part: str, values: list[float]) -> None:

@@ -25,6 +25,13 @@ MOST_BYTES = 2**26
 """What is kept of texts, about: those of some thirty thousand passages."""
 _FEW_BYTES = 2**23
 
+READ_CLOSELY = 100
+"""So many of the best, by what the search and the names say, are read sentence by sentence: a rescorer.
+
+More bring nothing: on SWE-QA's four repositories and three labelled sets the evidence that is found is on the
+mean .002 more with 100 than with a whole pool of 300, .003 less with 150, .001 less with 60.
+"""
+
 _WIDTH = 4
 
 
@@ -118,6 +125,13 @@ def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Fou
     return tuple(
         [(i, places) for i, term in enumerate(_as_bytes(wanted)) if (places := pieces.pieces_with(term))]
     )
+
+
+@remember(_FEW_BYTES)
+def hold_terms(text: str, wanted: tuple[int, ...]) -> Found:
+    """Return which of some terms stand in a text at all, without looking in which pieces."""
+    has = term_numbers(text)
+    return tuple([(i, ()) for i, term in enumerate(wanted) if term in has])
 
 
 @lru_cache(maxsize=16)

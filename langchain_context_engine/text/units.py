@@ -18,9 +18,11 @@ from typing import NamedTuple
 from langchain_context_engine.models.types import Candidate, Ranked
 from langchain_context_engine.text.analysis import (
     MOST_BYTES,
+    READ_CLOSELY,
     Found,
     analyse,
     find_terms,
+    hold_terms,
     idf_of,
     measure,
     shares_of,
@@ -32,9 +34,6 @@ from langchain_context_engine.text.words import query_terms, term_number
 
 WHOLE_UP_TO = 80
 """A passage of up to so many tokens is not worth cutting."""
-
-SPLIT_FIRST = 100
-"""So many of the best passages may be packed by their sentences; the others only whole."""
 
 CODE_KINDS = frozenset({"code", "code_history"})
 
@@ -102,7 +101,7 @@ def split_units(
     """Return the units of each passage, in reading order.
 
     Args:
-        items: Ranked passages, best first.
+        items: Ranked passages, best first; the first `READ_CLOSELY` may be packed by their sentences.
         query: The question.
         value: How units are valued.
         count: The token counter.
@@ -110,17 +109,18 @@ def split_units(
     """
     sizes = [size_of(item.candidate.text, count) for item in items]
     in_rows: dict[int, bool] = {}
-    for i, item in enumerate(items[:SPLIT_FIRST] if may_split else ()):
+    for i, item in enumerate(items[:READ_CLOSELY] if may_split else ()):
         text, kind = item.candidate.text, item.candidate.kind
         if sizes[i] > WHOLE_UP_TO and kind not in CODE_KINDS:
             has_rows = bool(tables_of(text))
             if is_divisible(text, kind, in_rows=has_rows):
                 in_rows[i] = has_rows
     wanted = numbers_of(query) if in_rows else ()
-    found = [
-        find_terms(item.candidate.text, wanted, in_rows.get(i, False)) if wanted else ()
-        for i, item in enumerate(items)
-    ]
+    found: list[Found] = [()] * len(items)
+    for i, item in enumerate(items if wanted else ()):
+        text = item.candidate.text
+        close = i < READ_CLOSELY
+        found[i] = find_terms(text, wanted, in_rows.get(i, False)) if close else hold_terms(text, wanted)
     idf = idf_of(found, len(wanted))
     units = []
     for i, item in enumerate(items):

@@ -78,9 +78,18 @@ _MOST_TOLD = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """What rank and dedupe leave, best first."""
+    """What rank and dedupe leave, best first.
+
+    Attributes:
+        items: The ranked items.
+        ranked: Every candidate: those that were ranked, best first, then those that were not.
+        decisions: Why others are out.
+        warnings: What was noticed.
+        timings: Stage → milliseconds.
+    """
 
     items: tuple[Ranked, ...]
+    ranked: tuple[Candidate, ...]
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
     timings: Mapping[str, float]
@@ -104,8 +113,10 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         unique, duplicates = dedupe(
             kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
         )
+    best = {item.key: item.candidate for item in ranking.items}
     return Ordered(
         items=unique,
+        ranked=(*best.values(), *(c for c in candidates if c.key not in best)),
         decisions=(*unrelated, *far, *ranking.decisions, *low, *duplicates),
         warnings=(*told, *warnings, *ranking.warnings),
         timings=timings,
@@ -126,7 +137,7 @@ def assemble(
     ordered = ordered or order(candidates, request, parts)
     timings = dict(ordered.timings)
     packing = parts.packing_for(request)
-    held = answerability(candidates, request.query) if parts.doubtful_below else Answerability()
+    held = answerability(ordered.ranked, request.query) if parts.doubtful_below else Answerability()
     is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
     emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
     with _timed("pack", timings):

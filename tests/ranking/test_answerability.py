@@ -158,8 +158,8 @@ def test_a_paraphrase_that_shares_a_word_and_stands_out_is_not_doubted():
 
 
 def test_words_that_never_stand_together_say_less():
-    apart = [*english(), a_candidate(text="A mole was seen."), a_candidate(text="The fee is due.")]
-    together = [*english(), a_candidate(text="A fee for the mole was seen."), a_candidate(text="It is due.")]
+    apart = [a_candidate(text="A mole was seen."), a_candidate(text="The fee is due."), *english()]
+    together = [a_candidate(text="A fee for the mole was seen."), a_candidate(text="It is due."), *english()]
     query = "is there a fee for the mole?"
     assert (
         answerability(apart, query).parts["missing"] == answerability(together, query).parts["missing"] == 0
