@@ -111,7 +111,8 @@ def _loaded(metadata: Mapping[str, Any]) -> str:
 
     Within it a page, a row, or the headings that a splitter of Markdown calls `Header 1` and so on.
     """
-    source = _line(metadata.get("source"))
+    if not (source := _line(metadata.get("source"))):
+        return ""
     page, row = metadata.get("page"), metadata.get("row")
     within = ""
     if label := _line(metadata.get("page_label")) or (str(page + 1) if _is_count(page) else _line(page)):
@@ -120,7 +121,7 @@ def _loaded(metadata: Mapping[str, Any]) -> str:
         within = f"{_STEP}row {row + 1}"
     headers = (_line(metadata.get(f"Header {level}")) for level in range(1, 7))
     within += "".join(f"{_STEP}{header}" for header in headers if header)
-    return f"{source}{within}" if source and (within or _FILE.search(source)) else ""
+    return f"{source}{within}" if (within or _FILE.search(source)) else ""
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -62,7 +62,7 @@ def breaks_off(candidate: Candidate, cut: str) -> bool:
     text = candidate.text
     if not text.startswith(cut) or not is_divisible(text, candidate.kind):
         return False
-    start, end = analyse(text).spans[0]
+    start, end = analyse(text, False).spans[0]
     return len(cut) < (end if end - start <= LONGEST_SENTENCE else start + LEAST_OF_SENTENCE * (end - start))
 
 

@@ -164,7 +164,9 @@ def _by_words(candidates: Sequence[Candidate], asked: Sequence[str]) -> tuple[di
     """Return `missing`, `best` and `together`, and the terms that occur nowhere."""
     wanted = tuple(map(term_number, asked))
     found = [
-        find_terms(candidate.text, wanted) if place < READ_CLOSELY else hold_terms(candidate.text, wanted)
+        find_terms(candidate.text, wanted, False)
+        if place < READ_CLOSELY
+        else hold_terms(candidate.text, wanted)
         for place, candidate in enumerate(candidates)
     ]
     # A word that all of them have counts half as much as one that occurs nowhere: in a collection of one

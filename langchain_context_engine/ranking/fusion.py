@@ -109,7 +109,7 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         _let_in(live, "sentence", _scaled(_spread(shares, read, len(own))))
         own = _mean(candidates, live, fusion)
     if wanted and fusion.feedback:
-        terms = [analyse(candidates[i].text).terms for i in read]
+        terms = [analyse(candidates[i].text, False).terms for i in read]
         lifts = pseudo_feedback(terms, [own[i] for i in read], wanted)
         if lifted := _scaled(_spread(lifts, read, len(own))):
             live["feedback"] = lifted

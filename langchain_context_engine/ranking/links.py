@@ -65,7 +65,10 @@ def names_of(metadata: Mapping[str, Any]) -> tuple[Name, ...]:
         >>> names_of({"path": "a/b.py", "symbol": "C.run"})
         (Name(words=('C', 'run'), beside=('a', 'b', 'py')),)
     """
-    return _names(*(str(metadata.get(key) or "") for key in ("title", "path", "symbol")))
+    title, path, symbol = metadata.get("title"), metadata.get("path"), metadata.get("symbol")
+    if not title and not (path and symbol):
+        return ()  # the usual case, told at once
+    return _names(str(title or ""), str(path or ""), str(symbol or ""))
 
 
 @remember(_NAMES_BYTES, a_character=20)

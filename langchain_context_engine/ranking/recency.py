@@ -138,7 +138,7 @@ def _about(candidates: Sequence[Candidate], about: Sequence[str], pool: Sequence
     if not about:
         return list(pool)
     wanted = tuple(map(term_number, about))
-    found = [find_terms(candidate.text, wanted) for candidate in candidates]
+    found = [find_terms(candidate.text, wanted, False) for candidate in candidates]
     idf = idf_of(found, len(wanted))
     held = [sum(idf[term] for term, _ in terms_found) for terms_found in found]
     best = max(held, default=0.0)

@@ -83,7 +83,7 @@ class Analysis:
 
 
 @remember(MOST_BYTES)
-def analyse(text: str, in_rows: bool = False) -> Analysis:
+def analyse(text: str, in_rows: bool) -> Analysis:
     """Return the analysis of a text; its tables whole, or in rows, which is what packing asks for."""
     spans, heads = row_spans(text) if in_rows else (whole := unit_spans(text), [-1] * len(whole))
     numbers: list[int] = []
@@ -99,7 +99,7 @@ def analyse(text: str, in_rows: bool = False) -> Analysis:
 
 
 @remember(MOST_BYTES)
-def sizes_of(text: str, count: Callable[[str], int], in_rows: bool = False) -> Sequence[int]:
+def sizes_of(text: str, count: Callable[[str], int], in_rows: bool) -> Sequence[int]:
     """Return what a text counts, and what each of its pieces does by itself."""
     spans = analyse(text, in_rows).spans
     return array("I", [count(text), *(count(text[start:end]) for start, end in spans)])
@@ -116,7 +116,7 @@ Found = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 @remember(_FEW_BYTES)
-def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool = False) -> Found:
+def find_terms(text: str, wanted: tuple[int, ...], in_rows: bool) -> Found:
     """Return which of some terms (their numbers) stand in which pieces of a text.
 
     Kept for a little, since ranking and packing ask the same.
@@ -142,7 +142,7 @@ def _as_bytes(numbers: tuple[int, ...]) -> tuple[bytes, ...]:
 @remember(_FEW_BYTES, a_character=8)
 def numbers_in(text: str) -> frozenset[int]:
     """Return the numbers of a short text's terms, wherever they stand in it; kept."""
-    return frozenset(array("I", analyse(text).pairs))
+    return frozenset(array("I", analyse(text, False).pairs))
 
 
 def idf_of(found: Sequence[Found], wanted: int) -> list[float]:

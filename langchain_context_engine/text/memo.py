@@ -36,8 +36,6 @@ class Memo(Generic[P, R]):
         self.misses = 0
         self._a_result, self._a_character = a_result, a_character
         self._work_out = work_out
-        self._defaults: tuple[Any, ...] = getattr(work_out, "__defaults__", None) or ()
-        self._arguments = getattr(getattr(work_out, "__code__", None), "co_argcount", -1)
         self._kept: dict[Any, R] = {}
         self.__doc__ = work_out.__doc__
         self.__name__ = getattr(work_out, "__name__", "")
@@ -48,9 +46,7 @@ class Memo(Generic[P, R]):
         try:
             return self._kept[args]
         except KeyError:
-            # What is given as it is by default is the same question.
-            if len(args) == self._arguments and self._defaults and args[-1] == self._defaults[-1]:
-                return self(*args[:-1], **kwargs)  # type: ignore[arg-type]
+            pass
         found, cost = self._work_out(*args, **kwargs), self._cost(args)
         self.misses += 1
         if cost <= self.most_bytes // 8:

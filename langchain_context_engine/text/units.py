@@ -230,14 +230,14 @@ def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
         candidates: The passages.
         wanted: The numbers of the question's terms; a rare one counts more.
     """
-    found = [find_terms(candidate.text, wanted) for candidate in candidates]
+    found = [find_terms(candidate.text, wanted, False) for candidate in candidates]
     idf = idf_of(found, len(wanted))
     total = math.fsum(idf)
     best = []
     for candidate, held in zip(candidates, found, strict=True):
         # One term stands in some piece; more need not stand in the same.
         if len(held) > 1 and is_divisible(candidate.text, candidate.kind):
-            best.append(max(shares_of(analyse(candidate.text), held, idf)))
+            best.append(max(shares_of(analyse(candidate.text, False), held, idf)))
         else:
             best.append(math.fsum(idf[term] for term, _ in held) / total)
     return best
@@ -246,13 +246,13 @@ def best_shares(candidates: Sequence[Candidate], wanted: tuple[int, ...]) -> lis
 def holds_half(text: str, query: str) -> bool:
     """Return whether a text has at least two of a question's terms, and half of them or more."""
     wanted = numbers_of(query)
-    held = len(find_terms(text, wanted)) if wanted else 0
+    held = len(find_terms(text, wanted, False)) if wanted else 0
     return held > 1 and 2 * held >= len(wanted)
 
 
 def is_prose(text: str, kind: str) -> bool:
     """Return whether a passage is no program."""
-    return kind not in CODE_KINDS and analyse(text).is_prose
+    return kind not in CODE_KINDS and analyse(text, False).is_prose
 
 
 def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
@@ -260,7 +260,7 @@ def is_divisible(text: str, kind: str, *, in_rows: bool = False) -> bool:
     if in_rows:
         analysis = analyse(text, True)
         return kind not in CODE_KINDS and analysis.is_prose and len(analysis) > 1
-    return is_prose(text, kind) and len(analyse(text)) > 1
+    return is_prose(text, kind) and len(analyse(text, False)) > 1
 
 
 def _smoothed(scores: Sequence[float], share: float) -> list[float]:

@@ -135,7 +135,7 @@ _LONGEST_END = 8
 
 
 @remember(2**23)
-def telling_words(text: str, is_read: bool = True) -> int:
+def telling_words(text: str, is_read: bool) -> int:
     """Return how many different words of a text tell something: no stop words, numbers, links or trailers.
 
     Of a script without spaces, each two characters that stand together count as a word.
@@ -145,8 +145,8 @@ def telling_words(text: str, is_read: bool = True) -> int:
         is_read: What is but looked at, a badge or a list of links within a page, has no words; else its have.
 
     Example:
-        >>> telling_words("For example:"), telling_words("Bob likes tea"), telling_words("(Pull #608)")
-        (0, 3, 1)
+        >>> [telling_words(text, True) for text in ("For example:", "Bob likes tea", "(Pull #608)")]
+        [0, 3, 1]
     """
     looked_at = without_pictures(text[:_LONGEST]) if is_read else text[:_LONGEST]
     bare = _WITHOUT_WORDS.sub(" ", _ORNAMENTS.sub("", looked_at))
@@ -173,7 +173,7 @@ def has_word(text: str) -> bool:
 
 
 @remember(2**23)
-def is_ornament(text: str, is_read: bool = True) -> bool:
+def is_ornament(text: str, is_read: bool) -> bool:
     """Return whether a piece holds nothing but trailers, badges, labels and marks.
 
     Args:
@@ -181,7 +181,7 @@ def is_ornament(text: str, is_read: bool = True) -> bool:
         is_read: As for `telling_words`.
 
     Example:
-        >>> is_ornament("Signed-off-by: Ana <ana@a.org>"), is_ornament("Signed off by Ana.")
+        >>> is_ornament("Signed-off-by: Ana <ana@a.org>", True), is_ornament("Signed off by Ana.", True)
         (True, False)
     """
     piece = text[:_LONGEST]

@@ -105,7 +105,7 @@ def ask(engine: ContextEngine, question: dict, gold: list[list[str]], budget: in
     """Return the figures of one question at one budget."""
     context = engine.build(question["query"], budget=budget)
     texts = [passage.text for passage in context.passages]
-    junk = sum(telling_words(text) < LEAST_WORDS for text in texts)
+    junk = sum(telling_words(text, True) < LEAST_WORDS for text in texts)
     figures = {"junk": junk / max(1, len(texts)), "twins": twins([bare(text) for text in texts])}
     if not gold:
         return {**figures, "sure": context.status.value == "ok" and not context.warnings}

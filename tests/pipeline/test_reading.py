@@ -100,7 +100,7 @@ def test_no_part_in_a_context_says_too_little(records, budget):
     found = [a_part(str(i), "\n\n".join(pieces), 0.9 - i / 10) for i, pieces in enumerate(records)]
     context = ContextEngine(sources=[ListSource(found)]).build("prices of berths", budget=budget)
     for passage in context.passages:
-        assert telling_words(passage.text) >= LEAST_WORDS
+        assert telling_words(passage.text, True) >= LEAST_WORDS
     for decision in context.decisions:
         if decision.reason is Reason.NOT_WORTH_READING:
             assert decision.verdict is Verdict.DROPPED

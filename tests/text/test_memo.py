@@ -36,15 +36,3 @@ def test_threads_share_a_memo_without_losing_count():
             len(str(n) * 9) for n in range(2000)
         ]
     assert 0 < length.bytes <= 3000
-
-
-def test_an_argument_given_as_it_is_by_default_is_the_same_question():
-    asked = []
-
-    @remember(10_000)
-    def length(text, in_rows=False):
-        asked.append((text, in_rows))
-        return len(text)
-
-    assert [length("two"), length("two", False), length("two", True), length("two", True)] == [3] * 4
-    assert asked == [("two", False), ("two", True)]
