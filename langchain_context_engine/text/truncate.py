@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,6 +17,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, pairwise, takewhile
 from operator import attrgetter
+
+import regex
 
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.sentences import is_code, sentence_spans
@@ -66,7 +67,9 @@ _BLOCK_LAST = re.compile(
 _ANY_ELLIPSIS = re.compile(r"(?: |\n\n)…(?: |\n\n)|\n[ \t]*…\n")
 _INDENT = re.compile(r"[ \t]*+")
 _NEWLINE = re.compile("\n")
-_ZERO_WIDTH_JOINER = "\u200d"
+_CLUSTER = regex.compile(r"\X")
+_LONGEST_CLUSTERS = 256
+"""Characters looked back for the place where a cluster surely begins."""
 
 
 def keep_start(text: str, allowance: int, count: Count) -> str:
@@ -534,47 +537,21 @@ def _after_table(found: list[tuple[int, int, int]], start: int) -> int:
 
 
 def boundary_from(text: str, position: int, step: int) -> int:
-    """Return the next place between two characters, from a position on, before or behind it."""
-    while 0 < position < len(text) and not is_boundary(text, position):
-        position += step
-    return position
+    r"""Return the next place between two characters, from a position on, before (-1) or behind (1) it.
 
-
-def is_boundary(text: str, position: int) -> bool:
-    r"""Return whether one character, as people see it, ends at a position inside of a text.
-
-    It may be several code points: a letter with its accents, a family, a flag, a line break of two. The rules
-    are those of Unicode's grapheme clusters (UAX #29) that the standard library's tables can tell.
+    A character as people see it may be several code points: a letter with its accents, a family, a flag, a
+    line break of two (extended grapheme clusters, UAX #29).
 
     Example:
-        >>> is_boundary("e\u0301!", 1), is_boundary("e\u0301!", 2)
-        (False, True)
+        >>> boundary_from("e\u0301!", 1, -1), boundary_from("e\u0301!", 1, 1), boundary_from("e\u0301!", 2, 1)
+        (0, 2, 2)
     """
-    before, after = text[position - 1], text[position]
-    if after < "\u0300":
-        return not (before == "\r" and after == "\n") and before != _ZERO_WIDTH_JOINER
-    if _ZERO_WIDTH_JOINER in {before, after} or _extends(after):
-        return False
-    if _is_flag_half(before) and _is_flag_half(after):
-        first = position
-        while first > 0 and _is_flag_half(text[first - 1]):
-            first -= 1
-        return (position - first) % 2 == 0
-    return True
-
-
-def _extends(character: str) -> bool:
-    """Return whether a character belongs to the one before it: accents, skin tones, tags, Korean vowels."""
-    return unicodedata.category(character)[0] == "M" or any(
-        first <= character <= last
-        for first, last in (
-            ("\U0001f3fb", "\U0001f3ff"),
-            ("\U000e0020", "\U000e007f"),
-            ("\u1160", "\u11ff"),
-            ("\ud7b0", "\ud7fb"),
-        )
-    )
-
-
-def _is_flag_half(character: str) -> bool:
-    return "\U0001f1e6" <= character <= "\U0001f1ff"
+    if not 0 < position < len(text) or (text[position] < "\u0300" and text[position] != "\n"):
+        return position
+    start = position - 1
+    while start > 0 and text[start] >= "\u0300" and position - start < _LONGEST_CLUSTERS:
+        start -= 1
+    for found in _CLUSTER.finditer(text, start):
+        if found.end() >= position:
+            return int(found.start() if step < 0 and found.end() > position else found.end())
+    return len(text)
