@@ -17,10 +17,9 @@ from langchain_context_engine.rendering.citations import (
     opens_bracket,
     shown_beside,
 )
-from langchain_context_engine.rendering.containment import open_fence_at, slot_names
+from langchain_context_engine.rendering.containment import fill, open_fence_at, slot_names
 from langchain_context_engine.rendering.templates import (
     Template,
-    fill,
     fill_frame,
     passage_block,
     passage_values,
