@@ -18,10 +18,10 @@ from langchain_context_engine.cli.options import (
     EmbeddingsOption,
     StoreOption,
     Texts,
-    read_pairs,
 )
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError, ContextEngineError
+from langchain_context_engine.models.metadata import read_pairs
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeGuard
 
@@ -59,6 +59,25 @@ def checked_fields(fields: Any) -> dict[str, str]:
     if isinstance(fields, Mapping) and all(isinstance(part, str) for pair in fields.items() for part in pair):
         return dict(fields)
     raise ConfigError(f'fields maps what is read to metadata keys, {{"created_at": "when"}}; got {fields!r}')
+
+
+def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
+    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string.
+
+    Example:
+        >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
+        {'workspace_id': 'acme', 'level': 3, 'code': '3'}
+    """
+    found = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"{option} takes NAME=VALUE, got {pair!r}")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
 
 
 def _split(text: str) -> list[Any]:
