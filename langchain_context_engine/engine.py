@@ -31,8 +31,7 @@ from langchain_context_engine.trace.result_cache import ResultCache, check_cache
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
-    from langchain_context_engine.langchain.retriever import ContextRetriever
-    from langchain_context_engine.langchain.runnable import ContextRunnable
+    from langchain_context_engine.langchain.runnable import ContextRetriever, ContextRunnable
 
 
 class ContextEngine:
@@ -179,7 +178,7 @@ class ContextEngine:
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
         """Return a LangChain retriever; `fields` are those of `ContextRetriever`: k, budget, scope, …."""
-        from langchain_context_engine.langchain.retriever import ContextRetriever
+        from langchain_context_engine.langchain.runnable import ContextRetriever
 
         return ContextRetriever(engine=self, **fields)
 
