@@ -251,13 +251,10 @@ def _equality(condition: Condition, *, is_negated: bool) -> dict[str, Any] | Non
     # Chroma wants the values of a list to be of one type; whole numbers match floats in it.
     groups: dict[type, list[Any]] = {}
     for value in condition.values:
-        if isinstance(value, float):
-            if not value.is_integer() or abs(value) > _LARGEST_INT:
-                return None
-            value = int(value)  # noqa: PLW2901 - 2.0 and 2 are one value
-        if isinstance(value, int) and abs(value) > _LARGEST_INT:
+        if isinstance(value, (int, float)) and (abs(value) > _LARGEST_INT or value != int(value)):
             return None
-        groups.setdefault(type(value), []).append(value)
+        plain = int(value) if isinstance(value, float) else value  # 2.0 and 2 are one value
+        groups.setdefault(type(plain), []).append(plain)
     one, many, join = ("$ne", "$nin", "$and") if is_negated else ("$eq", "$in", "$or")
     tests = [{one: group[0]} if len(group) == 1 else {many: group} for group in groups.values()]
     return _chroma_joined(join, [{condition.key: test} for test in tests])

@@ -148,7 +148,7 @@ class Tuning:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON-ready data; what is not a number is None."""
         data = {"weights": self.weights, **dataclasses.asdict(self)}
-        return {name: None if value != value else value for name, value in data.items()}  # noqa: PLR0124 - NaN
+        return data | ({"before": None, "after": None} if math.isnan(self.before) else {})
 
 
 def tune(
@@ -200,7 +200,7 @@ def tune(
         told = f"only {len(judged)} judged questions have something to find, and {min_queries} are needed"
         return replace(kept, reason=f"{told}: fewer mislead; judge more")
     names, raw = varying(judged, _names(judged, signals, now))
-    if len(names) < 2:  # noqa: PLR2004 - one signal has nothing to be weighed against
+    if len(names) <= 1:
         told = f"only {names[0]} tells" if names else "no signal tells"
         return replace(kept, reason=f"{told} candidates of a question apart: there is nothing to weigh")
     search = Search(judged, names=names, raw=raw, metric=measure, weights=now)

@@ -51,28 +51,29 @@ class Message:
         Raises:
             ConfigError: The value is none of these.
         """
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, str):
-            return cls(role="user", text=value)
-        if isinstance(value, Mapping):
-            role = value.get("role", value.get("type", "user"))
-            content = value.get("content", value.get("text"))
-            id_, created_at = value.get("id"), value.get("created_at")
-        elif isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
-            (role, content), id_, created_at = value, "", None
-        elif hasattr(value, "content"):
-            role, content = getattr(value, "type", "user"), value.content
-            id_, created_at = getattr(value, "id", ""), None
-        else:
-            raise ConfigError(
-                f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
-            )
-        return cls(role=_role(role), text=_content_text(content), id=str(id_ or ""), created_at=created_at)
-
-
-def _role(name: object) -> str:
-    return {"human": "user", "ai": "assistant"}.get(str(name), str(name))
+        id_: Any = ""
+        created_at = None
+        match value:
+            case Message():
+                return value
+            case str():
+                role, content = "user", value
+            case Mapping():
+                role = value.get("role", value.get("type", "user"))
+                content = value.get("content", value.get("text"))
+                id_, created_at = value.get("id"), value.get("created_at")
+            case (role, content):
+                pass
+            case _ if hasattr(value, "content"):
+                role, content = getattr(value, "type", "user"), value.content
+                id_ = getattr(value, "id", "")
+            case _:
+                raise ConfigError(
+                    "history takes strings, (role, text) pairs, mappings or messages,"
+                    f" got {type(value).__name__}"
+                )
+        name = {"human": "user", "ai": "assistant"}.get(str(role), str(role))
+        return cls(role=name, text=_content_text(content), id=str(id_ or ""), created_at=created_at)
 
 
 def _content_text(content: object) -> str:
@@ -192,7 +193,7 @@ def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
     """Return what was listed: strings, keys (source, id), and with `others` whatever is no tuple."""
     items = _items(name, value)
     for item in items:
-        is_key = isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+        is_key = isinstance(item, tuple) and [isinstance(part, str) for part in item] == [True, True]
         if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
             raise ConfigError(f"{name} names records by (source, id), both strings, got {quoted(item)}")
     return items

@@ -166,8 +166,8 @@ class Writer:
         self._blocks: dict[Key, Block] = {}
         self._beside: dict[Key, tuple[Passage, str, tuple[str, ...]]] = {}
         template = layout.template
-        frame = (template.header, template.section, template.separator, template.footer, layout.closing)
-        frame += (template.passage, template.note, *layout.notes.values())
+        frame = [template.header, template.section, template.separator, template.footer, layout.closing]
+        frame += [template.passage, template.note, *layout.notes.values()]
         self._opening = [text for text in frame if opens_bracket(text)]
 
     def __call__(self, passages: Sequence[Passage]) -> Written:
