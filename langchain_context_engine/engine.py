@@ -17,7 +17,8 @@ from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import scorer_of
-from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.freeze import with_fields
+from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.pipeline.collect import Collected, acollect, collect
 from langchain_context_engine.pipeline.executor import Turn, aturn, turn
@@ -73,7 +74,7 @@ class ContextEngine:
     ) -> None:
         self.config = EngineConfig(**settings)
         self._asking = Asking.of(sources, self.config)
-        self._parts = self.config.parts()
+        self._parts, self._settings = self.config.parts(), self.config.described()
         self.journal = open_journal(journal)
         self.cache = check_cache(cache)
         self._cache_name = uuid.uuid4().hex
@@ -172,8 +173,13 @@ class ContextEngine:
                 raise ConfigError(f"{name} acts while an engine is made: ContextEngine(sources, {name}=…)")
         other = copy.copy(self)
         config = self.config.changed(**settings)
-        asking, parts = self._asking.under(config), config.parts()
-        vars(other).update(config=config, _asking=asking, _parts=parts, _cache_name=uuid.uuid4().hex)
+        vars(other).update(
+            config=config,
+            _asking=self._asking.under(config),
+            _parts=config.parts(),
+            _settings=config.described(),
+            _cache_name=uuid.uuid4().hex,
+        )
         return other
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
@@ -220,10 +226,10 @@ class ContextEngine:
         self._asking.check(request)
         self._parts.template_of(request.template)
         budget = self.config.budget.tokens if request.budget is None else request.budget
-        return replace(
+        return with_fields(
             request,
             now=request.now or datetime.now(UTC),
-            limit=self._asking.limit_of(request, self.config.limit, budget),
+            limit=min(self._asking.limit_of(request, self.config.limit, budget), MOST_CANDIDATES),
             budget=budget,
         )
 
@@ -272,7 +278,7 @@ class ContextEngine:
             source_timings=found.took,
             searched=found.searched,
             status=status,
-            settings=self.config.described(),
+            settings=self._settings,
         )
         return self._recorded(context)
 
@@ -289,7 +295,7 @@ class ContextEngine:
                 warnings=error.warnings,
                 timings={"collect": (time.monotonic() - start) * 1000},
                 source_timings=error.took,
-                settings=self.config.described(),
+                settings=self._settings,
             )
             self._recorded(failed)
             raise

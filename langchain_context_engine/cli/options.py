@@ -78,7 +78,7 @@ class EngineOptions:
         """What the file of settings says: nothing where none is named."""
         from langchain_context_engine.config import SettingsFile, read_settings
 
-        return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
+        return SettingsFile({}, {}) if self.settings_file is None else read_settings(self.settings_file)
 
     def engine(self, *, records: bool, is_asked_by_others: bool = False) -> ContextEngine:
         """Return the engine over the store."""

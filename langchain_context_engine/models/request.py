@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,10 +12,17 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
+from langchain_context_engine.models.freeze import (
+    clean_text,
+    copy_mapping,
+    quoted,
+    set_fields,
+    with_fields,
+)
 
 _LARGEST_COUNT = 1_000_000_000
-_MOST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": _LARGEST_COUNT}
+MOST_CANDIDATES = 1_000_000
+_MOST = {"depth": 1000, "budget": _LARGEST_COUNT, **dict.fromkeys(("limit", "offset", "k"), MOST_CANDIDATES)}
 """More is as good as all, and native code is never asked for it: a limit of a billion ended the process."""
 _MOST_ITEMS = 100_000
 """How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
@@ -177,7 +185,7 @@ class ContextRequest:
 
     def apart(self) -> ContextRequest:
         """Return an equal request whose scope and filter are its own: what a source may be given."""
-        return replace(self)
+        return with_fields(self, scope=copy.deepcopy(self.scope), where=copy.deepcopy(self.where))
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:
