@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.evaluate import markdown_table
 from langchain_context_engine.evaluation.metrics import Interval, paired_bootstrap
 from langchain_context_engine.journal.values import HIGHEST_GRADE, Judgment, check_grade
-from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.types import Key, Ranked
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.ranking.signals import SIGNALS
