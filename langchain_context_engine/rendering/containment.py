@@ -83,6 +83,7 @@ class Form:
         note: Those of the truncation note.
         tags: Finds the tags that the template closes, or None.
         has_fence: The passage has a fence of its own.
+        is_plain: Values that hold no fence stand in it as they are.
         is_fenced: A fence that the header opens is around everything.
         is_inline: What follows a block may stand on the block's last line.
     """
@@ -91,11 +92,15 @@ class Form:
     note: tuple[str | Slot, ...]
     tags: re.Pattern[str] | None
     has_fence: bool
+    is_plain: bool
     is_fenced: bool
     is_inline: bool
 
     def write(self, texts: Mapping[str, str], *, is_truncated: bool, has_fences: bool) -> str:
         """Return the passage, its note included where it was cut; `has_fences`: a value may hold a fence."""
+        if self.is_plain and not has_fences:
+            parts = self.passage + self.note if is_truncated else self.passage
+            return "".join([part if isinstance(part, str) else texts.get(part.name, "") for part in parts])
         block = self._filled(self.passage, texts, has_fences=has_fences)
         note = self._filled(self.note, texts, has_fences=has_fences) if is_truncated else ""
         if not has_fences or self.is_fenced:

@@ -135,17 +135,21 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A passage as it is written: as it was given, whether its place is said, with its marker, its text."""
+    """A passage as it is written.
+
+    Attributes:
+        given: The passage.
+        says_place: Its place is said.
+        cited: The passage with its marker.
+        text: What is written.
+        parts: What stands before the content, the content, and what stands after it.
+    """
 
     given: Passage
     says_place: bool
     cited: Passage
     text: str
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """What stands before the content, the content, and what stands after it."""
-        return self.text.partition(self.given.text) if self.given.text else (self.text, "", "")
+    parts: tuple[str, str, str]
 
 
 class Writer:
@@ -180,31 +184,34 @@ class Writer:
             raise ConfigError("an order gives back the very passages that it was given, each once")
         groups = layout.grouped(arranged)
         placed = []  # with whether its place is said: the one before it in its group has another
+        beside: list[str] = []
         for members in groups.values():
             before = ""
             for passage in members:
-                place = self._known(passage)[1]
+                _, place, said = self._known(passage)
                 placed.append((passage, place != before))
                 before = place
-        markers = self._markers(groups, placed)
+                beside += said
+        markers = self._markers(groups, placed, beside)
         blocks = [self._block(*each, clean_text(m)) for each, m in zip(placed, markers, strict=True)]
         return self._written(groups, blocks)
 
     def _markers(
-        self, groups: Mapping[str, Sequence[Passage]], placed: Sequence[tuple[Passage, bool]]
+        self,
+        groups: Mapping[str, Sequence[Passage]],
+        placed: Sequence[tuple[Passage, bool]],
+        beside: Sequence[str],
     ) -> Sequence[str]:
         """Return one marker for each passage; of our styles none that stands elsewhere in the text."""
         layout, in_order = self._layout, [passage for passage, _ in placed]
         if not isinstance(layout.markers, CitationStyle):
             return layout.markers(in_order)
         named = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
-        avoid = self._opening + [text for text in named if opens_bracket(text)]
+        avoid = [*self._opening, *filter(opens_bracket, named), *beside]
         if self._opening:
             # What stands in its brackets may be a passage's to say: `[{{id}}]`, a header's [ to a footer's ].
             bare = [self._made(passage, says) for passage, says in placed]
             avoid.append(self._written(groups, bare).text)
-        for passage in in_order:
-            avoid += self._known(passage)[2]
         return layout.markers.mark(in_order, avoid)
 
     def _known(self, passage: Passage) -> tuple[Passage, str, tuple[str, ...]]:
@@ -224,7 +231,10 @@ class Writer:
 
     def _made(self, passage: Passage, says_place: bool, marker: str = "") -> Block:
         cited = with_fields(passage, citation=marker)
-        return Block(passage, says_place, cited, block_of(cited, self._layout, says_place=says_place))
+        text = block_of(cited, self._layout, says_place=says_place)
+        return Block(
+            passage, says_place, cited, text, text.partition(passage.text) if passage.text else (text, "", "")
+        )
 
     def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
         """Return the whole text, counted, in parts where that is as exact."""
@@ -342,15 +352,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
     """Return the best first; passages that adjoin in their source stand together, in reading order."""
-    runs = _adjoining(passages)
-    placed: set[Key] = set()
-    ordered: list[Passage] = []
+    runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
     for passage in passages:
-        if passage.key not in placed:
-            run = runs[passage.key]
-            ordered += run
-            placed.update(member.key for member in run)
-    return ordered
+        candidate = passage.ranked.candidate
+        for neighbour in candidate.neighbours:
+            near = runs.get((candidate.source, neighbour))
+            here = runs[passage.key]
+            if near is not None and near is not here:
+                joined = sorted([*near, *here], key=_reading_place)
+                runs.update((member.key, joined) for member in joined)
+    placed = {id(run): run for run in runs.values()}  # each run where its best member is
+    return [passage for run in placed.values() for passage in run]
 
 
 def by_edges(passages: Sequence[Passage]) -> list[Passage]:
@@ -382,17 +394,3 @@ ORDERS: Mapping[str, Callable[[Sequence[Passage]], list[Passage]]] = {
 
 def _reading_place(passage: Passage) -> tuple[str, float]:
     return passage.ranked.candidate.position or ("", 0.0)
-
-
-def _adjoining(passages: Sequence[Passage]) -> dict[Key, list[Passage]]:
-    """Return, for each passage, the run of passages that adjoin it without a gap, in reading order."""
-    runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
-    for passage in passages:
-        candidate = passage.ranked.candidate
-        for neighbour in candidate.neighbours:
-            near = runs.get((candidate.source, neighbour))
-            here = runs[passage.key]
-            if near is not None and near is not here:
-                joined = sorted([*near, *here], key=_reading_place)
-                runs.update((member.key, joined) for member in joined)
-    return runs

@@ -182,15 +182,20 @@ def _form(template: Template, missing: frozenset[str]) -> Form:
     is_fenced = _outer_fence(template) != ""
     before = (template.header, template.section, template.separator or "x")
     after = (template.separator or "x", template.footer)
+    passage = read_parts(
+        _without(template.passage, missing),
+        starts_line=all(edge == "" or edge.endswith("\n") for edge in before),
+        is_fenced=is_fenced,
+    )
+    note = read_parts(template.note, starts_line=False, is_fenced=is_fenced)
+    tags = tag_pattern(getattr(template, field) for field in _VARIABLES)
+    slots = [part for part in (*passage, *note) if not isinstance(part, str)]
     return Form(
-        passage=read_parts(
-            _without(template.passage, missing),
-            starts_line=all(edge == "" or edge.endswith("\n") for edge in before),
-            is_fenced=is_fenced,
-        ),
-        note=read_parts(template.note, starts_line=False, is_fenced=is_fenced),
-        tags=tag_pattern(getattr(template, field) for field in _VARIABLES),
+        passage=passage,
+        note=note,
+        tags=tags,
         has_fence=bool(fence_runs(template.passage + template.note)),
+        is_plain=tags is None and not any(slot.is_attribute or slot.is_info or slot.ticks for slot in slots),
         is_fenced=is_fenced,
         is_inline=not all(edge == "" or edge.startswith("\n") for edge in after),
     )
