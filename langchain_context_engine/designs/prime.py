@@ -42,7 +42,7 @@ from langchain_context_engine.rendering.layout import write
 from langchain_context_engine.rendering.templates import Template, title_of
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.files import (
+from langchain_context_engine.sources.full_text import (
     KEYWORDS,
     FileSource,
     Finder,
