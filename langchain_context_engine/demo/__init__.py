@@ -5,13 +5,14 @@ The data stand in `data/`; what shows them is a command.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_context_engine.demo.repository import create_demo_repository
+from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:
     from langchain_context_engine.embeddings.local import LocalEmbeddings
@@ -199,3 +200,40 @@ def load_demo(
             for name in (*_KINDS, *_OF_REPOSITORY)
         },
     )
+
+
+def create_demo_repository(directory: str | Path) -> Path:
+    """Return a git repository with the commits of `data/harbor.jsonl`, made in a directory or renewed there.
+
+    Files, dates and hashes are the same everywhere and every time.
+
+    Raises:
+        ConfigError: It cannot be written there.
+    """
+    import pygit2
+    from pygit2.enums import CheckoutStrategy, FileMode
+
+    root = Path(directory)
+    lines = (
+        files("langchain_context_engine.demo").joinpath("data", "harbor.jsonl").read_text(encoding="utf-8")
+    )
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        repository = pygit2.init_repository(str(root), initial_head="main")
+        # No conversion of line ends: the files are to be the same on every system.
+        repository.config["core.autocrlf"] = False
+        index, parents = pygit2.Index(), list[pygit2.Oid]()
+        for commit in map(json.loads, lines.splitlines()):
+            for path, text in commit["files"].items():
+                index.add(pygit2.IndexEntry(path, repository.create_blob(text.encode()), FileMode.BLOB))
+            who = pygit2.Signature(
+                commit["author"], commit["email"], commit["seconds"], commit["offset"], "utf-8"
+            )
+            tree = index.write_tree(repository)
+            parents = [repository.create_commit(None, who, who, commit["message"], tree, parents)]
+        repository.references.create("refs/heads/main", parents[0], force=True)
+        repository.set_head("refs/heads/main")
+        repository.checkout("HEAD", strategy=CheckoutStrategy.FORCE)
+    except (pygit2.GitError, OSError) as error:
+        raise ConfigError(f"the demo's repository cannot be made in {root}: {error}") from error
+    return root
