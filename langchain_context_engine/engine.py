@@ -28,7 +28,7 @@ from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.telemetry import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
-from langchain_context_engine.trace.result_cache import ResultCache, check_cache, request_key
+from langchain_context_engine.trace.result_cache import ResultCache, request_key
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
@@ -76,7 +76,9 @@ class ContextEngine:
         self._asking = Asking.of(sources, self.config)
         self._parts, self._settings = self.config.parts(), self.config.described()
         self.journal = open_journal(journal)
-        self.cache = check_cache(cache)
+        if not isinstance(cache, (ResultCache, type(None))):
+            raise ConfigError(f"cache must be a ResultCache, got {type(cache).__name__}")
+        self.cache = cache
         self._cache_name = uuid.uuid4().hex
         self._reranking: Reranking | None = None
         if rerank is not None:

@@ -270,11 +270,6 @@ class Writer:
         )
 
 
-def write(passages: Sequence[Passage], layout: Layout) -> Written:
-    """Return the text of some passages, best first; none give "", without a lonely header or footer."""
-    return Writer(layout)(passages)
-
-
 _WORD_ENDS = re.compile(r"[^\W_](?= )")
 _LAST_WORD_ENDS = re.compile(r".*[^\W_](?= )", re.DOTALL)
 _NEAR_END = 100
