@@ -17,8 +17,8 @@ from inspector.grid import Column, GridRow
 from inspector.state import Opened
 from inspector.wording import one_line, option_of
 from langchain_context_engine import ConfigError, ContextEngineError
-from langchain_context_engine.evaluation.judgments import Given, agreed_grades, agreement
 from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
+from langchain_context_engine.evaluation.tune import Given, agreed_grades, agreement
 from langchain_context_engine.journal import Judgment
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.explain import Row

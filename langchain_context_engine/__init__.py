@@ -20,8 +20,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from langchain_context_engine.journal import Journal
-    from langchain_context_engine.langchain.retriever import ContextRetriever
-    from langchain_context_engine.langchain.runnable import ContextRunnable
+    from langchain_context_engine.langchain.runnable import ContextRetriever, ContextRunnable
     from langchain_context_engine.models.budget import Budget
     from langchain_context_engine.models.request import ContextRequest
     from langchain_context_engine.models.types import Candidate
@@ -34,19 +33,16 @@ if TYPE_CHECKING:
     from langchain_context_engine.trace.context import Context
     from langchain_context_engine.trace.diff import diff
     from langchain_context_engine.trace.replay import replay
-    from langchain_context_engine.trace.result_cache import ResultCache
 
 _HOMES = {
     "config": ("EngineConfig",),
     "trace.context": ("Context",),
-    "trace.result_cache": ("ResultCache",),
     "trace.diff": ("diff",),
     "trace.replay": ("replay",),
     "embeddings": ("CachedEmbeddings", "LocalEmbeddings", "OpenAIEmbeddings"),
     "engine": ("ContextEngine",),
     "journal": ("Journal",),
-    "langchain.retriever": ("ContextRetriever",),
-    "langchain.runnable": ("ContextRunnable",),
+    "langchain.runnable": ("ContextRetriever", "ContextRunnable"),
     "sources.chroma": ("ChromaSource",),
     "sources.history": ("HistorySource",),
     "sources.pinned": ("PinnedSource",),
@@ -89,7 +85,6 @@ __all__ = [
     "LocalEmbeddings",
     "OpenAIEmbeddings",
     "PinnedSource",
-    "ResultCache",
     "RetrieverSource",
     "ScopeError",
     "SourceError",

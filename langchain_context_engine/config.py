@@ -8,9 +8,9 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -28,7 +28,6 @@ from pydantic import (
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.freeze import as_config_error, copy_mapping, quoted
-from langchain_context_engine.models.registry import Registry, part_named, with_own
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.pipeline.pack import Packing, Shorten
 from langchain_context_engine.pipeline.rank import scale_weights
@@ -96,13 +95,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 """Parts that have none, by the name that a setting may give them."""
 
 _NAME_OF = {part: name for name, part in CLASSES.items()}
-_OF_FIELDS: Mapping[str, type] = {
-    "budget": Budget,
-    "fusion": Fusion,
-    "unit_value": UnitValue,
-    "diversity": Diversity,
-    "template": Template,
-}
 _ONLY_EQUAL = 101.0
 """A similarity that no two different texts reach."""
 
@@ -110,6 +102,55 @@ AT_CONSTRUCTION = ("index_dir",)
 """What sources were bound to when the engine was made: no later change of it could act."""
 
 _REQUEST_FIELDS = frozenset({"k", "template", "budget", "depth", "kinds", "sources", "min_confidence"})
+
+
+T = TypeVar("T")
+
+
+class Registry(dict[str, T]):
+    """Parts by name.
+
+    Args:
+        kind: What the parts are, for messages: `"template"`, `"signal"`, …
+        items: The built-in parts; their names cannot be taken.
+    """
+
+    def __init__(self, kind: str, items: Mapping[str, T]) -> None:
+        super().__init__(items)
+        self.kind = kind
+        self._reserved = frozenset(items)
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return super().__getitem__(name)
+        except (KeyError, TypeError):
+            raise UnknownNameError(self.kind, name, self) from None
+
+    def register(self, name: str, item: T) -> None:
+        """Add a part, or replace one that was added before.
+
+        Raises:
+            ConfigError: The name is not a non-empty string, or is built in.
+        """
+        if not isinstance(name, str) or not name:
+            raise ConfigError(f"a {self.kind} needs a name, got {name!r}")
+        if name in self._reserved:
+            raise ConfigError(f"{name!r} is a built-in {self.kind}; choose another name")
+        self[name] = item
+
+
+def with_own(kind: str, built_in: Mapping[str, Any], own: Mapping[str, Any]) -> Registry[Any]:
+    """Return the built-in parts and one's own by name."""
+    registry: Registry[Any] = Registry(kind, built_in)
+    for name, part in own.items():
+        registry.register(name, part)
+    return registry
+
+
+def part_named(kind: str, known: Mapping[str, Any], given: Any) -> Callable[..., Any]:
+    """Return the part of a name, or the callable that was given."""
+    found: Callable[..., Any] = given if callable(given) else Registry(kind, known)[given]
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,17 +205,11 @@ def _made(kind: type, value: Any) -> Any:
         raise ConfigError(f"{kind.__name__}: {as_config_error(error.errors())}") from None
 
 
-def _budget(value: Any) -> Budget:
-    if isinstance(value, Budget):
-        return value
-    if not isinstance(value, Mapping):
-        return Budget() if value is None else Budget(tokens=value)
-    known: Registry[Any] = Registry(
-        "setting of Budget", {one.name: None for one in dataclasses.fields(Budget)}
-    )
-    for name in value:
-        known[name]  # raises for an unknown one
-    return Budget(**value)
+def _budget(value: Any) -> Any:
+    """A budget may be given as its tokens."""
+    if isinstance(value, (Budget, Mapping)):
+        return _made(Budget, value)
+    return Budget() if value is None else Budget(tokens=value)
 
 
 def _threshold(value: Any) -> Any:
@@ -313,41 +348,31 @@ class EngineConfig(BaseModel):
         self.parts()
         return self
 
-    def registry_of_signals(self) -> Registry[Signal]:
-        """Return the built-in signals and this engine's own."""
-        for name, signal in self.signals.items():
-            if not callable(signal):
-                raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
-        return with_own("signal", SIGNALS, self.signals)
-
-    def registry_of_templates(self) -> Registry[Template]:
-        """Return the built-in templates and this engine's own."""
-        for name, template in self.templates.items():
-            if not isinstance(template, Template):
-                raise ConfigError(f"templates: {name!r} must be a Template, got {template!r}")
-        return with_own("template", TEMPLATES, self.templates)
-
-    def template_of(self, template: Any = None) -> Template:
-        """Return the template that a request names, or the engine's.
-
-        Raises:
-            UnknownNameError: No template has that name.
-        """
-        chosen = self.template if template is None else template
-        return chosen if isinstance(chosen, Template) else self.registry_of_templates()[chosen]
-
     def parts(self) -> Parts:
         """Return the settings resolved into the parts that do the work.
 
         Raises:
             ConfigError: A name is unknown, or a part is not callable.
         """
+        for name, signal in self.signals.items():
+            if not callable(signal):
+                raise ConfigError(f"signals {name!r} must be (candidates, request) -> floats, got {signal!r}")
+        for name, template in self.templates.items():
+            if not isinstance(template, Template):
+                raise ConfigError(f"templates: {name!r} must be a Template, got {template!r}")
+        signals: Registry[Signal] = with_own("signal", SIGNALS, self.signals)
+        templates: Registry[Template] = with_own("template", TEMPLATES, self.templates)
+
+        def template_of(given: Any = None) -> Template:
+            """Return the template that a request names, or the engine's."""
+            chosen = self.template if given is None else given
+            return chosen if isinstance(chosen, Template) else templates[chosen]
+
         counter = self._counter or resolve_tokenizer(self.tokenizer)
-        signals = self.registry_of_signals()
         truncator = part_named("truncator", TRUNCATORS, self.truncator)
         compactor = None if self.compactor is None else resolve_compactor(self.compactor)
         layout = Layout(
-            template=self.template_of(),
+            template=template_of(),
             arrange=part_named("order", ORDERS, self.order),
             markers=part_named("citation style", CITATION_STYLES, self.citations),
             group_by=self.group_by,
@@ -384,7 +409,7 @@ class EngineConfig(BaseModel):
             doubtful_below=self.doubtful_below,
             unsure_below=self.unsure_below,
             is_empty_when_doubtful=self.when_doubtful == "empty",
-            template_of=self.template_of,
+            template_of=template_of,
             count_warning=counter.warning,
         )
 
@@ -484,16 +509,6 @@ def from_data(value: Any) -> Any:
     return part if value[PART] in FUNCTIONS and not given else _made(part, given)
 
 
-def known_settings(described: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that this version knows, of those that another version described."""
-    known = {name: value for name, value in described.items() if name in EngineConfig.model_fields}
-    for name, kind in _OF_FIELDS.items():
-        if isinstance(value := known.get(name), Mapping):
-            fields = {one.name for one in dataclasses.fields(kind)}
-            known[name] = {part: item for part, item in value.items() if part in fields}
-    return known
-
-
 def is_function(described: Any) -> bool:
     """Return whether a described setting stands for a part that data cannot hold."""
     if isinstance(described, Mapping):
@@ -503,17 +518,11 @@ def is_function(described: Any) -> bool:
     return isinstance(described, str) and described.startswith(FUNCTION)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsFile:
-    """What a file says.
+class SettingsFile(NamedTuple):
+    """What a file says: settings of `EngineConfig`, read and checked; fields of a question, for `build`."""
 
-    Attributes:
-        settings: Settings of `EngineConfig`, read and checked.
-        request: Fields of a question: pass them to `build`.
-    """
-
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    request: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any]
+    request: Mapping[str, Any]
 
 
 def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
@@ -529,7 +538,15 @@ def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
         ConfigError: The file cannot be read, or a name or a value in it is wrong.
     """
     file = Path(path)
-    data = _without_none(_parsed(file))
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = _without_none(json.loads(text) if file.suffix == ".json" else tomllib.loads(text))
+    except OSError as error:
+        raise ConfigError(f"the settings {file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file} is not {file.suffix[1:].upper() or 'TOML'}: {error}") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file} holds no settings: one is NAME = VALUE")
     request = data.pop("request", {})
     if not isinstance(request, dict) or set(request) - _REQUEST_FIELDS:
         known = ", ".join(sorted(_REQUEST_FIELDS))
@@ -538,21 +555,7 @@ def read_settings(path: str | os.PathLike[str]) -> SettingsFile:
         config = EngineConfig().changed(**data)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from error
-    return SettingsFile(settings={name: getattr(config, name) for name in data}, request=request)
-
-
-def _parsed(file: Path) -> dict[str, Any]:
-    try:
-        text = file.read_text(encoding="utf-8")
-        data = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise ConfigError(f"the settings {file} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        kind = file.suffix.removeprefix(".").upper() or "TOML"
-        raise ConfigError(f"{file} is not {kind}: {error}") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{file} holds no settings: one is NAME = VALUE")
-    return data
+    return SettingsFile({name: getattr(config, name) for name in data}, request)
 
 
 def _without_none(value: Any) -> Any:

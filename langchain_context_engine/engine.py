@@ -17,7 +17,8 @@ from langchain_context_engine.config import AT_CONSTRUCTION, EngineConfig, read_
 from langchain_context_engine.errors import AllSourcesFailedError, ConfigError
 from langchain_context_engine.journal import kept_in, open_journal
 from langchain_context_engine.langchain.reranker import scorer_of
-from langchain_context_engine.models.request import ContextRequest
+from langchain_context_engine.models.freeze import with_fields
+from langchain_context_engine.models.request import MOST_CANDIDATES, ContextRequest
 from langchain_context_engine.models.types import Ranked, Status
 from langchain_context_engine.pipeline.collect import Collected, acollect, collect
 from langchain_context_engine.pipeline.executor import Turn, aturn, turn
@@ -27,12 +28,11 @@ from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.telemetry import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
 from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
-from langchain_context_engine.trace.result_cache import ResultCache, check_cache, request_key
+from langchain_context_engine.trace.result_cache import ResultCache, request_key
 
 if TYPE_CHECKING:
     from langchain_context_engine.journal import Journal
-    from langchain_context_engine.langchain.retriever import ContextRetriever
-    from langchain_context_engine.langchain.runnable import ContextRunnable
+    from langchain_context_engine.langchain.runnable import ContextRetriever, ContextRunnable
 
 
 class ContextEngine:
@@ -74,9 +74,11 @@ class ContextEngine:
     ) -> None:
         self.config = EngineConfig(**settings)
         self._asking = Asking.of(sources, self.config)
-        self._parts = self.config.parts()
+        self._parts, self._settings = self.config.parts(), self.config.described()
         self.journal = open_journal(journal)
-        self.cache = check_cache(cache)
+        if not isinstance(cache, (ResultCache, type(None))):
+            raise ConfigError(f"cache must be a ResultCache, got {type(cache).__name__}")
+        self.cache = cache
         self._cache_name = uuid.uuid4().hex
         self._reranking: Reranking | None = None
         if rerank is not None:
@@ -173,13 +175,18 @@ class ContextEngine:
                 raise ConfigError(f"{name} acts while an engine is made: ContextEngine(sources, {name}=…)")
         other = copy.copy(self)
         config = self.config.changed(**settings)
-        asking, parts = self._asking.under(config), config.parts()
-        vars(other).update(config=config, _asking=asking, _parts=parts, _cache_name=uuid.uuid4().hex)
+        vars(other).update(
+            config=config,
+            _asking=self._asking.under(config),
+            _parts=config.parts(),
+            _settings=config.described(),
+            _cache_name=uuid.uuid4().hex,
+        )
         return other
 
     def as_retriever(self, **fields: Any) -> ContextRetriever:
         """Return a LangChain retriever; `fields` are those of `ContextRetriever`: k, budget, scope, …."""
-        from langchain_context_engine.langchain.retriever import ContextRetriever
+        from langchain_context_engine.langchain.runnable import ContextRetriever
 
         return ContextRetriever(engine=self, **fields)
 
@@ -221,10 +228,10 @@ class ContextEngine:
         self._asking.check(request)
         self._parts.template_of(request.template)
         budget = self.config.budget.tokens if request.budget is None else request.budget
-        return replace(
+        return with_fields(
             request,
             now=request.now or datetime.now(UTC),
-            limit=self._asking.limit_of(request, self.config.limit, budget),
+            limit=min(self._asking.limit_of(request, self.config.limit, budget), MOST_CANDIDATES),
             budget=budget,
         )
 
@@ -273,7 +280,7 @@ class ContextEngine:
             source_timings=found.took,
             searched=found.searched,
             status=status,
-            settings=self.config.described(),
+            settings=self._settings,
         )
         return self._recorded(context)
 
@@ -290,7 +297,7 @@ class ContextEngine:
                 warnings=error.warnings,
                 timings={"collect": (time.monotonic() - start) * 1000},
                 source_timings=error.took,
-                settings=self.config.described(),
+                settings=self._settings,
             )
             self._recorded(failed)
             raise

@@ -9,7 +9,6 @@ answers is checked here again, so every source filters alike.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -109,16 +108,14 @@ def read_where(where: Mapping[str, Any] | None) -> Filter:
         ConfigError: An operator is unknown, or a value cannot be compared so.
 
     Example:
-        >>> matches({"n": 2, "created_at": 1714550400}, read_where({"n": {"$gt": 1, "$lt": 3}}))
-        True
-        >>> matches({"created_at": 1714550400}, read_where({"created_at": {"$gte": "2024-06-01"}}))
-        False
+        >>> is_wanted = matcher(read_where({"n": {"$gt": 1, "$lt": 3}, "created_at": {"$lt": "2024-06-01"}}))
+        >>> is_wanted({"n": 2, "created_at": 1714550400}), is_wanted({"n": 2, "created_at": 1717200000})
+        (True, False)
     """
     if where is None:
         return EVERYTHING
     if not isinstance(where, Mapping):
-        msg = f"a filter is a mapping, got {type(where).__name__}"
-        raise ConfigError(msg)
+        raise ConfigError(f"a filter is a mapping, got {type(where).__name__}")
     return all_of(*(_read_entry(key, value) for key, value in where.items()))
 
 
@@ -130,28 +127,21 @@ def read_scope(scope: Mapping[str, Any] | None) -> Filter:
     Raises:
         ScopeError: A value is None, a mapping or anything else than strings, numbers, booleans.
     """
-    parts = []
+    parts: list[Filter] = []
     for key, given in (scope or {}).items():
         values = tuple(given) if isinstance(given, (list, tuple, set, frozenset)) else (given,)
-        values = tuple(_plain(value) for value in values)
         for value in values:
             if not isinstance(key, str) or not _is_scalar(value):
-                msg = (
+                raise ScopeError(
                     f"scope {key!r} takes a string, a number, a boolean or a list of them, "
                     f"got {type(value).__name__}"
                 )
-                raise ScopeError(msg)
         parts.append(Condition(key, "$in", values) if values else NOTHING)
     return all_of(*parts)
 
 
-def matches(metadata: Mapping[str, Any], condition: Filter) -> bool:
-    """Tell whether a record's metadata pass a filter. A missing key equals nothing but None."""
-    return matcher(condition)(metadata)
-
-
 def matcher(condition: Filter) -> Matcher:
-    """Return the same test of a filter, for many records: the filter is walked through once."""
+    """Return what tells whether a record's metadata pass a filter. A missing key equals nothing but None."""
     if isinstance(condition, (AllOf, AnyOf)):
         tests = [matcher(part) for part in condition.parts]
         return tests[0] if len(tests) == 1 else _joined(tests, is_all=isinstance(condition, AllOf))
@@ -168,29 +158,36 @@ def check_filters(request: ContextRequest) -> None:
     Raises:
         ConfigError: See `read_where` and `read_scope`.
     """
-    read_scope(request.scope)
-    read_where(request.where)
+    if request.scope:
+        read_scope(request.scope)
+    if request.where:
+        read_where(request.where)
 
 
 def in_scope(candidate: Candidate, request: ContextRequest) -> bool:
-    """Tell whether a request may know of a candidate: it matches the scope and is not deleted.
+    """Tell whether a request may know of a candidate: see `scope_test`."""
+    return scope_test(request)(candidate)
+
+
+def scope_test(request: ContextRequest) -> CandidateTest:
+    """Return what tells whether a request may know of a candidate: it matches the scope and is not deleted.
 
     What is not in scope leaves no trace at all.
 
     Raises:
         ScopeError: See `read_scope`.
     """
-    return scope_test(request)(candidate)
-
-
-def scope_test(request: ContextRequest) -> CandidateTest:
-    """Return `in_scope` of a request, for many candidates."""
-    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope)))
+    test = matcher(all_of(Not(HIDDEN), read_scope(request.scope))) if request.scope else _IS_SHOWN
     return lambda candidate: test(candidate.metadata)
 
 
 def passes(candidate: Candidate, request: ContextRequest) -> bool:
-    """Tell whether a candidate in scope passes the request's filters.
+    """Tell whether a candidate in scope passes the request's filters: see `filter_test`."""
+    return filter_test(request)(candidate)
+
+
+def filter_test(request: ContextRequest) -> CandidateTest:
+    """Return what tells whether a candidate in scope passes the request's filters.
 
     These are `where`, `kinds`, `since` and `until` (an undated record fails both), `min_confidence`
     (a record that states none counts as 0.5) and `conversation_id`. What is pinned passes them all.
@@ -198,40 +195,38 @@ def passes(candidate: Candidate, request: ContextRequest) -> bool:
     Raises:
         ConfigError: See `read_where`.
     """
-    return filter_test(request)(candidate)
+    tests: list[CandidateTest] = []
+    if request.where:
+        is_wanted = matcher(read_where(request.where))
+        tests.append(lambda candidate: is_wanted(candidate.metadata))
+    if (kinds := request.kinds) is not None:
+        tests.append(lambda candidate: candidate.kind in kinds)
+    if (since := request.since) is not None:
+        tests.append(lambda candidate: candidate.created_at is not None and candidate.created_at >= since)
+    if (until := request.until) is not None:
+        tests.append(lambda candidate: candidate.created_at is not None and candidate.created_at <= until)
+    if (least := request.min_confidence) is not None:
+        tests.append(lambda candidate: _confidence(candidate) >= least)
+    if (wanted := request.conversation_id) is not None:
+        tests.append(
+            lambda c: (told := c.metadata.get("conversation_id")) is not None and str(told) == wanted
+        )
+    return lambda candidate: candidate.is_pinned or all(test(candidate) for test in tests)
 
 
-def filter_test(request: ContextRequest) -> CandidateTest:
-    """Return `passes` of a request, for many candidates."""
-    is_wanted = matcher(read_where(request.where))
+def _said(value: Any) -> tuple[str, ...]:
+    return () if value is None else (str(value),)
 
-    def test(candidate: Candidate) -> bool:
-        if candidate.is_pinned:
-            return True
-        if request.kinds is not None and candidate.kind not in request.kinds:
-            return False
-        created = candidate.created_at
-        if request.since is not None and (created is None or created < request.since):
-            return False
-        if request.until is not None and (created is None or created > request.until):
-            return False
-        if request.min_confidence is not None:
-            stated = read_number(candidate.metadata.get("confidence"))
-            if (MISSING if stated is None else clamp(stated)) < request.min_confidence:
-                return False
-        if request.conversation_id is not None:
-            conversation = candidate.metadata.get("conversation_id")
-            if conversation is None or str(conversation) != str(request.conversation_id):
-                return False
-        return is_wanted(candidate.metadata)
 
-    return test
+def _confidence(candidate: Candidate) -> float:
+    stated = read_number(candidate.metadata.get("confidence"))
+    return MISSING if stated is None else clamp(stated)
 
 
 def to_chroma(condition: Filter) -> dict[str, Any] | None:
     """Return a `where` that Chroma accepts and that admits at least what the filter admits.
 
-    None says that Chroma can check nothing of it. Left to `matches` are: dates, missing keys, lists
+    None says that Chroma can check nothing of it. Left to `matcher` are: dates, missing keys, lists
     in metadata, and the fractions that Chroma compares wrongly with whole numbers.
     """
     if isinstance(condition, AllOf):
@@ -248,25 +243,6 @@ def to_chroma(condition: Filter) -> dict[str, Any] | None:
     return None if is_negated else _comparison(inner)
 
 
-def parse_scope(text: str) -> dict[str, Any]:
-    """Return the scope that a line tells: key=value, by commas; numbers, true and false are read as such.
-
-    Raises:
-        ConfigError: A part of it is not key=value.
-
-    Example:
-        >>> parse_scope('workspace_id=acme, team=7, code="7"')
-        {'workspace_id': 'acme', 'team': 7, 'code': '7'}
-    """
-    scope = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        key, sign, value = (piece.strip() for piece in part.partition("="))
-        if not sign or not key:
-            raise ConfigError(f"a scope is key=value by commas, got {part!r}")
-        scope[key] = _value_of(value)
-    return scope
-
-
 def _chroma_joined(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any] | None:
     return {operator: parts} if len(parts) > 1 else (parts[0] if parts else None)
 
@@ -275,13 +251,10 @@ def _equality(condition: Condition, *, is_negated: bool) -> dict[str, Any] | Non
     # Chroma wants the values of a list to be of one type; whole numbers match floats in it.
     groups: dict[type, list[Any]] = {}
     for value in condition.values:
-        if isinstance(value, float):
-            if not value.is_integer() or abs(value) > _LARGEST_INT:
-                return None
-            value = int(value)  # noqa: PLW2901 - 2.0 and 2 are one value
-        if isinstance(value, int) and abs(value) > _LARGEST_INT:
+        if isinstance(value, (int, float)) and (abs(value) > _LARGEST_INT or value != int(value)):
             return None
-        groups.setdefault(type(value), []).append(value)
+        plain = int(value) if isinstance(value, float) else value  # 2.0 and 2 are one value
+        groups.setdefault(type(plain), []).append(plain)
     one, many, join = ("$ne", "$nin", "$and") if is_negated else ("$eq", "$in", "$or")
     tests = [{one: group[0]} if len(group) == 1 else {many: group} for group in groups.values()]
     return _chroma_joined(join, [{condition.key: test} for test in tests])
@@ -311,14 +284,12 @@ def _joined(tests: Sequence[Matcher], *, is_all: bool) -> Matcher:
 
 def _read_entry(key: Any, value: Any) -> Filter:
     if not isinstance(key, str):
-        msg = f"a filter's keys are strings, got {quoted(key)}"
-        raise ConfigError(msg)
+        raise ConfigError(f"a filter's keys are strings, got {quoted(key)}")
     if key == "$not":
         return Not(read_where(value))
     if key in LOGICAL:
         if not isinstance(value, (list, tuple)):
-            msg = f"{key} takes a list of filters, got {type(value).__name__}"
-            raise ConfigError(msg)
+            raise ConfigError(f"{key} takes a list of filters, got {type(value).__name__}")
         parts = tuple(read_where(part) for part in value)
         return all_of(*parts) if key == "$and" else AnyOf(parts)
     if key.startswith(("$", "#")):
@@ -326,8 +297,7 @@ def _read_entry(key: Any, value: Any) -> Filter:
     if not isinstance(value, Mapping):
         return _read_test(key, "$in" if isinstance(value, (list, tuple, set, frozenset)) else "$eq", value)
     if not value:
-        msg = f"the filter of {key!r} has no operator; known are {', '.join(OPERATORS)}"
-        raise ConfigError(msg)
+        raise ConfigError(f"the filter of {key!r} has no operator; known are {', '.join(OPERATORS)}")
     return all_of(*(_read_test(key, operator, operand) for operator, operand in value.items()))
 
 
@@ -340,16 +310,13 @@ def _read_test(key: str, operator: Any, operand: Any) -> Filter:
         return Not(_read_test(key, _OPPOSITES[operator], operand))
     if operator == "$exists":
         if not isinstance(operand, bool):
-            msg = f"$exists of {key!r} takes True or False, got {quoted(operand)}"
-            raise ConfigError(msg)
+            raise ConfigError(f"$exists of {key!r} takes True or False, got {quoted(operand)}")
         return Condition(key, "$exists") if operand else Not(Condition(key, "$exists"))
-    operand = _plain(operand)
     if operator in COMPARE:
         return Condition(key, operator, (_bound(key, operator, operand),))
     if operator == "$in" and not isinstance(operand, (list, tuple, set, frozenset)):
-        msg = f"$in and $nin of {key!r} take a list, got {type(operand).__name__}"
-        raise ConfigError(msg)
-    values = tuple(_plain(value) for value in operand) if operator == "$in" else (operand,)
+        raise ConfigError(f"$in and $nin of {key!r} take a list, got {type(operand).__name__}")
+    values = tuple(operand) if operator == "$in" else (operand,)
     return AnyOf(()) if not values else _equal_to_any(key, operator, values)
 
 
@@ -358,8 +325,9 @@ def _equal_to_any(key: str, operator: str, values: tuple[Any, ...]) -> Filter:
     scalars = tuple(value for value in values if value is not None and not isinstance(value, date))
     for value in scalars:
         if not _is_scalar(value):
-            msg = f"{operator} of {key!r} takes strings, numbers, booleans or dates, got {quoted(value)}"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"{operator} of {key!r} takes strings, numbers, booleans or dates, got {quoted(value)}"
+            )
     if operator == "$contains":
         return Condition(key, "$contains", scalars)
     parts: list[Filter] = [Condition(key, "$in", scalars)] if scalars else []
@@ -376,8 +344,7 @@ def _bound(key: str, operator: str, operand: Any) -> Any:
         return operand
     instant = None if isinstance(operand, bool) else read_instant(operand)
     if instant is None:
-        msg = f"{operator} of {key!r} takes a number or a date, got {quoted(operand)}"
-        raise ConfigError(msg)
+        raise ConfigError(f"{operator} of {key!r} takes a number or a date, got {quoted(operand)}")
     return instant
 
 
@@ -389,7 +356,7 @@ def _test(condition: Condition) -> Callable[[Any], bool]:
             return lambda value: _is_same(value, wanted[0])
         return lambda value: any(_is_same(value, each) for each in wanted)
     if operator == "$at":
-        return lambda value: read_instant(_plain(value)) in wanted
+        return lambda value: read_instant(value) in wanted
     if operator == "$contains":
         return lambda value: (
             isinstance(value, (list, tuple)) and any(_is_same(item, wanted[0]) for item in value)
@@ -398,7 +365,7 @@ def _test(condition: Condition) -> Callable[[Any], bool]:
         return lambda _: True
     bound, compare = wanted[0], COMPARE[operator]
     if isinstance(bound, datetime):
-        return lambda value: (instant := read_instant(_plain(value))) is not None and compare(instant, bound)
+        return lambda value: (instant := read_instant(value)) is not None and compare(instant, bound)
     return lambda value: isinstance(value, Real) and not isinstance(value, bool) and compare(value, bound)
 
 
@@ -414,16 +381,4 @@ def _is_scalar(value: Any) -> bool:
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and math.isfinite(value))
 
 
-def _plain(value: Any) -> Any:
-    """Return a numpy scalar or a string enum as Python's own type, anything else as it is."""
-    if isinstance(value, str):
-        return str.__str__(value)
-    return value.item() if hasattr(value, "item") and not hasattr(value, "__len__") else value
-
-
-def _value_of(text: str) -> Any:
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    return value if isinstance(value, (str, int, float)) else text
+_IS_SHOWN = matcher(Not(HIDDEN))

@@ -13,7 +13,7 @@ from langchain_context_engine.filters import (
     EVERYTHING,
     check_filters,
     in_scope,
-    matches,
+    matcher,
     passes,
     read_scope,
     read_where,
@@ -25,7 +25,7 @@ INSTANT = 1714550400  # 2024-05-01T08:00:00Z
 
 
 def holds(metadata: dict, where: dict) -> bool:
-    return matches(metadata, read_where(where))
+    return matcher(read_where(where))(metadata)
 
 
 @pytest.mark.parametrize("where", [None, {}, {"$and": []}, {"$and": [{}]}])
@@ -230,7 +230,7 @@ def test_what_a_store_is_asked_admits_all_that_the_filter_admits(collection, whe
     pushed = to_chroma(condition)
     stored = collection.get(where=pushed, include=["metadatas"])
     answered = dict(zip(stored["ids"], stored["metadatas"], strict=True))
-    wanted = {r["id"] for r in RECORDS if matches({k: r[k] for k in r if k in "vw"}, condition)}
+    wanted = {r["id"] for r in RECORDS if matcher(condition)({k: r[k] for k in r if k in "vw"})}
     assert wanted <= set(answered)
 
 

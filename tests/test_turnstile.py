@@ -51,8 +51,8 @@ class Asks:
 @pytest.mark.unmeasured
 def test_all_of_many_questions_at_once_are_answered_within_deadlines_of_their_own():
     """Promise 8: the deadline of the last one began long after it was asked."""
-    # All of them compute for six seconds, whatever the machine.
-    engine = ContextEngine([Busy()], timeout_seconds=4)
+    # All of them compute for longer than that, whatever the machine.
+    engine = ContextEngine([Busy(0.02)], timeout_seconds=2)
     with ThreadPoolExecutor(120) as pool:
         contexts = list(pool.map(engine.build, [f"question {i}" for i in range(120)]))
     assert [c.text for c in contexts] == [f"[1] answer to question {i}" for i in range(120)]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from inspector import asking, cards, state
 from langchain_context_engine import ConfigError, Context
-from langchain_context_engine.filters import parse_scope
+from langchain_context_engine.models.metadata import read_pairs
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.search.stores import doubts, is_server, sheets
 
@@ -91,7 +91,7 @@ def ask(request: ContextRequest | None) -> None:
         with cards.guard("Correct the form and ask again."), st.spinner("Asking…"):
             if not (question or "").strip():
                 raise ConfigError("give a question and choose a collection")
-            within = parse_scope(scope or "")
+            within = read_pairs("a scope", filter(str.strip, (scope or "").split(",")))
             asking.ask(chosen, ContextRequest(query=question.strip(), budget=int(budget), scope=within), {})
 
 

@@ -17,8 +17,8 @@ from inspector.views.explain import record_html
 from inspector.views.tune import open_with, tries_of
 from inspector.wording import option_of
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.judgments import judgments_as_lines, read_judgments
 from langchain_context_engine.evaluation.quality import Grades, Judged, Quality, means, quality
+from langchain_context_engine.evaluation.tune import judgments_as_lines, read_judgments
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
 

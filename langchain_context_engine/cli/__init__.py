@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _MODULE_OF = {
-    **dict.fromkeys(("index", "prepare"), "index"),
-    **dict.fromkeys(("ls", "rm", "journal"), "ls"),
+    **dict.fromkeys(("index", "prepare", "ls", "rm", "journal"), "contents"),
     **dict.fromkeys(("ask", "explain"), "ask"),
-    **dict.fromkeys(("evaluate", "tune"), "evaluate"),
+    **dict.fromkeys(("evaluate", "tune"), "figures"),
     **dict.fromkeys(("serve", "mcp"), "serve"),
     **{name: name for name in ("demo", "inspect", "doctor")},
 }

@@ -15,10 +15,10 @@ from langchain_context_engine.cli.options import (
     RecordsOption,
     ScopeOption,
     Texts,
-    read_pairs,
     with_engine_options,
 )
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.metadata import read_pairs
 
 if TYPE_CHECKING:
     from langchain_context_engine.cli.store import Store

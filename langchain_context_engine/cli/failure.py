@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.disk import NO_RIGHT, READ_ONLY, disk_trouble
+from langchain_context_engine.models.redact import NO_RIGHT, READ_ONLY, disk_trouble
 
 DONE, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 """Exit codes: done; could not be done; asked in a way that cannot be understood; interrupted."""

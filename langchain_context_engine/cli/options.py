@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 from langchain_context_engine.cli.embedders import AUTO
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, nearest_store
 from langchain_context_engine.errors import ConfigError
+from langchain_context_engine.models.metadata import read_pairs
 
 if TYPE_CHECKING:
     from langchain_context_engine.config import SettingsFile
@@ -78,7 +78,7 @@ class EngineOptions:
         """What the file of settings says: nothing where none is named."""
         from langchain_context_engine.config import SettingsFile, read_settings
 
-        return SettingsFile() if self.settings_file is None else read_settings(self.settings_file)
+        return SettingsFile({}, {}) if self.settings_file is None else read_settings(self.settings_file)
 
     def engine(self, *, records: bool, is_asked_by_others: bool = False) -> ContextEngine:
         """Return the engine over the store."""
@@ -115,22 +115,3 @@ def with_engine_options(command: Callable[Concatenate[EngineOptions, ...], None]
     taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     taking.__annotations__ = {each.name: each.annotation for each in parameters}
     return taking
-
-
-def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
-    """Return NAME=VALUE options as a dictionary; a value that is JSON is read as JSON, else as a string.
-
-    Example:
-        >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
-        {'workspace_id': 'acme', 'level': 3, 'code': '3'}
-    """
-    found = {}
-    for pair in pairs or ():
-        name, equals, value = pair.partition("=")
-        if not equals or not name.strip():
-            raise ConfigError(f"{option} takes NAME=VALUE, got {pair!r}")
-        try:
-            found[name.strip()] = json.loads(value)
-        except ValueError:
-            found[name.strip()] = value
-    return found

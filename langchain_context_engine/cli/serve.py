@@ -22,10 +22,10 @@ from langchain_context_engine.cli.options import (
     EngineOptions,
     RecordsOption,
     ScopeOption,
-    read_pairs,
     with_engine_options,
 )
 from langchain_context_engine.errors import UnknownNameError
+from langchain_context_engine.models.metadata import read_pairs
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -30,7 +30,7 @@ from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.designs.functions import as_source
 from langchain_context_engine.designs.parameters import Checked, EngineSettings
 from langchain_context_engine.embeddings import CachedEmbeddings
@@ -47,7 +47,6 @@ from langchain_context_engine.errors import (
 from langchain_context_engine.journal import kept_in
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.redact import redact, safe_message
-from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Status, Verdict
 from langchain_context_engine.ranking.links import links_of

@@ -19,7 +19,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langchain_context_engine.config import EngineConfig
+from langchain_context_engine.config import EngineConfig, Registry
 from langchain_context_engine.designs.parameters import EngineSettings
 from langchain_context_engine.designs.plan_assembly import (
     Assembly,
@@ -45,7 +45,6 @@ from langchain_context_engine.designs.plan_messages import (
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.langchain.calls import check_options
-from langchain_context_engine.models.registry import Registry
 from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
 

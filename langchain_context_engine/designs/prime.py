@@ -38,11 +38,11 @@ from langchain_context_engine.rendering.citations import (
     sources_block,
     used_citations,
 )
-from langchain_context_engine.rendering.layout import write
+from langchain_context_engine.rendering.layout import Writer
 from langchain_context_engine.rendering.templates import Template, title_of
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.sources.adapted import AdaptedSource
-from langchain_context_engine.sources.files import (
+from langchain_context_engine.sources.full_text import (
     KEYWORDS,
     FileSource,
     Finder,
@@ -442,7 +442,7 @@ class PrimeContextService:
         packing = config.parts().packing_for(trace.request)
         ranked = ranking(trace, self.engine)
         whole = [Passage(ranked=item, text=item.candidate.text) for item in ranked]
-        texts = (write([passage], packing.layout).text for passage in whole)
+        texts = (Writer(packing.layout)([passage]).text for passage in whole)
         costs = [packing.count(packing.layout.template.separator + text) for text in texts]
         scores = [item.score for item in ranked]
         room = max(0, packing.budget.tokens - packing.budget.reserve)

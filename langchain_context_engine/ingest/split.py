@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter, itemgetter
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.text.tables import Table, tables_of
+from langchain_context_engine.text.text_tables import Table, tables_of
 
 Span = tuple[int, int]
 """Half-open character offsets."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.disk import refusal
 from langchain_context_engine.models.locks import awaited_lock
+from langchain_context_engine.models.redact import refusal
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
 VERSION = 4

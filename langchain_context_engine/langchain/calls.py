@@ -6,7 +6,6 @@ Options narrow what was bound before, and never widen it. What leaves is plain J
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, replace
@@ -84,10 +83,11 @@ def narrowed(bound: ContextRequest, options: Mapping[str, Any]) -> ContextReques
         >>> request.scope, request.kinds, request.budget
         ({'tenant': 'acme', 'user': 'u1'}, ('code',), 50)
     """
-    asked = ContextRequest(**options)
-    return replace(
-        bound, **{name: _joined(name, getattr(bound, name), getattr(asked, name)) for name in options}
-    )
+    asked, joined = ContextRequest(**options), {}
+    for name in options:
+        held, wanted = getattr(bound, name), getattr(asked, name)
+        joined[name] = wanted if held is None or name not in _RULES else _RULES[name](held, wanted)
+    return replace(bound, **joined)
 
 
 def asked_fields(request: ContextRequest) -> dict[str, Any]:
@@ -95,26 +95,6 @@ def asked_fields(request: ContextRequest) -> dict[str, Any]:
     blank = ContextRequest()
     values = {field.name: getattr(request, field.name) for field in fields(request)}
     return {name: value for name, value in values.items() if value != getattr(blank, name)}
-
-
-def refuse_pickling(engine: object, what: str) -> None:
-    """Raise a clear error where an engine's live clients cannot be pickled.
-
-    Raises:
-        ConfigError: The engine cannot be pickled.
-    """
-    try:
-        pickle.dumps(engine)
-    except Exception as error:  # noqa: BLE001 - clients fail to pickle in many ways
-        raise ConfigError(
-            f"{what} cannot be pickled: its engine holds live objects ({type(error).__name__}), "
-            "such as a store's client; build the engine anew where it is needed"
-        ) from None
-
-
-def _joined(name: str, bound: Any, asked: Any) -> Any:
-    rule = _RULES.get(name)
-    return asked if rule is None or bound is None else rule(bound, asked)
 
 
 def _both_scopes(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,15 +116,11 @@ def _both_filters(bound: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[st
     return {"$and": given} if len(given) > 1 else (given[0] if given else {})
 
 
-def _common(bound: tuple[str, ...], asked: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in bound if name in asked)
-
-
 _RULES: Mapping[str, Callable[[Any, Any], Any]] = {
     "scope": _both_scopes,
     "where": _both_filters,
-    "kinds": _common,
-    "sources": _common,
+    "kinds": lambda bound, asked: tuple(name for name in bound if name in asked),
+    "sources": lambda bound, asked: tuple(name for name in bound if name in asked),
     "since": max,
     "until": min,
     "min_confidence": max,

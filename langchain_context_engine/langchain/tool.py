@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from langchain_core.tools import StructuredTool
@@ -62,35 +61,28 @@ def as_tool(
         ('search_context', ['query'])
     """
     # Its run becomes a child of the tool's by the context variables that LangChain sets.
-    asking = _Asking(ContextRunnable(engine, **bound), check_failure_option(on_failure))
+    search, failures = ContextRunnable(engine, **bound), check_failure_option(on_failure)
+
+    def run(query: str) -> Answer:
+        try:
+            return _answer(search.invoke(query))
+        except failures:
+            return NOT_ASKED, None
+
+    async def arun(query: str) -> Answer:
+        try:
+            return _answer(await search.ainvoke(query))
+        except failures:
+            return NOT_ASKED, None
+
     return StructuredTool.from_function(
-        asking.run,
-        asking.arun,
+        run,
+        arun,
         name=name,
         description=description,
         args_schema=SearchArguments,
         response_format="content_and_artifact",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """Asks and answers; no closure, so that a tool is pickled where its engine can be."""
-
-    search: ContextRunnable
-    failures: tuple[type[Exception], ...]
-
-    def run(self, query: str) -> Answer:
-        try:
-            return _answer(self.search.invoke(query))
-        except self.failures:
-            return NOT_ASKED, None
-
-    async def arun(self, query: str) -> Answer:
-        try:
-            return _answer(await self.search.ainvoke(query))
-        except self.failures:
-            return NOT_ASKED, None
 
 
 def _answer(context: Context) -> Answer:

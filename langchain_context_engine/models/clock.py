@@ -108,7 +108,7 @@ def _read_written(text: str) -> datetime | None:
         parser.parse(text, dayfirst=day_first, default=default)
         for day_first in _orders(text)
         # What is taken from the default was not written: a time alone, a month without its year.
-        for default in (datetime(2004, 1, 1), datetime(2008, 3, 2))  # noqa: DTZ001
+        for default in (datetime(2004, 1, 1, tzinfo=UTC), datetime(2008, 3, 2, tzinfo=UTC))
     }
     found = readings.pop()
     return None if readings else read_instant(found)

@@ -75,20 +75,18 @@ def copy_mapping(value: Mapping[str, Any] | None, name: str, *, cuts: bool = Fal
 def _is_flat(value: Mapping[Any, Any]) -> bool:
     """Tell whether a plain copy will do; a question makes hundreds."""
     try:
-        if not "".join(value).isascii():
-            return False
-    except TypeError:
+        "".join(value).encode()
+        for item in value.values():
+            kind = type(item)
+            if kind is str:
+                item.encode()
+            elif kind is int or kind is float:
+                if not -_LARGEST < item < _LARGEST:
+                    return False
+            elif item is not None and kind is not bool:
+                return False
+    except (TypeError, UnicodeEncodeError):
         return False
-    for item in value.values():
-        kind = type(item)
-        if kind is str:
-            if not item.isascii():
-                return False
-        elif kind is int or kind is float:
-            if not -_LARGEST < item < _LARGEST:
-                return False
-        elif item is not None and kind is not bool:
-            return False
     return True
 
 

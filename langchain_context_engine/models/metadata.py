@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeGuard
 
@@ -61,6 +61,25 @@ def checked_fields(fields: Any) -> dict[str, str]:
     raise ConfigError(f'fields maps what is read to metadata keys, {{"created_at": "when"}}; got {fields!r}')
 
 
+def read_pairs(option: str, pairs: Iterable[str] | None) -> dict[str, Any]:
+    """Return NAME=VALUE texts as a dictionary; a value that is JSON is read as JSON, else as a string.
+
+    Example:
+        >>> read_pairs("--scope", ["workspace_id=acme", "level=3", 'code="3"'])
+        {'workspace_id': 'acme', 'level': 3, 'code': '3'}
+    """
+    found = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"{option} takes NAME=VALUE, got {pair!r}")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value.strip()
+    return found
+
+
 def _split(text: str) -> list[Any]:
     read = _read_json(text)
     return read if isinstance(read, list) else [part.strip() for part in text.split(",")]
@@ -97,7 +116,7 @@ def place_from(metadata: Mapping[str, Any], created_at: datetime | None = None) 
     if isinstance(given, str) and (place := _line(given)):
         return _clipped(place)
     if path := _line(metadata.get("path")):
-        return _fitted(*_in_file(path, metadata))
+        return _in_file(path, metadata)
     return _clipped(_commit(metadata, created_at) or _loaded(metadata))
 
 
@@ -136,17 +155,16 @@ def _commit(metadata: Mapping[str, Any], created_at: datetime | None) -> str:
     )
 
 
-def _in_file(path: str, metadata: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return a path, what stands between, and the symbol or headings."""
-    if symbol := _line(metadata.get("symbol")):
-        return path, f"{_lines(metadata)} · ", symbol
-    if headings := _headings(metadata.get("headings")):
-        return path, _STEP, headings
-    return path, _lines(metadata), ""
+def _in_file(path: str, metadata: Mapping[str, Any]) -> str:
+    """Return a path with its lines and symbol, or with its headings.
 
-
-def _fitted(path: str, between: str, trail: str) -> str:
-    """Return a place without what is in its middle: headings first, then folders, as few as need be."""
+    Of what is too long the middle goes: headings first, then folders, as few as need be.
+    """
+    between, trail = _lines(metadata), _line(metadata.get("symbol"))
+    if trail:
+        between += " · "
+    elif trail := _headings(metadata.get("headings")):
+        between = _STEP
     room = LONGEST_PLACE - len(between)
     if len(path) + len(trail) > room:
         trail = _without_middle(trail, _STEP, room - len(path))
@@ -169,18 +187,16 @@ def _without_middle(names: str, joint: str, room: int) -> str:
 
 
 def _lines(metadata: Mapping[str, Any]) -> str:
-    first, last = (_number(metadata.get(name)) for name in ("start_line", "end_line"))
-    if first is None:
+    first, last = metadata.get("start_line"), metadata.get("end_line")
+    if type(first) is not int or first <= 0:
         return ""
-    return f":{first}" if last is None or last <= first else f":{first}-{last}"
-
-
-def _number(value: object) -> int | None:
-    return value if _is_count(value) and value > 0 else None
+    return f":{first}-{last}" if type(last) is int and last > first else f":{first}"
 
 
 def _headings(value: object) -> str:
     """Return headings joined, of a link in one its text."""
+    if not value:
+        return ""
     shown = _STEP.join(filter(None, map(_line, value))) if isinstance(value, (list, tuple)) else _line(value)
     return _LINK.sub(r"\1", shown[:_LONGEST_HEADINGS])
 

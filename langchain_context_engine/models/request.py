@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import sys
 from collections.abc import Iterable, Mapping
@@ -11,10 +12,17 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.freeze import clean_text, copy_mapping, quoted, set_fields
+from langchain_context_engine.models.freeze import (
+    clean_text,
+    copy_mapping,
+    quoted,
+    set_fields,
+    with_fields,
+)
 
 _LARGEST_COUNT = 1_000_000_000
-_MOST = {"depth": 1000, "limit": 1_000_000, "offset": 1_000_000, "k": 1_000_000, "budget": _LARGEST_COUNT}
+MOST_CANDIDATES = 1_000_000
+_MOST = {"depth": 1000, "budget": _LARGEST_COUNT, **dict.fromkeys(("limit", "offset", "k"), MOST_CANDIDATES)}
 """More is as good as all, and native code is never asked for it: a limit of a billion ended the process."""
 _MOST_ITEMS = 100_000
 """How many messages, pinned texts, exclusions or numbers of a vector a request may have."""
@@ -51,28 +59,29 @@ class Message:
         Raises:
             ConfigError: The value is none of these.
         """
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, str):
-            return cls(role="user", text=value)
-        if isinstance(value, Mapping):
-            role = value.get("role", value.get("type", "user"))
-            content = value.get("content", value.get("text"))
-            id_, created_at = value.get("id"), value.get("created_at")
-        elif isinstance(value, (tuple, list)) and len(value) == 2:  # noqa: PLR2004 - a pair
-            (role, content), id_, created_at = value, "", None
-        elif hasattr(value, "content"):
-            role, content = getattr(value, "type", "user"), value.content
-            id_, created_at = getattr(value, "id", ""), None
-        else:
-            raise ConfigError(
-                f"history takes strings, (role, text) pairs, mappings or messages, got {type(value).__name__}"
-            )
-        return cls(role=_role(role), text=_content_text(content), id=str(id_ or ""), created_at=created_at)
-
-
-def _role(name: object) -> str:
-    return {"human": "user", "ai": "assistant"}.get(str(name), str(name))
+        id_: Any = ""
+        created_at = None
+        match value:
+            case Message():
+                return value
+            case str():
+                role, content = "user", value
+            case Mapping():
+                role = value.get("role", value.get("type", "user"))
+                content = value.get("content", value.get("text"))
+                id_, created_at = value.get("id"), value.get("created_at")
+            case (role, content):
+                pass
+            case _ if hasattr(value, "content"):
+                role, content = getattr(value, "type", "user"), value.content
+                id_ = getattr(value, "id", "")
+            case _:
+                raise ConfigError(
+                    "history takes strings, (role, text) pairs, mappings or messages,"
+                    f" got {type(value).__name__}"
+                )
+        name = {"human": "user", "ai": "assistant"}.get(str(role), str(role))
+        return cls(role=name, text=_content_text(content), id=str(id_ or ""), created_at=created_at)
 
 
 def _content_text(content: object) -> str:
@@ -176,7 +185,7 @@ class ContextRequest:
 
     def apart(self) -> ContextRequest:
         """Return an equal request whose scope and filter are its own: what a source may be given."""
-        return replace(self)
+        return with_fields(self, scope=copy.deepcopy(self.scope), where=copy.deepcopy(self.where))
 
 
 def _items(name: str, value: Any) -> tuple[Any, ...]:
@@ -192,7 +201,7 @@ def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
     """Return what was listed: strings, keys (source, id), and with `others` whatever is no tuple."""
     items = _items(name, value)
     for item in items:
-        is_key = isinstance(item, tuple) and len(item) == 2 and all(isinstance(part, str) for part in item)  # noqa: PLR2004
+        is_key = isinstance(item, tuple) and [isinstance(part, str) for part in item] == [True, True]
         if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
             raise ConfigError(f"{name} names records by (source, id), both strings, got {quoted(item)}")
     return items

@@ -194,7 +194,8 @@ class Ranked:
     @property
     def key(self) -> Key:
         """The candidate's key."""
-        return self.candidate.key
+        candidate = self.candidate
+        return (candidate.source, candidate.id)
 
     @property
     def score(self) -> float:
@@ -228,7 +229,8 @@ class Passage:
     @property
     def key(self) -> Key:
         """The candidate's key."""
-        return self.ranked.key
+        candidate = self.ranked.candidate
+        return (candidate.source, candidate.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

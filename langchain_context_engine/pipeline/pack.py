@@ -11,12 +11,12 @@ from typing import Any
 
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Ranked, Reason, Verdict
-from langchain_context_engine.pipeline.reading import is_indexed, saying_little, tells, tells_cut
 from langchain_context_engine.pipeline.redundancy import TwinFinder
 from langchain_context_engine.pipeline.selection import Diversity, Selection, by_density, knapsack
+from langchain_context_engine.pipeline.snippet_quality import is_indexed, saying_little, tells, tells_cut
 from langchain_context_engine.rendering.compact import Compactor, Cut, compact
 from langchain_context_engine.rendering.layout import Layout, Writer, Written
-from langchain_context_engine.text.tables import Span
+from langchain_context_engine.text.text_tables import Span
 from langchain_context_engine.text.truncate import Truncator, asking, by_lines, keep_start, locate
 from langchain_context_engine.text.units import CODE_KINDS, WHOLE_UP_TO, Unit, UnitValue, split_units
 from langchain_context_engine.text.words import query_terms

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from langchain_context_engine.models.types import Passage
-from langchain_context_engine.pipeline.reading import is_indexed
+from langchain_context_engine.pipeline.snippet_quality import is_indexed
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.similarity import Wording, similarity
 from langchain_context_engine.text.units import message_of

@@ -9,8 +9,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from langchain_context_engine.models.types import Passage, Ranked
+from langchain_context_engine.rendering.containment import fill
 from langchain_context_engine.rendering.layout import Layout, block_of
-from langchain_context_engine.rendering.templates import fill, passage_block, passage_values
+from langchain_context_engine.rendering.templates import passage_block, passage_values
 from langchain_context_engine.text.analysis import measure
 from langchain_context_engine.text.truncate import BLOCK_ELLIPSIS, ELLIPSIS, pieces
 from langchain_context_engine.text.units import Unit

@@ -7,13 +7,12 @@ would is replaced by another, so that no record can forge a citation.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 from langchain_context_engine.models.types import Key, Passage
@@ -51,7 +50,6 @@ _MEMBERS = re.compile(r"[\s,;&、，；]+")
 _WIDEST_RANGE = 100  # what is wider is no list of citations
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HASH_LENGTH = 6
-_LONGEST_HASH = 24
 
 
 def opens_bracket(text: str) -> bool:
@@ -113,7 +111,7 @@ def _spans_of(inner: str) -> Iterator[tuple[int, int]]:
     if not numbers or numbers[0].start() or numbers[-1].end() < len(inner):
         return
     spans = [(int(numbers[0][0]),) * 2]
-    for one, other in pairwise(numbers):
+    for one, other in itertools.pairwise(numbers):
         between = inner[one.end() : other.start()]
         number = int(other[0])
         if _is_range(between.strip(" ^")) and spans[-1][0] == spans[-1][1]:
@@ -152,7 +150,7 @@ def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) 
     """Return one marker for each item, made of its kind and its key: `[fil-1a2b3c]`.
 
     The same item has the same marker in every context, but where it would equal another one or
-    stand in a text: then it is longer.
+    stand in a text: then it is made with another salt.
 
     Args:
         items: (kind, key) of each.
@@ -163,44 +161,29 @@ def key_markers(items: Sequence[tuple[str, Key]], *, avoid: Iterable[str] = ()) 
         ['[fil-59qeqo]', '[mes-2unz0z]']
     """
     taken = {inner for text in avoid for inner in _in_brackets(text)}
-    seen: dict[tuple[str, Key], int] = {}
-    names = []
-    for item in items:
-        seen[item] = seen.get(item, -1) + 1
-        names.append(_hashes(*item, salt=seen[item]))
-    lengths = [_HASH_LENGTH] * len(items)
-    while True:
-        current = [f"{prefix}-{digits[:n]}" for (prefix, digits), n in zip(names, lengths, strict=True)]
-        times = Counter(current)
-        clashing = [i for i, name in enumerate(current) if name in taken or times[name] > 1]
-        if not clashing:
-            return [f"[{name}]" for name in current]
-        for i in clashing:
-            lengths[i] += 1
-            if lengths[i] > _LONGEST_HASH:
-                seen[items[i]] += 1
-                names[i], lengths[i] = _hashes(*items[i], salt=seen[items[i]]), _HASH_LENGTH
+    markers = []
+    for kind, key in items:
+        name = next(name for salt in itertools.count() if (name := _hashed(kind, key, salt)) not in taken)
+        taken.add(name)
+        markers.append(f"[{name}]")
+    return markers
 
 
 @lru_cache(maxsize=4096)
-def _hashes(kind: str, key: Key, salt: int) -> tuple[str, str]:
+def _hashed(kind: str, key: Key, salt: int) -> str:
     """Return a kind's first three letters, and a key's hash in base 36."""
     prefix = "".join(c for c in kind.lower() if "a" <= c <= "z")[:3] or "src"
     # The length first, so that no two keys are joined to the same text.
     joined = f"{salt}:{len(key[0])}:{key[0]}{key[1]}"
     number = int.from_bytes(hashlib.blake2b(joined.encode(errors="replace"), digest_size=20).digest())
-    digits = []
-    for _ in range(_LONGEST_HASH):
-        number, digit = divmod(number, 36)
-        digits.append(_DIGITS[digit])
-    return prefix, "".join(digits)
+    return f"{prefix}-" + "".join(_DIGITS[number // 36**place % 36] for place in range(_HASH_LENGTH))
 
 
 def shown_beside(passage: Passage) -> tuple[str, ...]:
     """Return the texts of a passage beside which its marker may stand, of those that open a bracket."""
     c = passage.ranked.candidate
     said = (passage.text, title_of(c), c.place, c.id, c.source, c.origin, c.kind)
-    return tuple(filter(opens_bracket, said))
+    return tuple(filter(opens_bracket, said)) if opens_bracket("".join(said)) else ()
 
 
 def _numbered(passages: Sequence[Passage], avoid: Iterable[str]) -> list[str]:

@@ -12,8 +12,7 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.models.freeze import clean_text
-from langchain_context_engine.rendering.containment import escape_tags, slot_names, tag_pattern
-from langchain_context_engine.rendering.templates import fill
+from langchain_context_engine.rendering.containment import fill, slot_names, tag_pattern
 from langchain_context_engine.text.tokens import Count, resolve_tokenizer
 from langchain_context_engine.text.truncate import Truncator, extractive, keep_start
 
@@ -150,7 +149,7 @@ class Summarise:
     def __call__(self, text: str, allowance: int) -> str:
         """Return the model's summary; one call."""
         tags = tag_pattern([self.prompt])
-        shown = escape_tags(text, tags) if tags else text
+        shown = tags.sub("&lt;", text) if tags else text
         values = {"text": shown, "words": max(1, allowance * 3 // 4), "tokens": allowance}
         answer = self.model.invoke(fill(self.prompt, values))
         content = getattr(answer, "content", answer)

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 _LINE = re.compile(r"(?:\A|(?<=[\n\r]))( {0,3})(`{3,}|~{3,})([^\n\r]*)")
 _LAST_LINE = re.compile(r"(?:\A|[\n\r]) {0,3}(?:`{3,}|~{3,})[ \t]*\Z")
@@ -28,20 +27,12 @@ _LINE_ENDS = re.compile(r"[\n\r]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run of fence characters of the template; grows beyond the longest inside of the fence."""
-
-    character: str
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
 class Slot:
     """A place for a value.
 
     Attributes:
         name: The variable.
-        fence: The character of the template's own fence around it, or "".
+        is_fenced: It stands in a fence of the template.
         ticks: Backticks of inline code directly around it, 0 for none.
         is_attribute: It stands in the quoted attribute of a tag.
         is_info: It stands on the line that opens the template's fence.
@@ -51,16 +42,36 @@ class Slot:
     """
 
     name: str
-    fence: str = ""
-    ticks: int = 0
-    is_attribute: bool = False
-    is_info: bool = False
-    starts_line: bool = False
-    is_listed: bool = False
-    ends_line: bool = False
+    is_fenced: bool
+    ticks: int
+    is_attribute: bool
+    is_info: bool
+    starts_line: bool
+    is_listed: bool
+    ends_line: bool
 
-
-Part = str | Run | Slot
+    def contain(self, text: str, tags: re.Pattern[str] | None, *, has_fences: bool) -> str:
+        """Return a value as it may stand here."""
+        if self.is_attribute:
+            return html.escape(_LINE_ENDS.sub(" ", text))
+        if self.is_info:
+            return _LINE_ENDS.sub(" ", text).replace("`", "'")
+        if tags is not None and "<" in text:
+            text = tags.sub("&lt;", text)
+        if has_fences and not self.is_fenced and has_fence(text):
+            if self.is_listed and any(line[1] for line in _LINE.finditer(text)):
+                # A blank line ends the empty item; within it the indented line alone would be the fence.
+                text = f"\n\n{text}"
+            elif not self.starts_line and _opens(_LINE.match(text)):
+                text = f"\n{text}"
+            text = close_fence(text)
+            text = text if self.ends_line or not ends_with_fence(text) else f"{text}\n"
+        if not self.ticks:
+            return text
+        # As inline code: more backticks around it than in any run inside.
+        inside = max(map(len, _BACKTICKS.findall(text)), default=0)
+        ticks = "`" * max(self.ticks, inside + 1 if inside else 0)
+        return f"{ticks} {text} {ticks}" if inside else f"{ticks}{text}{ticks}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,86 +79,47 @@ class Form:
     """A passage template as it was read.
 
     Attributes:
-        passage: The parts of the passage.
-        note: The parts of the truncation note.
+        passage: Its literal texts and slots.
+        note: Those of the truncation note.
         tags: Finds the tags that the template closes, or None.
+        has_fence: The passage has a fence of its own.
+        is_plain: Values that hold no fence stand in it as they are.
         is_fenced: A fence that the header opens is around everything.
         is_inline: What follows a block may stand on the block's last line.
     """
 
-    passage: tuple[Part, ...]
-    note: tuple[Part, ...]
+    passage: tuple[str | Slot, ...]
+    note: tuple[str | Slot, ...]
     tags: re.Pattern[str] | None
+    has_fence: bool
+    is_plain: bool
     is_fenced: bool
     is_inline: bool
 
+    def write(self, texts: Mapping[str, str], *, is_truncated: bool, has_fences: bool) -> str:
+        """Return the passage, its note included where it was cut; `has_fences`: a value may hold a fence."""
+        if self.is_plain and not has_fences:
+            parts = self.passage + self.note if is_truncated else self.passage
+            return "".join([part if isinstance(part, str) else texts.get(part.name, "") for part in parts])
+        block = self._filled(self.passage, texts, has_fences=has_fences)
+        note = self._filled(self.note, texts, has_fences=has_fences) if is_truncated else ""
+        if not has_fences or self.is_fenced:
+            return block + note
+        block = close_fence(block)
+        if note and not note.startswith(("\n", "\r")) and ends_with_fence(block):
+            block += "\n"
+        block = close_fence(block + note)
+        return f"{block}\n" if self.is_inline and ends_with_fence(block) else block
 
-def write_block(form: Form, values: Mapping[str, object], *, is_truncated: bool, opens_with: str) -> str:
-    """Return the passage, its note included where it was cut."""
-    texts = {name: "" if value is None else str(value) for name, value in values.items()}
-    if opens_with and texts.get("content"):
-        texts["content"] = f"{opens_with.lstrip(' ')}\n{texts['content']}"
-    has_fences = any(map(has_fence, texts.values()))
-    block = _filled(form.passage, texts, form.tags, has_fences=has_fences)
-    if not has_fences or form.is_fenced:
-        return block + (_filled(form.note, texts, form.tags, has_fences=has_fences) if is_truncated else "")
-    block = close_fence(block)
-    if is_truncated:
-        block = _joined(block, _filled(form.note, texts, form.tags, has_fences=True))
-    block = close_fence(block)
-    return f"{block}\n" if form.is_inline and ends_with_fence(block) else block
-
-
-def _joined(text: str, following: str) -> str:
-    """Return two texts as one, the second on a new line where the first ends with a fence."""
-    if ends_with_fence(text) and following and not following.startswith(("\n", "\r")):
-        return f"{text}\n{following}"
-    return text + following
-
-
-def _filled(
-    parts: Sequence[Part], texts: Mapping[str, str], tags: re.Pattern[str] | None, *, has_fences: bool
-) -> str:
-    pieces = []
-    for part in parts:
-        if isinstance(part, str):
-            pieces.append(part)
-        elif isinstance(part, Run):
-            inside = max((longest_fence(text, part.character) for text in texts.values()), default=0)
-            pieces.append(part.character * max(part.length, inside + 1 if has_fences and inside else 0))
-        else:
-            pieces.append(_contained(part, texts.get(part.name, ""), tags, has_fences=has_fences))
-    return "".join(pieces)
-
-
-def _contained(slot: Slot, text: str, tags: re.Pattern[str] | None, *, has_fences: bool) -> str:
-    if slot.is_attribute:
-        return html.escape(_LINE_ENDS.sub(" ", text))
-    if slot.is_info:
-        return _LINE_ENDS.sub(" ", text).replace("`", "'")
-    if tags is not None and "<" in text:
-        text = escape_tags(text, tags)
-    if has_fences and not slot.fence and has_fence(text):
-        text = _fences_contained(slot, text)
-    return _in_ticks(text, slot.ticks) if slot.ticks else text
-
-
-def _fences_contained(slot: Slot, text: str) -> str:
-    if slot.is_listed and has_indented_fence(text):
-        # A blank line ends the empty item; within it the indented line alone would be the fence.
-        text = f"\n\n{text}"
-    elif not slot.starts_line and starts_with_fence(text):
-        text = f"\n{text}"
-    text = close_fence(text)
-    return text if slot.ends_line or not ends_with_fence(text) else f"{text}\n"
-
-
-def _in_ticks(text: str, ticks: int) -> str:
-    """Return a text as inline code: more backticks around it than in any run inside."""
-    if "`" in text:
-        ticks = max(ticks, max(map(len, _BACKTICKS.findall(text))) + 1)
-        text = f" {text} "
-    return "`" * ticks + text + "`" * ticks
+    def _filled(self, parts: Iterable[str | Slot], texts: Mapping[str, str], *, has_fences: bool) -> str:
+        return "".join(
+            [
+                part
+                if isinstance(part, str)
+                else part.contain(texts.get(part.name, ""), self.tags, has_fences=has_fences)
+                for part in parts
+            ]
+        )
 
 
 def slot_names(text: str) -> list[str]:
@@ -155,82 +127,60 @@ def slot_names(text: str) -> list[str]:
     return [name.strip() for name in _SLOT.findall(text) if name.strip()]
 
 
-@lru_cache(maxsize=512)
-def read_slots(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return a template's literal texts and the variables between them (one fewer).
+def fill(template_text: str, values: Mapping[str, object]) -> str:
+    """Return a template's text with its variables filled in, in one pass.
 
-    What stands in double braces and is no name stays literal.
+    A variable without a value, or with None, is nothing. What stands in double braces and is no
+    name stays as it is.
+
+    Example:
+        >>> fill("{{a}}/{{ a }}/{{b}} {{{{", {"a": "{{b}}"})
+        '{{b}}/{{b}}/ {{{{'
     """
-    literals, names, start = [], [], 0
-    for slot in _SLOT.finditer(text):
-        if slot[1].strip().isidentifier():
-            literals.append(text[start : slot.start()])
-            names.append(slot[1].strip())
-            start = slot.end()
-    literals.append(text[start:])
-    return tuple(literals), tuple(names)
+
+    def value(slot: re.Match[str]) -> str:
+        name = slot[1].strip()
+        found = values.get(name)
+        return slot[0] if not name.isidentifier() else "" if found is None else str(found)
+
+    return _SLOT.sub(value, template_text) if "{{" in template_text else template_text
 
 
-def read_parts(text: str, *, starts_line: bool, outer_fence: str) -> tuple[Part, ...]:
-    """Return the parts of a passage template.
+def read_parts(text: str, *, starts_line: bool, is_fenced: bool) -> tuple[str | Slot, ...]:
+    """Return the literal texts and slots of a passage template.
 
     Args:
         text: The template.
         starts_line: What comes before it ends a line.
-        outer_fence: The character of a fence that is open around all of it, or "".
+        is_fenced: A fence is open around all of it.
     """
-    runs = fence_runs(text)
-    parts: list[Part] = []
+    runs = [start for start, _ in fence_runs(text)]
+    parts: list[str | Slot] = []
     start = 0
     for match in _SLOT.finditer(text):
-        if match[1].strip().isidentifier():
-            ticks = _ticks(text, match)
-            parts += _literal_parts(text, start, match.start() - ticks, runs)
-            parts.append(_slot(text, match, ticks, runs, starts_line=starts_line, outer_fence=outer_fence))
-            start = match.end() + ticks
-    parts += _literal_parts(text, start, len(text), runs)
-    return tuple(part for part in parts if part != "")
-
-
-def _slot(
-    text: str,
-    match: re.Match[str],
-    ticks: int,
-    runs: list[tuple[int, int]],
-    *,
-    starts_line: bool,
-    outer_fence: str,
-) -> Slot:
-    before, after = text[: match.start()], text[match.end() :]
-    line_start = max(before.rfind("\n"), before.rfind("\r")) + 1
-    opened = [run for run in runs if run[0] < match.start()]
-    fence = text[opened[-1][0]] if len(opened) % 2 else ""
-    return Slot(
-        name=match[1].strip(),
-        fence=outer_fence or fence,
-        ticks=ticks,
-        is_attribute=_ATTRIBUTE.search(_SLOT.sub("x", before)) is not None,
-        is_info=fence != "" and line_start <= opened[-1][0],
-        starts_line=(starts_line or line_start > 0) and before[line_start:] in {"", " ", "  ", "   "},
-        is_listed=_LIST_MARKER.fullmatch(before[line_start:]) is not None,
-        ends_line=after == "" or after.startswith(("\n", "\r")),
-    )
-
-
-def _ticks(text: str, slot: re.Match[str]) -> int:
-    """Return how many backticks of inline code stand on both sides of a slot, 0 if they do not pair."""
-    before, after = text[: slot.start()], text[slot.end() :]
-    left, right = len(before) - len(before.rstrip("`")), len(after) - len(after.lstrip("`"))
-    return left if left == right else 0
-
-
-def _literal_parts(text: str, start: int, end: int, runs: list[tuple[int, int]]) -> list[Part]:
-    parts: list[Part] = []
-    for run_start, run_end in runs:
-        if start <= run_start and run_end <= end:
-            parts += [text[start:run_start], Run(text[run_start], run_end - run_start)]
-            start = run_end
-    return [*parts, text[start:end]]
+        if not match[1].strip().isidentifier():
+            continue
+        before, after = text[: match.start()], text[match.end() :]
+        left, right = len(before) - len(before.rstrip("`")), len(after) - len(after.lstrip("`"))
+        ticks = left if left == right else 0
+        line_start = max(before.rfind("\n"), before.rfind("\r")) + 1
+        opened = [run for run in runs if run < match.start()]
+        is_inside = len(opened) % 2 == 1
+        parts.append(text[start : match.start() - ticks])
+        parts.append(
+            Slot(
+                name=match[1].strip(),
+                is_fenced=is_fenced or is_inside,
+                ticks=ticks,
+                is_attribute=_ATTRIBUTE.search(_SLOT.sub("x", before)) is not None,
+                is_info=is_inside and line_start <= opened[-1],
+                starts_line=(starts_line or line_start > 0) and before[line_start:] in {"", " ", "  ", "   "},
+                is_listed=_LIST_MARKER.fullmatch(before[line_start:]) is not None,
+                ends_line=after == "" or after.startswith(("\n", "\r")),
+            )
+        )
+        start = match.end() + ticks
+    return (*parts, text[start:])
 
 
 def tag_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
@@ -242,19 +192,9 @@ def tag_pattern(texts: Iterable[str]) -> re.Pattern[str] | None:
     return re.compile(rf"<(?=\s*/\s*(?:{either})(?![\w:.-])|(?:{either})(?:[\s/>]|\Z))", re.IGNORECASE)
 
 
-def escape_tags(text: str, tags: re.Pattern[str]) -> str:
-    """Return a text in which no tag that the pattern finds (see `tag_pattern`) is a tag."""
-    return tags.sub("&lt;", text)
-
-
 def has_fence(text: str) -> bool:
     """Return whether a text could have a fence at all; fast."""
     return "```" in text or "~~~" in text
-
-
-def has_indented_fence(text: str) -> bool:
-    """Return whether a line that could open or close a fence is indented."""
-    return any(line[1] for line in _LINE.finditer(text))
 
 
 def open_fence_at(text: str, offset: int) -> str:
@@ -279,6 +219,10 @@ def open_fence_at(text: str, offset: int) -> str:
             break
         opener = _after(opener, line)
     return opener[0] if opener else ""
+
+
+def _opens(line: re.Match[str] | None) -> bool:
+    return line is not None and _after(None, line) is not None
 
 
 def _after(opener: re.Match[str] | None, line: re.Match[str]) -> re.Match[str] | None:
@@ -307,12 +251,6 @@ def close_fence(text: str) -> str:
     return text + ("" if text.endswith(("\n", "\r")) else "\n") + closer
 
 
-def starts_with_fence(text: str) -> bool:
-    """Return whether the first line of a text opens a fence."""
-    line = _LINE.match(text)
-    return line is not None and _after(None, line) is not None
-
-
 def ends_with_fence(text: str) -> bool:
     """Return whether the last line of a text is a fence, so that nothing may follow on that line."""
     return _LAST_LINE.search(text, max(text.rfind("\n"), text.rfind("\r"), 0)) is not None
@@ -330,8 +268,17 @@ def fence_runs(text: str) -> list[tuple[int, int]]:
     return runs
 
 
-def longest_fence(text: str, character: str) -> int:
-    """Return the length of the longest run of three or more of a character, 0 if there is none."""
-    if character * 3 not in text:
-        return 0
-    return max(len(run) for run in re.findall(re.escape(character) + "{3,}", text))
+def grown(template_text: str, values: Iterable[str]) -> str:
+    """Return a template's text whose own fences are longer than any run of theirs in some values."""
+    values = list(values)
+    for start, end in reversed(fence_runs(template_text)):
+        run = longer_run(template_text[start:end], values)
+        template_text = template_text[:start] + run + template_text[end:]
+    return template_text
+
+
+def longer_run(run: str, values: Iterable[str]) -> str:
+    """Return a run of a fence's character that is longer than any of three or more in some values."""
+    character, found = run[0], re.compile(re.escape(run[0]) + "{3,}")
+    inside = (len(each) for value in values if character * 3 in value for each in found.findall(value))
+    return character * max(len(run), max(inside, default=0) + 1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError
-from langchain_context_engine.models.freeze import clean_text
+from langchain_context_engine.models.freeze import clean_text, with_fields
 from langchain_context_engine.models.types import Candidate, Key, Passage, Ranked, Section
 from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
@@ -17,10 +17,9 @@ from langchain_context_engine.rendering.citations import (
     opens_bracket,
     shown_beside,
 )
-from langchain_context_engine.rendering.containment import open_fence_at, slot_names
+from langchain_context_engine.rendering.containment import fill, open_fence_at, slot_names
 from langchain_context_engine.rendering.templates import (
     Template,
-    fill,
     fill_frame,
     passage_block,
     passage_values,
@@ -101,6 +100,22 @@ class Layout:
         """Return the title of a group's section, on one line: a group's name may come from a record."""
         return " ".join(self.titles.get(group, group).split())
 
+    def grouped(self, passages: Sequence[Passage]) -> dict[str, list[Passage]]:
+        """Return passages by section, in section order; one nameless group where there are no sections."""
+        if not self.template.section:
+            return {"": list(passages)}
+        groups: dict[str, list[Passage]] = {name: [] for name in self.titles}
+        for passage in passages:
+            groups.setdefault(self.group(passage), []).append(passage)
+        return {name: members for name, members in groups.items() if members or self.empty_section}
+
+    def frame_values(self, passages: Sequence[Passage]) -> dict[str, str]:
+        """Return what header and footer count: passages, or what their metadata say that they are of."""
+        counted = [(group, p) for p in passages if (group := self.group(p)) not in self.uncounted]
+        named = ((p, p.ranked.candidate.metadata.get(self.counted_by)) for _, p in counted)
+        things = {passage.key if name is None else str(name) for passage, name in named}
+        return {"count": str(len(things)), "sources": str(len({group for group, _ in counted}))}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
@@ -127,22 +142,14 @@ class Block:
         says_place: Its place is said.
         cited: The passage with its marker.
         text: What is written.
+        parts: What stands before the content, the content, and what stands after it.
     """
 
     given: Passage
     says_place: bool
     cited: Passage
     text: str
-
-    def marked(self, marker: str) -> Block:
-        """Return the same with another marker; one of ours stands nowhere in a record's own words."""
-        cited = replace(self.cited, citation=marker)
-        return Block(self.given, self.says_place, cited, self.text.replace(self.cited.citation, marker))
-
-    @property
-    def parts(self) -> tuple[str, str, str]:
-        """What stands before the content, the content, and what stands after it."""
-        return self.text.partition(self.given.text) if self.given.text else (self.text, "", "")
+    parts: tuple[str, str, str]
 
 
 class Writer:
@@ -161,119 +168,106 @@ class Writer:
         self._count = count
         self.counts_whole = False
         self._blocks: dict[Key, Block] = {}
-        self._beside: dict[Key, tuple[Passage, tuple[str, ...]]] = {}
-        self._places: dict[Key, str] = {}
+        self._beside: dict[Key, tuple[Passage, str, tuple[str, ...]]] = {}
+        template = layout.template
+        frame = [template.header, template.section, template.separator, template.footer, layout.closing]
+        frame += [template.passage, template.note, *layout.notes.values()]
+        self._opening = [text for text in frame if opens_bracket(text)]
 
     def __call__(self, passages: Sequence[Passage]) -> Written:
         """Return the text of some passages, best first; none give "", without a lonely header or footer."""
         if not passages:
             return Written(text="")
-        groups = _grouped(_arranged(passages, self._layout.arrange), self._layout)
-        says_place = list(self._says_place(groups.values()))
-        markers = map(clean_text, self._markers(groups, says_place))
-        blocks = [
-            self._block(passage, marker, says)
-            for passage, marker, says in zip(_in_order(groups), markers, says_place, strict=True)
-        ]
+        layout = self._layout
+        arranged = layout.arrange(passages)
+        if sorted(map(id, arranged)) != sorted(map(id, passages)):
+            raise ConfigError("an order gives back the very passages that it was given, each once")
+        groups = layout.grouped(arranged)
+        placed = []  # with whether its place is said: the one before it in its group has another
+        beside: list[str] = []
+        for members in groups.values():
+            before = ""
+            for passage in members:
+                _, place, said = self._known(passage)
+                placed.append((passage, place != before))
+                before = place
+                beside += said
+        markers = self._markers(groups, placed, beside)
+        blocks = [self._block(*each, clean_text(m)) for each, m in zip(placed, markers, strict=True)]
         return self._written(groups, blocks)
 
-    def _markers(self, groups: Mapping[str, Sequence[Passage]], says_place: Sequence[bool]) -> Sequence[str]:
+    def _markers(
+        self,
+        groups: Mapping[str, Sequence[Passage]],
+        placed: Sequence[tuple[Passage, bool]],
+        beside: Sequence[str],
+    ) -> Sequence[str]:
         """Return one marker for each passage; of our styles none that stands elsewhere in the text."""
-        layout, in_order = self._layout, _in_order(groups)
+        layout, in_order = self._layout, [passage for passage, _ in placed]
         if not isinstance(layout.markers, CitationStyle):
             return layout.markers(in_order)
-        template = layout.template
-        frame = [template.header, template.section, template.separator, template.footer, layout.closing]
-        frame += [template.passage, template.note, *layout.notes.values()]
         named = [layout.empty_section, layout.query if layout.closing else "", *map(layout.title, groups)]
-        avoid = [text for text in (*frame, *named) if opens_bracket(text)]
-        if any(map(opens_bracket, frame)):
+        avoid = [*self._opening, *filter(opens_bracket, named), *beside]
+        if self._opening:
             # What stands in its brackets may be a passage's to say: `[{{id}}]`, a header's [ to a footer's ].
-            bare = [
-                _made(passage, layout, says_place=says)
-                for passage, says in zip(in_order, says_place, strict=True)
-            ]
+            bare = [self._made(passage, says) for passage, says in placed]
             avoid.append(self._written(groups, bare).text)
-        for passage in in_order:
-            avoid += self._shown_beside(passage)
         return layout.markers.mark(in_order, avoid)
 
-    def _shown_beside(self, passage: Passage) -> tuple[str, ...]:
+    def _known(self, passage: Passage) -> tuple[Passage, str, tuple[str, ...]]:
+        """Return a passage with its place and what stands beside its marker."""
         known = self._beside.get(passage.key)
         if known is None or known[0] is not passage:
-            known = self._beside[passage.key] = passage, shown_beside(passage)
-        return known[1]
-
-    def _says_place(self, groups: Iterable[Sequence[Passage]]) -> Iterator[bool]:
-        """Yield, for each passage in text order, whether its place is said: the one before it has another."""
-        for group in groups:
-            before = ""
-            for passage in group:
-                key = passage.key
-                if key not in self._places:
-                    self._places[key] = passage.ranked.candidate.place
-                yield self._places[key] != before
-                before = self._places[key]
-
-    def _block(self, passage: Passage, marker: str, says_place: bool) -> Block:
-        known = self._blocks.get(passage.key)
-        if known is None or known.given is not passage or known.says_place is not says_place:
-            known = _made(passage, self._layout, marker, says_place=says_place)
-        elif known.cited.citation != marker:
-            is_ours = known.cited.citation and isinstance(self._layout.markers, CitationStyle)
-            known = (
-                known.marked(marker)
-                if is_ours
-                else _made(passage, self._layout, marker, says_place=says_place)
-            )
-        self._blocks[passage.key] = known
+            known = passage, passage.ranked.candidate.place, shown_beside(passage)
+            self._beside[passage.key] = known
         return known
 
-    def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
-        parts = self._parts(groups, blocks)
-        tokens = 0
-        if self._count is not None:
-            tokens = self._count("".join(parts)) if self.counts_whole else count_parts(parts, self._count)
-        sections, start = [], 0
-        for name, members in groups.items() if self._layout.template.section else ():
-            end = start + len(members)
-            keys = tuple(passage.key for passage in members)
-            sections.append(Section(title=self._layout.title(name), keys=keys))
-            start = end
-        return Written(
-            text="".join(parts),
-            tokens=tokens,
-            passages=tuple(block.cited for block in blocks),
-            blocks=tuple(blocks),
-            sections=tuple(sections),
+    def _block(self, passage: Passage, says_place: bool, marker: str) -> Block:
+        known = self._blocks.get(passage.key)
+        is_same = known and known.given is passage and known.says_place is says_place
+        if known is None or not is_same or known.cited.citation != marker:
+            known = self._blocks[passage.key] = self._made(passage, says_place, marker)
+        return known
+
+    def _made(self, passage: Passage, says_place: bool, marker: str = "") -> Block:
+        cited = with_fields(passage, citation=marker)
+        text = block_of(cited, self._layout, says_place=says_place)
+        return Block(
+            passage, says_place, cited, text, text.partition(passage.text) if passage.text else (text, "", "")
         )
 
-    def _parts(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> list[str]:
-        """Return the whole text in parts."""
+    def _written(self, groups: Mapping[str, Sequence[Passage]], blocks: Sequence[Block]) -> Written:
+        """Return the whole text, counted, in parts where that is as exact."""
         layout, template = self._layout, self._layout.template
         header, footer = "", ""
         if template.header or template.footer:
-            values = _frame_values(_in_order(groups), layout)
+            values = layout.frame_values([block.given for block in blocks])
             header, footer = fill_frame(template, values, [block.text for block in blocks])
-        parts, start = [header], 0
+        parts, sections, start = [header], [], 0
         for number, (name, members) in enumerate(groups.items()):
             if number:
                 parts.append(template.separator)
             if template.section:
-                told = {"title": layout.title(name), "count": str(len(members))}
-                parts.append(fill(template.section, told))
+                title = layout.title(name)
+                sections.append(Section(title=title, keys=tuple([passage.key for passage in members])))
+                parts.append(fill(template.section, {"title": title, "count": str(len(members))}))
                 parts += () if members else (layout.empty_section,)
-            for place in range(start, start + len(members)):
-                if place > start:
+            for place, block in enumerate(blocks[start : start + len(members)]):
+                if place:
                     parts.append(template.separator)
-                parts += blocks[place].parts
+                parts += block.parts
             start += len(members)
-        return [*parts, footer, fill(layout.closing, {"query": layout.query})]
-
-
-def write(passages: Sequence[Passage], layout: Layout) -> Written:
-    """Return the text of some passages, best first; none give "", without a lonely header or footer."""
-    return Writer(layout)(passages)
+        parts += (footer, fill(layout.closing, {"query": layout.query}))
+        text, tokens = "".join(parts), 0
+        if self._count is not None:
+            tokens = self._count(text) if self.counts_whole else count_parts(parts, self._count)
+        return Written(
+            text=text,
+            tokens=tokens,
+            passages=tuple([block.cited for block in blocks]),
+            blocks=tuple(blocks),
+            sections=tuple(sections),
+        )
 
 
 _WORD_ENDS = re.compile(r"[^\W_](?= )")
@@ -316,49 +310,6 @@ def _edges_of(part: str, count: Callable[[str], int]) -> tuple[str, int, str] | 
     return part[: first.end()], count(part[first.end() : last.end()]), part[last.end() :]
 
 
-def _in_order(groups: Mapping[str, Sequence[Passage]]) -> list[Passage]:
-    return [passage for group in groups.values() for passage in group]
-
-
-def _arranged(passages: Sequence[Passage], arrange: Arrange) -> Sequence[Passage]:
-    """Return the passages in text order.
-
-    Raises:
-        ConfigError: An order of one's own drops passages, repeats them or gives others.
-    """
-    arranged = arrange(passages)
-    if sorted(map(id, arranged)) != sorted(map(id, passages)):
-        raise ConfigError("an order gives back the very passages that it was given, each once")
-    return arranged
-
-
-def _frame_values(passages: Sequence[Passage], layout: Layout) -> dict[str, str]:
-    counted = [(group, p) for p in passages if (group := layout.group(p)) not in layout.uncounted]
-    things = {_thing(passage, layout.counted_by) for _, passage in counted}
-    return {"count": str(len(things)), "sources": str(len({group for group, _ in counted}))}
-
-
-def _thing(passage: Passage, key: str) -> Any:
-    """Return what a passage counts as: what its metadata name, or else itself."""
-    named = passage.ranked.candidate.metadata.get(key) if key else None
-    return passage.key if named is None else str(named)
-
-
-def _grouped(passages: Sequence[Passage], layout: Layout) -> dict[str, list[Passage]]:
-    """Return passages by section, in section order; one nameless group where there are no sections."""
-    if not layout.template.section:
-        return {"": list(passages)}
-    groups: dict[str, list[Passage]] = {name: [] for name in layout.titles}
-    for passage in passages:
-        groups.setdefault(layout.group(passage), []).append(passage)
-    return {name: members for name, members in groups.items() if members or layout.empty_section}
-
-
-def _made(passage: Passage, layout: Layout, marker: str = "", *, says_place: bool = True) -> Block:
-    cited = replace(passage, citation=marker)
-    return Block(passage, says_place, cited, block_of(cited, layout, says_place=says_place))
-
-
 def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> str:
     """Return a passage as it is written, with the marker that it has."""
     candidate = passage.ranked.candidate
@@ -396,15 +347,17 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 def by_relevance(passages: Sequence[Passage]) -> list[Passage]:
     """Return the best first; passages that adjoin in their source stand together, in reading order."""
-    runs = _adjoining(passages)
-    placed: set[Key] = set()
-    ordered: list[Passage] = []
+    runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
     for passage in passages:
-        if passage.key not in placed:
-            run = runs[passage.key]
-            ordered += run
-            placed.update(member.key for member in run)
-    return ordered
+        candidate = passage.ranked.candidate
+        for neighbour in candidate.neighbours:
+            near = runs.get((candidate.source, neighbour))
+            here = runs[passage.key]
+            if near is not None and near is not here:
+                joined = sorted([*near, *here], key=_reading_place)
+                runs.update((member.key, joined) for member in joined)
+    placed = {id(run): run for run in runs.values()}  # each run where its best member is
+    return [passage for run in placed.values() for passage in run]
 
 
 def by_edges(passages: Sequence[Passage]) -> list[Passage]:
@@ -436,17 +389,3 @@ ORDERS: Mapping[str, Callable[[Sequence[Passage]], list[Passage]]] = {
 
 def _reading_place(passage: Passage) -> tuple[str, float]:
     return passage.ranked.candidate.position or ("", 0.0)
-
-
-def _adjoining(passages: Sequence[Passage]) -> dict[Key, list[Passage]]:
-    """Return, for each passage, the run of passages that adjoin it without a gap, in reading order."""
-    runs: dict[Key, list[Passage]] = {passage.key: [passage] for passage in passages}
-    for passage in passages:
-        candidate = passage.ranked.candidate
-        for neighbour in candidate.neighbours:
-            near = runs.get((candidate.source, neighbour))
-            here = runs[passage.key]
-            if near is not None and near is not here:
-                joined = sorted([*near, *here], key=_reading_place)
-                runs.update((member.key, joined) for member in joined)
-    return runs

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from functools import lru_cache
 
@@ -20,13 +20,14 @@ from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.rendering.containment import (
     Form,
     fence_runs,
-    longest_fence,
+    fill,
+    grown,
+    has_fence,
+    longer_run,
     open_fence_at,
     read_parts,
-    read_slots,
     slot_names,
     tag_pattern,
-    write_block,
 )
 
 _PASSAGE = frozenset(
@@ -171,27 +172,6 @@ TEMPLATES: Mapping[str, Template] = {
 """The built-in templates; `chat`, `detailed` and `summary` are those of the memory design."""
 
 
-def fill(template_text: str, values: Mapping[str, object]) -> str:
-    """Return a template's text with its variables filled in, in one pass.
-
-    A variable without a value, or with None, is nothing. What stands in double braces and is no
-    name stays as it is.
-
-    Example:
-        >>> fill("{{a}}/{{ a }}/{{b}} {{{{", {"a": "{{b}}"})
-        '{{b}}/{{b}}/ {{{{'
-    """
-    literals, names = read_slots(template_text)
-    pieces = [literals[0]]
-    for name, literal in zip(names, literals[1:], strict=True):
-        pieces += (_text(values.get(name)), literal)
-    return "".join(pieces)
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
-
-
 @lru_cache(maxsize=256)
 def _variables(*texts: str) -> frozenset[str]:
     return frozenset(name for text in texts for name in slot_names(text))
@@ -199,18 +179,24 @@ def _variables(*texts: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def _form(template: Template, missing: frozenset[str]) -> Form:
-    outer = _outer_fence(template)
+    is_fenced = _outer_fence(template) != ""
     before = (template.header, template.section, template.separator or "x")
     after = (template.separator or "x", template.footer)
+    passage = read_parts(
+        _without(template.passage, missing),
+        starts_line=all(edge == "" or edge.endswith("\n") for edge in before),
+        is_fenced=is_fenced,
+    )
+    note = read_parts(template.note, starts_line=False, is_fenced=is_fenced)
+    tags = tag_pattern(getattr(template, field) for field in _VARIABLES)
+    slots = [part for part in (*passage, *note) if not isinstance(part, str)]
     return Form(
-        passage=read_parts(
-            _without(template.passage, missing),
-            starts_line=all(edge == "" or edge.endswith("\n") for edge in before),
-            outer_fence=outer[:1],
-        ),
-        note=read_parts(template.note, starts_line=False, outer_fence=outer[:1]),
-        tags=tag_pattern(getattr(template, field) for field in _VARIABLES),
-        is_fenced=outer != "",
+        passage=passage,
+        note=note,
+        tags=tags,
+        has_fence=bool(fence_runs(template.passage + template.note)),
+        is_plain=tags is None and not any(slot.is_attribute or slot.is_info or slot.ticks for slot in slots),
+        is_fenced=is_fenced,
         is_inline=not all(edge == "" or edge.startswith("\n") for edge in after),
     )
 
@@ -260,9 +246,15 @@ def passage_block(
         >>> passage_block(TEMPLATES["markdown"], {"content": "```\ncut off", "citation": "[1]"})
         '### [1] \n\n```\ncut off\n```'
     """
-    missing = frozenset(name for name in _known_slots(template.passage) if not values.get(name, ""))
-    form = _form(template, missing)
-    return write_block(form, values, is_truncated=is_truncated, opens_with=opens_with)
+    texts = {name: "" if value is None else str(value) for name, value in values.items()}
+    if opens_with and texts.get("content"):
+        texts["content"] = f"{opens_with.lstrip(' ')}\n{texts['content']}"
+    missing = frozenset([name for name in _known_slots(template.passage) if not texts.get(name)])
+    form, has_fences = _form(template, missing), has_fence("\n".join(texts.values()))
+    if has_fences and form.has_fence:
+        own = {field: grown(getattr(template, field), texts.values()) for field in ("passage", "note")}
+        form = _form(replace(template, **own), missing)
+    return form.write(texts, is_truncated=is_truncated, has_fences=has_fences)
 
 
 def fill_frame(template: Template, values: Mapping[str, object], blocks: Iterable[str]) -> tuple[str, str]:
@@ -279,17 +271,10 @@ def fill_frame(template: Template, values: Mapping[str, object], blocks: Iterabl
         ('````\n', '\n````')
     """
     header, footer = template.header, template.footer
-    fence = _outer_fence(template)
-    if fence:
-        longest = max((longest_fence(block, fence[0]) for block in blocks), default=0)
-        last, (start, end) = (
-            fence_runs(header)[-1],
-            fence_runs(f"{header}\n{footer}")[len(fence_runs(header))],
-        )
-        run = fence[0] * max(last[1] - last[0], longest + 1)
-        header = header[: last[0]] + run + header[last[1] :]
-        offset = len(template.header) + 1
-        footer = footer[: start - offset] + run + footer[end - offset :]
+    if fence := _outer_fence(template):
+        run = fence[: len(fence) - len(fence.lstrip(fence[0]))]
+        longer = longer_run(run, blocks)
+        header, footer = longer.join(header.rpartition(run)[::2]), longer.join(footer.partition(run)[::2])
     return fill(header, values), fill(footer, values)
 
 

@@ -19,9 +19,8 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from langchain_context_engine.errors import ContextEngineError, SourceError
-from langchain_context_engine.models.disk import refusal
 from langchain_context_engine.models.locks import ForkSafeLock
-from langchain_context_engine.models.redact import safe_message
+from langchain_context_engine.models.redact import refusal, safe_message
 from langchain_context_engine.pipeline import executor
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.index_folder import make, store_stamp

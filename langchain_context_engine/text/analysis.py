@@ -18,7 +18,7 @@ from typing import Any
 
 from langchain_context_engine.text.memo import remember
 from langchain_context_engine.text.sentences import is_code, row_spans, unit_spans
-from langchain_context_engine.text.tables import Span, is_rows
+from langchain_context_engine.text.text_tables import Span, is_rows
 from langchain_context_engine.text.words import term_numbers
 
 MOST_BYTES = 2**26

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from langchain_context_engine.text.tables import Span, at_most, by_rows, fenced_blocks, tables, tables_of
+from langchain_context_engine.text.text_tables import Span, at_most, by_rows, fenced_blocks, tables, tables_of
 from langchain_context_engine.text.worth import closes, opens
 
 NEVER_LAST = frozenset(

@@ -22,7 +22,7 @@ import regex
 
 from langchain_context_engine.text.analysis import analyse
 from langchain_context_engine.text.sentences import is_code, sentence_spans
-from langchain_context_engine.text.tables import Span, Table, is_rows, tables, tables_of
+from langchain_context_engine.text.text_tables import Span, Table, is_rows, tables, tables_of
 from langchain_context_engine.text.words import query_terms, terms
 
 Count = Callable[[str], int]

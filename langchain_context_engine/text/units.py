@@ -29,7 +29,7 @@ from langchain_context_engine.text.analysis import (
     sizes_of,
 )
 from langchain_context_engine.text.memo import remember
-from langchain_context_engine.text.tables import Span, tables_of
+from langchain_context_engine.text.text_tables import Span, tables_of
 from langchain_context_engine.text.words import query_terms, term_number
 
 WHOLE_UP_TO = 80

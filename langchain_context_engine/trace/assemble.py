@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 
 from langchain_context_engine.config import Parts
+from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import (
     Candidate,
@@ -26,7 +27,7 @@ from langchain_context_engine.models.types import (
     Verdict,
 )
 from langchain_context_engine.pipeline.dedupe import dedupe
-from langchain_context_engine.pipeline.pack import Packing, pack
+from langchain_context_engine.pipeline.pack import pack
 from langchain_context_engine.pipeline.rank import rank
 from langchain_context_engine.pipeline.render import render
 from langchain_context_engine.pipeline.thresholds import above_thresholds, related
@@ -108,7 +109,14 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
         near, unrelated, told = related(candidates, request, parts.thresholds)
         similar, far, warnings = above_thresholds(near, parts.thresholds)
         ranking = rank(similar, request, signals=parts.signals, weights=parts.weights, fusion=parts.fusion)
-        kept, low = _above(ranking.items, parts.min_score)
+        kept, low, least = ranking.items, [], parts.min_score
+        if least is not None:
+            kept = tuple(item for item in ranking.items if item.score >= least)
+            below = [item for item in ranking.items if item.score < least]
+            low = [
+                _dropped("rank", item, Reason.BELOW_THRESHOLD, score=item.score, threshold=least)
+                for item in below
+            ]
     with _timed("dedupe", timings):
         unique, duplicates = dedupe(
             kept, threshold=parts.dedupe_threshold, rules=parts.dedupe_rules, key=parts.dedupe_key
@@ -139,15 +147,15 @@ def assemble(
     packing = parts.packing_for(request)
     held = answerability(ordered.ranked, request.query) if parts.doubtful_below else Answerability()
     is_doubtful = held.confidence is not None and held.confidence < parts.doubtful_below
-    emptied = [_doubted(item) for item in ordered.items if is_doubtful and parts.is_empty_when_doubtful]
+    doubted = ordered.items if is_doubtful and parts.is_empty_when_doubtful else ()
+    emptied = [_dropped("pack", item, Reason.DOUBTFUL) for item in doubted]
     with _timed("pack", timings):
         packed = pack(() if emptied else ordered.items, request.query, packing)
     with _timed("render", timings):
         rendered = render(packed.written, layout=packing.layout, count=packing.count)
-    warnings = [parts.count_warning, *ordered.warnings, *packed.warnings]
-    if candidates:
-        warnings.append(held.warning(parts.doubtful_below, parts.unsure_below))
-    warnings += [_nothing_free(packing), _over(packing, rendered.tokens), _skipped(rendered.passages)]
+    doubt = held.warning(parts.doubtful_below, parts.unsure_below) if candidates else ""
+    warnings = (parts.count_warning, *ordered.warnings, *packed.warnings, doubt)
+    room = _told_of_room(packing.budget, rendered.tokens)
     return Context(
         text=rendered.text,
         tokens=rendered.tokens,
@@ -156,7 +164,7 @@ def assemble(
         citations=rendered.citations,
         sections=rendered.sections,
         decisions=settle((*ordered.decisions, *emptied, *packed.decisions), rendered.passages),
-        warnings=tuple(warning for warning in warnings if warning),
+        warnings=tuple(filter(None, (*warnings, *room, _skipped(rendered.passages)))),
         timings=timings,
         status=_status(candidates, ordered.decisions, is_doubtful=is_doubtful),
         confidence=held.confidence,
@@ -183,49 +191,24 @@ def _status(candidates: Sequence[Candidate], decisions: Sequence[Decision], *, i
     return Status.DOUBTFUL if is_doubtful else Status.OK
 
 
-def _nothing_free(packing: Packing) -> str:
-    whole, reserved = packing.budget.tokens, packing.budget.reserve
-    if not reserved or whole > reserved:
-        return ""
-    return f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free"
-
-
-def _over(packing: Packing, tokens: int) -> str:
-    over = tokens - packing.budget.tokens
-    return f"the soft budget of {packing.budget.tokens} tokens is exceeded by {over}" if over > 0 else ""
+def _told_of_room(budget: Budget, tokens: int) -> Iterator[str]:
+    whole, reserved = budget.tokens, budget.reserve
+    if reserved and whole <= reserved:
+        yield f"a budget of {whole} tokens leaves nothing beside the {reserved} kept free"
+    if tokens > whole:
+        yield f"the soft budget of {whole} tokens is exceeded by {tokens - whole}"
 
 
 def _skipped(passages: Sequence[Passage]) -> str:
     """Say which numbers cite nothing: they stand in a text that is shown, where they could be mistaken."""
     numbers = [int(found[1]) for p in passages if (found := _NUMBER.fullmatch(p.citation))]
-    skipped = sorted(set(range(1, max(numbers, default=0))) - set(numbers))
-    if not skipped:
-        return ""
-    told = ", ".join(f"[{number}]" for number in skipped[:_MOST_TOLD]) + (
-        " …" if skipped[_MOST_TOLD:] else ""
-    )
-    return f"no passage is cited as {told}: the texts themselves write that"
+    skipped = [f"[{number}]" for number in sorted({*range(1, max(numbers, default=0))} - {*numbers})]
+    told = ", ".join(skipped[:_MOST_TOLD]) + (" …" if skipped[_MOST_TOLD:] else "")
+    return f"no passage is cited as {told}: the texts themselves write that" if skipped else ""
 
 
-def _doubted(item: Ranked) -> Decision:
-    return Decision(stage="pack", key=item.key, verdict=Verdict.DROPPED, reason=Reason.DOUBTFUL)
-
-
-def _above(items: tuple[Ranked, ...], min_score: float | None) -> tuple[tuple[Ranked, ...], list[Decision]]:
-    if min_score is None:
-        return items, []
-    low = [
-        Decision(
-            stage="rank",
-            key=item.key,
-            verdict=Verdict.DROPPED,
-            reason=Reason.BELOW_THRESHOLD,
-            details={"score": item.score, "threshold": min_score},
-        )
-        for item in items
-        if item.score < min_score
-    ]
-    return tuple(item for item in items if item.score >= min_score), low
+def _dropped(stage: str, item: Ranked, reason: Reason, **details: float) -> Decision:
+    return Decision(stage=stage, key=item.key, verdict=Verdict.DROPPED, reason=reason, details=details)
 
 
 @contextmanager

@@ -230,19 +230,17 @@ class _Fitting:
         """Return the parts with other contexts in the packs, also where a pack stands within a message."""
         texts = {name: (_of(part).text, contexts[name].text) for name, part in self.packs.items()}
         within = {part.within: part.name for part in self.packs.values() if part.within}
-        parts = []
-        for part in self.trace.parts:
+
+        def changed(part: Part) -> Part:
             if part.name in contexts and part.kind in _FILLED:
                 new = contexts[part.name]
                 lost = max(0, part.tokens + part.lost - new.tokens)
-                part = replace(part, text=new.text, tokens=self.count(new.text), lost=lost, context=new)  # noqa: PLW2901
-            elif part.name in within:
-                old, written = texts[within[part.name]]
-                text = part.text.replace(old, written, 1) if old else part.text
-                if text != part.text:
-                    part = replace(part, text=text, tokens=self.count(text))  # noqa: PLW2901
-            parts.append(part)
-        return parts
+                return replace(part, text=new.text, tokens=self.count(new.text), lost=lost, context=new)
+            old, written = texts[within[part.name]] if part.name in within else ("", "")
+            text = part.text.replace(old, written, 1) if old else part.text
+            return part if text == part.text else replace(part, text=text, tokens=self.count(text))
+
+        return [changed(part) for part in self.trace.parts]
 
     def given_way(self, parts: list[Part]) -> list[Part]:
         """Return the parts without what must give way: history first, the oldest turn first."""

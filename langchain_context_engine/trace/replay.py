@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from langchain_context_engine.config import EngineConfig, known_settings
+from langchain_context_engine.config import EngineConfig
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
@@ -95,7 +95,12 @@ def config_of(trace: Context, engine: Any = None) -> EngineConfig:
     Raises:
         ConfigError: A value is wrong, or a function is not at hand.
     """
-    settings = known_settings(trace.settings) if _is_foreign(trace) else trace.settings
+    settings = dict(trace.settings)
+    if _is_foreign(trace):
+        known = EngineConfig(tokenizer="estimate").described()
+        settings = {name: value for name, value in settings.items() if name in known}
+        for name in [name for name in settings if known[name] and isinstance(known[name], dict)]:
+            settings[name] = {part: value for part, value in settings[name].items() if part in known[name]}
     return EngineConfig.read(settings, None if engine is None else engine.config)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.freeze import with_fields
@@ -19,24 +18,6 @@ from langchain_context_engine.trace.serialization import request_to_dict
 
 Meant = str | Callable[[str, Context], bool] | None
 """What is to be forgotten: what a key contains, what a function of key and context says, or all."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    context: Context
-    born_at: float
-    expires_at: float
-
-
-def check_cache(cache: Any) -> ResultCache | None:
-    """Return a cache, or None, as it is.
-
-    Raises:
-        ConfigError: It is neither.
-    """
-    if cache is None or isinstance(cache, ResultCache):
-        return cache
-    raise ConfigError(f"cache must be a ResultCache, got {type(cache).__name__}")
 
 
 class ResultCache:
@@ -69,17 +50,16 @@ class ResultCache:
         longest_seconds: float = 600.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        given = {"max_entries": max_entries, "ttl_seconds": ttl_seconds, "longest_seconds": longest_seconds}
-        for name, value in given.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise ConfigError(f"{name} must be a number above 0, got {value!r}")
+        if not min(max_entries, ttl_seconds, longest_seconds) > 0:
+            given = f"{max_entries!r}, {ttl_seconds!r} and {longest_seconds!r}"
+            raise ConfigError(f"the numbers of a ResultCache must be above 0, got {given}")
         self.max_entries = int(max_entries)
         self.ttl_seconds = ttl_seconds
         self.longest_seconds = longest_seconds
         self.hits = 0
         self.misses = 0
         self._clock = clock
-        self._entries: dict[str, _Entry] = {}
+        self._entries: dict[str, tuple[Context, float, float]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -92,15 +72,15 @@ class ResultCache:
 
     def get(self, key: str) -> Context | None:
         """Return the context of a key, which then serves another `ttl_seconds`, or None."""
-        now = self._clock()
-        entry = self._entries.pop(key, None)
-        is_hit = entry is not None and now < entry.expires_at
-        if entry is not None and is_hit:
-            self._keep(key, entry.context, entry.born_at)
-        self.hits += is_hit
-        self.misses += not is_hit
-        record_cache("results", is_hit=is_hit)
-        return entry.context if entry is not None and is_hit else None
+        context, born_at, expires_at = self._entries.pop(key, (None, 0.0, -math.inf))
+        if self._clock() >= expires_at:
+            context = None
+        if context is not None:
+            self._keep(key, context, born_at)
+        self.hits += context is not None
+        self.misses += context is None
+        record_cache("results", is_hit=context is not None)
+        return context
 
     def set(self, key: str, context: Context) -> None:
         """Keep a context, in place of an older one of that key."""
@@ -111,7 +91,7 @@ class ResultCache:
 
     def _keep(self, key: str, context: Context, born_at: float) -> None:
         expires_at = min(self._clock() + self.ttl_seconds, born_at + self.longest_seconds)
-        self._entries[key] = _Entry(context, born_at, expires_at)
+        self._entries[key] = context, born_at, expires_at
 
     def invalidate(self, pattern: Meant = None) -> int:
         """Forget contexts and return how many.
@@ -124,7 +104,7 @@ class ResultCache:
         def is_meant(key: str, context: Context) -> bool:
             return pattern in key if isinstance(pattern, str) else pattern is None or pattern(key, context)
 
-        chosen = [key for key, entry in list(self._entries.items()) if is_meant(key, entry.context)]
+        chosen = [key for key, entry in list(self._entries.items()) if is_meant(key, entry[0])]
         return sum(self._entries.pop(key, None) is not None for key in chosen)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from langchain_context_engine import Candidate, ContextEngine, replay
-from langchain_context_engine.langchain.retriever import documents
+from langchain_context_engine.langchain.runnable import documents
 from langchain_context_engine.models.freeze import UNREADABLE
 from tests.builders import ListSource, a_candidate
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from importlib.metadata import entry_points
-from pathlib import Path
 
 import pytest
 
@@ -83,11 +82,10 @@ USERS_TESTS = """
 """
 
 
-def test_the_fixture_is_there_for_users_tests(pytester, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
+def test_the_fixture_is_there_for_users_tests(pytester):
     pytester.makepyfile(USERS_TESTS)
     is_installed = any(e.name == "context_engine" for e in entry_points(group="pytest11"))
     plugin = [] if is_installed else ["-p", "langchain_context_engine.evaluation.pytest_plugin"]
-    result = pytester.runpytest_subprocess("-q", *plugin)
+    result = pytester.runpytest_inprocess("-q", *plugin)
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(['*"refunds" is not in the context.*'])

@@ -8,12 +8,6 @@ from datetime import UTC, datetime
 import pytest
 
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.judgments import (
-    agreed_grades,
-    agreement,
-    judgments_as_lines,
-    read_judgments,
-)
 from langchain_context_engine.evaluation.quality import (
     Quality,
     figures_of,
@@ -21,6 +15,12 @@ from langchain_context_engine.evaluation.quality import (
     try_settings,
     verdict,
     worst_first,
+)
+from langchain_context_engine.evaluation.tune import (
+    agreed_grades,
+    agreement,
+    judgments_as_lines,
+    read_judgments,
 )
 from langchain_context_engine.journal import Judgment
 from tests.inspector.builders import a_context, rows_of

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from langchain_context_engine import ContextEngine, Template, replay
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.redundancy import TwinFinder
-from langchain_context_engine.rendering.layout import write
+from langchain_context_engine.rendering.layout import Writer
 from langchain_context_engine.text.sentences import sentence_spans, unit_spans
 from langchain_context_engine.text.truncate import merge, pieces
 from tests.builders import ListSource, a_candidate, count_words
@@ -53,7 +53,7 @@ def test_what_fits_as_rendered_is_in_to_the_token(sizes, budget, tokenizer, temp
             for item in ranked
             if item.key in kept or item is left_out
         ]
-        assert count(write(with_it, layout).text) > budget
+        assert count(Writer(layout)(with_it).text) > budget
 
 
 def test_writing_without_capitals_has_as_many_pieces_as_sentences():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from langchain_context_engine.filters import EVERYTHING, matches, read_scope, read_where
+from langchain_context_engine.filters import EVERYTHING, matcher, read_scope, read_where
 from langchain_context_engine.search.scoring import K1, B, LexicalQuery, idf_of, weigh
 from langchain_context_engine.search.segment import Record, build
 from langchain_context_engine.search.snapshot import Snapshot
@@ -56,7 +56,7 @@ def test_a_mask_admits_what_its_filter_admits_and_where_it_says_so_nothing_else(
     snapshot, condition = in_parts(records), read_where(where)
     mask, is_exact = snapshot.mask(condition)
     masked = set(snapshot.ids_of(snapshot.chosen(mask).tolist()))
-    wanted = {record.id for record in records if matches(record.metadata, condition)}
+    wanted = {record.id for record in records if matcher(condition)(record.metadata)}
     assert wanted <= masked
     assert not (is_exact and mask is not None) or masked == wanted
 
@@ -69,7 +69,7 @@ def test_scores_are_those_of_plain_bm25_among_what_a_scope_admits(records, query
     snapshot, within = in_parts(records), read_scope({"n": scope})
     weighed = weigh(LexicalQuery(tuple(terms(" ".join(query)))), [(snapshot, snapshot.mask(within)[0])])
     scores = weighed.scores(snapshot)
-    seen = [terms(r.text) for r in records if matches(r.metadata, within)]
+    seen = [terms(r.text) for r in records if matcher(within)(r.metadata)]
     mean = sum(map(len, seen)) / len(seen) if seen else 0.0
     for id_, row in snapshot.rows_of([record.id for record in records]).items():
         own = terms(records[int(id_[1:])].text)

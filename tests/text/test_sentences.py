@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.text.sentences import sentence_spans, unit_spans
-from langchain_context_engine.text.tables import tables
+from langchain_context_engine.text.text_tables import tables
 from tests.growth import assert_linear, repeated
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from langchain_context_engine import ConfigError, ContextRequest, Journal
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.sources.files import (
+from langchain_context_engine.sources.full_text import (
     FileSource,
     Fuzzy,
     OfThread,

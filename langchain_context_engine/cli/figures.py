@@ -16,10 +16,10 @@ from langchain_context_engine.cli.options import (
     JsonOption,
     StoreOption,
     Texts,
-    read_pairs,
     with_engine_options,
 )
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
+from langchain_context_engine.models.metadata import read_pairs
 
 _BUDGETS = (250, 500, 1000, 2000)
 

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.text.sentences import row_spans
-from langchain_context_engine.text.tables import tables_of
+from langchain_context_engine.text.text_tables import tables_of
 from langchain_context_engine.text.truncate import Extractive, extractive, keep_end, locate, pieces
 from tests.builders import ListSource, a_candidate, count_words
 
