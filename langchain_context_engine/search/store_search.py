@@ -78,7 +78,7 @@ def sparse_index_of(collection: Any) -> SparseIndex | None:
     """
     # As it came: reading the whole schema makes the embedding function of the vectors too, which takes a
     # second, warns where that cannot be made, and is of no use here.
-    schema = getattr(getattr(collection, "_model", None), "serialized_schema", None) or {}
+    schema = collection.get_model().serialized_schema or {} if hasattr(collection, "get_model") else {}
     for key, types in sorted((schema.get("keys") or {}).items()):
         sparse = ((types or {}).get("sparse_vector") or {}).get("sparse_vector_index") or {}
         if not sparse.get("enabled"):

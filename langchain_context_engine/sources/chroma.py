@@ -29,7 +29,6 @@ from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex, Told
 from langchain_context_engine.search.hybrid_search import Search
-from langchain_context_engine.search.index_folder import is_local
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.search.snapshot import ids_named_in
@@ -144,7 +143,12 @@ class ChromaSource:
         }
         found = search.candidates(search.find(request.offset + limit)[request.offset :])
         self._is_cold = False
-        return Offer(found, warnings=self._warnings(request, search), searched=search.searched)
+        return Offer(
+            found,
+            warnings=self._warnings(request, search),
+            searched=search.searched,
+            trouble=search.trouble,
+        )
 
     def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
         """Return what the answer must say of words that it did without, or of an index in trouble."""
@@ -159,7 +163,7 @@ class ChromaSource:
     @property
     def is_cold(self) -> bool:
         """A large local collection that this process has not asked yet."""
-        if self._is_cold and is_local(self._handle):
+        if self._is_cold and self._handle.files:
             with suppress(SourceError):
                 self._is_cold = self._handle.count() > _COLD_FROM
             return self._is_cold
@@ -262,7 +266,7 @@ class ChromaSource:
             "default_kind": self.kind,
         }
         if self._sparse is None:
-            return Search(lexical=self._lexical(), sequence=self.sequence, **asked)
+            return Search(lexical=self._lexical(), sequence=self.sequence, is_first=self._is_cold, **asked)
         sparse = self._sparse if self.hybrid else None
         return StoreSearch(sparse=sparse, source=self.name, **asked)
 
