@@ -28,7 +28,7 @@ __all__ = ["main"]
 
 _MODULE_OF = {
     **dict.fromkeys(("index", "prepare"), "index"),
-    **dict.fromkeys(("ls", "rm", "journal"), "ls"),
+    **dict.fromkeys(("ls", "rm"), "ls"),
     **dict.fromkeys(("ask", "explain"), "ask"),
     **dict.fromkeys(("evaluate", "tune"), "evaluate"),
     **dict.fromkeys(("serve", "mcp"), "serve"),
@@ -109,11 +109,7 @@ def _app(asked: str) -> typer.Typer:
         del version
 
     for name in (asked,) if asked in _MODULE_OF else _MODULE_OF:
-        command = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command)
-        else:
-            app.command()(command)
+        app.command()(getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name))
     return app
 
 
