@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _MODULE_OF = {
-    **dict.fromkeys(("index", "prepare", "ls", "rm", "journal"), "contents"),
+    **dict.fromkeys(("index", "prepare", "ls", "rm"), "contents"),
     **dict.fromkeys(("ask", "explain"), "ask"),
     **dict.fromkeys(("evaluate", "tune"), "figures"),
     **dict.fromkeys(("serve", "mcp"), "serve"),
@@ -108,11 +108,7 @@ def _app(asked: str) -> typer.Typer:
         del version
 
     for name in (asked,) if asked in _MODULE_OF else _MODULE_OF:
-        command = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-        if isinstance(command, typer.Typer):
-            app.add_typer(command)
-        else:
-            app.command()(command)
+        app.command()(getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name))
     return app
 
 

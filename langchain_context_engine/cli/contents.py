@@ -179,11 +179,6 @@ def _tell(report: IndexReport, store: Path, *, is_dry: bool, lists_skipped: bool
 
 _PAGE = 300
 
-journal = typer.Typer(
-    name="journal", help="Bring journals of several machines together.", no_args_is_help=True
-)
-journal.callback()(lambda: None)  # with a single command there would be no `merge`
-
 
 def ls(*, store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """List the store's collections: records, oldest and newest date, embedder, and what they mirror."""
@@ -231,35 +226,6 @@ def rm(
     for name in counts:
         delete_collection(client, name)
     output.write_text(f"deleted {told} from {home.folder}")
-
-
-@journal.command()
-def merge(
-    journals: Annotated[list[Path], typer.Argument(metavar="JOURNAL...", help="They are only read.")],
-    *,
-    into: Annotated[
-        Path, typer.Option("--into", metavar="JOURNAL", help="The journal that is written; made if need be.")
-    ],
-    megabytes: Annotated[
-        int, typer.Option("--megabytes", min=1, help="Its size; the oldest traces go first.")
-    ] = 256,
-) -> None:
-    """Bring journals together; merging again adds what is new, and counts nothing twice.
-
-    Each machine writes a journal of its own, and may go on writing meanwhile. A damaged or foreign file is
-    told and left out.
-    """
-    from langchain_context_engine.journal import merge_journals
-
-    merged = merge_journals(journals, into, max_bytes=megabytes * 1_000_000)
-    for each in merged:
-        if each.error:
-            output.note(f"error: {each.error}")
-            continue
-        came = f"{each.traces:,} traces, {each.counts:,} counts, {each.judgments:,} judgments are new"
-        output.write_text(f"{each.path}: {came}")
-    if refused := sum(bool(each.error) for each in merged):
-        raise CommandFailedError(f"{refused} of {len(merged)} journals could not be merged into {into}")
 
 
 def _holding(collection: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.journal import traces
-from langchain_context_engine.journal.database import Database, MergedJournal, merge_journals, trim
+from langchain_context_engine.journal.database import Database, trim
 from langchain_context_engine.journal.values import Activity, Answer, Judgment, TraceRow, Usage, check_grade
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
@@ -29,8 +29,7 @@ from langchain_context_engine.models.types import Key
 from langchain_context_engine.rendering.citations import used_citations
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["Activity", "Answer", "Journal", "Judgment", "MergedJournal", "TraceRow",
-           "Usage", "kept_in", "merge_journals", "open_journal"]  # fmt: skip
+__all__ = ["Activity", "Answer", "Journal", "Judgment", "TraceRow", "Usage", "kept_in", "open_journal"]
 
 _SMALLEST_BYTES = 1_000_000
 _LONGEST_NAME = 80
@@ -228,7 +227,7 @@ class Journal:
 
     def usage(self, keys: Iterable[Key]) -> Mapping[Key, Usage]:
         """Return what `touch` and `feedback` counted for each key."""
-        asked = "SELECT what, sum(times) FROM counts WHERE source = ? AND id = ? AND user = '' GROUP BY what"
+        asked = "SELECT what, times FROM counts WHERE source = ? AND id = ? AND user = ''"
         with self._database.reading() as connection:
             found = {key: dict(connection.execute(asked, _clean(key)).fetchall()) for key in keys}
         return {key: Usage(**counted) for key, counted in found.items()}
@@ -289,12 +288,11 @@ class Journal:
         cleaned = clean_text(name).strip()
         if not 0 < len(cleaned) <= _LONGEST_NAME:
             raise ConfigError(f"the name of a set has 1 to {_LONGEST_NAME} characters, got {name!r:.100}")
-        at = time.time()
         with self._database.writing() as connection:
             connection.execute("DELETE FROM sets WHERE name = ?", (cleaned,))
             connection.executemany(
-                "INSERT INTO sets VALUES (?, ?, ?, ?)",
-                [(cleaned, clean_text(query), trace, at) for query, trace in questions.items()],
+                "INSERT INTO sets VALUES (?, ?, ?)",
+                [(cleaned, clean_text(query), trace) for query, trace in questions.items()],
             )
 
     def sets(self) -> Mapping[str, Mapping[str, str]]:
@@ -334,9 +332,8 @@ class Journal:
             limit: Entries at most.
         """
         asked = (
-            "SELECT what, source, id, sum(times), max(at) AS latest FROM counts "
-            "WHERE user = ? AND what IN ('view', 'edit') AND what = coalesce(?, what) "
-            "GROUP BY what, source, id HAVING latest >= ? ORDER BY latest DESC, source, id LIMIT ?"
+            "SELECT what, source, id, times, at FROM counts WHERE user = ? AND what IN ('view', 'edit') "
+            "AND what = coalesce(?, what) AND at >= ? ORDER BY at DESC, source, id LIMIT ?"
         )
         instant = read_instant(since)
         earliest = instant.timestamp() if instant else float("-inf")
@@ -351,7 +348,7 @@ class Journal:
     def lost(self) -> int:
         """Return how many answers could not be kept, by whatever process."""
         with self._after_flush() as connection:
-            told = connection.execute("SELECT lost FROM origin").fetchone()[0]
+            told = connection.execute("SELECT answers FROM losses").fetchone()[0]
         return int(told) + self.dropped + self.failed - self._losses_written
 
     def news(self) -> str:
@@ -376,7 +373,7 @@ class Journal:
         lost = self.dropped + self.failed
         with self._database.writing() as connection:
             traces.insert(connection, encoded)
-            connection.execute("UPDATE origin SET lost = lost + ?", (lost - self._losses_written,))
+            connection.execute("UPDATE losses SET answers = answers + ?", (lost - self._losses_written,))
             trim(connection, self.max_bytes)
         self._losses_written = lost
 
@@ -384,8 +381,7 @@ class Journal:
         seconds = time.time() if at is None else at
         with self._database.writing() as connection:
             connection.executemany(
-                "INSERT INTO counts (what, user, source, id, times, at, origin) "
-                "SELECT ?, ?, ?, ?, 1, ?, origin.id FROM origin WHERE true "
+                "INSERT INTO counts (what, user, source, id, times, at) VALUES (?, ?, ?, ?, 1, ?) "
                 "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
                 [(*row, seconds) for row in counted],
             )

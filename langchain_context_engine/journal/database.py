@@ -1,4 +1,4 @@
-"""The journal's SQLite file: its tables, how it is opened for one piece of work at a time, and merging.
+"""The journal's SQLite file: its tables, and how it is opened for one piece of work at a time.
 
 No connection outlives its work. So the file is whole whenever nobody works on it, may be copied, replaced
 or deleted meanwhile, and a fork, which waits for the lock, takes nothing of SQLite's along.
@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
@@ -19,23 +17,23 @@ from langchain_context_engine.models.locks import awaited_lock
 from langchain_context_engine.models.redact import refusal
 
 _APPLICATION_ID = 0x1CE_C0DE  # Marks the file as ours, so that nobody else's database is written to.
-VERSION = 4
+VERSION = 5
 _BUSY_SECONDS = 5.0
 _TRIM_TO = 0.9
 
 _INSIDE = awaited_lock()
 """Held by who is inside SQLite: the child of a fork would share what was open, and its locks."""
 
-# Bodies stand apart, so that paging the list reads none of them. What is counted is counted for each journal
-# that it came from (`origin`): merging takes the larger of two counts of one origin, whichever way they come.
+# Bodies stand apart, so that paging the list reads none of them.
 _TABLES = """
-CREATE TABLE origin (id TEXT NOT NULL, lost INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE losses (answers INTEGER NOT NULL);
+INSERT INTO losses VALUES (0);
 CREATE TABLE traces (
     number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, at REAL NOT NULL, query TEXT NOT NULL,
     search TEXT NOT NULL, candidates INTEGER NOT NULL, kept INTEGER NOT NULL, cut INTEGER NOT NULL,
     tokens INTEGER NOT NULL, budget INTEGER NOT NULL, duplicates INTEGER NOT NULL, milliseconds REAL NOT NULL,
     warnings INTEGER NOT NULL, status TEXT NOT NULL, scope TEXT NOT NULL, offered TEXT NOT NULL,
-    timings TEXT NOT NULL, source_timings TEXT NOT NULL, bytes INTEGER NOT NULL
+    timings TEXT NOT NULL, source_timings TEXT NOT NULL
 );
 CREATE INDEX traces_by_time ON traces (at, number);
 CREATE INDEX traces_by_status ON traces (status, at);
@@ -48,23 +46,17 @@ CREATE TABLE answers (
     text TEXT NOT NULL, cited TEXT NOT NULL, unused TEXT NOT NULL
 );
 CREATE TABLE counts (
-    user TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, what TEXT NOT NULL, origin TEXT NOT NULL,
-    times INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (user, source, id, what, origin)
+    user TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, what TEXT NOT NULL, times INTEGER NOT NULL,
+    at REAL NOT NULL, PRIMARY KEY (user, source, id, what)
 ) WITHOUT ROWID;
 CREATE TABLE judgments (
     query TEXT NOT NULL, source TEXT NOT NULL, id TEXT NOT NULL, rater TEXT NOT NULL, grade INTEGER,
     at REAL NOT NULL, PRIMARY KEY (query, source, id, rater)
 ) WITHOUT ROWID;
 CREATE TABLE sets (
-    name TEXT NOT NULL, query TEXT NOT NULL, trace TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (name, query)
+    name TEXT NOT NULL, query TEXT NOT NULL, trace TEXT NOT NULL, PRIMARY KEY (name, query)
 ) WITHOUT ROWID;
 """
-
-COLUMNS = (
-    "id, at, query, search, candidates, kept, cut, tokens, budget, duplicates, milliseconds, warnings, "
-    "status, scope, offered, timings, source_timings, bytes"
-)
-"""Of the table of traces, but for the number that SQLite gives."""
 
 
 class Database:
@@ -101,22 +93,17 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self, other: Path | None = None) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[sqlite3.Connection]:
         """Lend a connection that writes, within one transaction; a file that has gone is made anew.
 
-        Args:
-            other: Another journal that is attached as `other`, only to be read.
-
         Raises:
-            ConfigError: The journal is closed, is only to be read, or none; or the other is none.
+            ConfigError: The journal is closed, is only to be read, or none.
             ContextEngineError: The disk is full, another process kept the file for seconds, …
         """
         if self.is_read_only:
             raise ConfigError(f"journal {self.path} was opened to be read only")
         self._make()
         with self._opened("written") as connection:
-            if other is not None:
-                _attach(connection, other)
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -131,7 +118,9 @@ class Database:
         with _INSIDE:
             if self.is_closed:
                 raise ConfigError(f"journal {self.path} is closed")
-            _require_file(self.path)
+            if not self.path.is_file():
+                told = f'ContextEngine(..., journal="{self.path.name}") records one'
+                raise ConfigError(f"there is no journal {self.path}; {told}")
             # Whoever may write also reads so: it can take back what a killed process had half written.
             mode = "rw" if os.access(self.path, os.W_OK) else "ro"
             connection: sqlite3.Connection | None = None
@@ -194,33 +183,19 @@ def _is_empty(path: Path) -> bool:
 def _fill(connection: sqlite3.Connection) -> None:
     for statement in filter(str.strip, _TABLES.split(";")):
         connection.execute(statement)
-    connection.execute("INSERT INTO origin (id) VALUES (?)", (uuid.uuid4().hex,))
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _require_file(path: Path) -> None:
-    if not path.is_file():
-        raise ConfigError(
-            f'there is no journal {path}; ContextEngine(..., journal="{path.name}") records one'
-        )
-
-
-def _attach(connection: sqlite3.Connection, other: Path) -> None:
-    _require_file(other)
-    connection.execute("ATTACH ? AS other", (f"{other.resolve().as_uri()}?mode=ro",))
-    _check(connection, other, "other.")
-
-
-def _check(connection: sqlite3.Connection, path: Path, schema: str = "") -> None:
+def _check(connection: sqlite3.Connection, path: Path) -> None:
     try:
-        is_ours = _number(connection, f"{schema}application_id") == _APPLICATION_ID
-        version = _number(connection, f"{schema}user_version")
+        is_ours = _number(connection, "application_id") == _APPLICATION_ID
+        version = _number(connection, "user_version")
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
             raise
         raise ConfigError(f"{path} is not a database; give another path") from None
-    if _number(connection, f"{schema}page_count") <= 1:
+    if _number(connection, "page_count") <= 1:
         raise ConfigError(f"journal {path} is empty; record a trace into it first")
     if not is_ours:
         raise ConfigError(f"{path} is another program's database, not a journal; give another path")
@@ -253,80 +228,3 @@ def trim(connection: sqlite3.Connection, max_bytes: int) -> None:
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-# A total is the sum over journals (origins); of two tellings of one journal the larger one holds, since
-# counts only grow. So it matters neither how often nor in which order journals are merged, nor how many ways.
-_COUNTS = """INSERT INTO counts SELECT * FROM other.counts WHERE true
-    ON CONFLICT DO UPDATE SET times = excluded.times, at = max(at, excluded.at)
-    WHERE excluded.times > times"""
-_JUDGMENTS = """INSERT INTO judgments SELECT * FROM other.judgments WHERE true
-    ON CONFLICT DO UPDATE SET grade = excluded.grade, at = excluded.at WHERE excluded.at > at"""
-_LATER_SETS = """SELECT name FROM other.sets AS theirs GROUP BY name HAVING max(at) > coalesce(
-    (SELECT max(at) FROM main.sets AS ours WHERE ours.name = theirs.name), 0)"""
-_TRACES = f"""INSERT OR IGNORE INTO traces ({COLUMNS}) SELECT {COLUMNS} FROM other.traces
-    WHERE id IN (SELECT id FROM other.bodies)"""  # noqa: S608 - constants only
-_BELONGING = """INSERT INTO main.{0} SELECT * FROM other.{0} WHERE {1} IN (SELECT id FROM main.traces)
-    AND {1} NOT IN (SELECT {1} FROM main.{0})"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergedJournal:
-    """What one journal gave to another: how many traces, counts and judgments are new or later.
-
-    `error` is why nothing of it could be taken; "" where all went well.
-    """
-
-    path: Path
-    traces: int = 0
-    counts: int = 0
-    judgments: int = 0
-    error: str = ""
-
-
-def merge_journals(
-    paths: Iterable[str | os.PathLike[str]],
-    into: str | os.PathLike[str],
-    *,
-    max_bytes: int = 256_000_000,
-) -> list[MergedJournal]:
-    """Bring journals together in one; return what each gave, in order. They are only read, also while in use.
-
-    A trace is known by its id. Usage, feedback and activity are counted once, whichever way and however often
-    they come. Of two grades by one rater, and of two sets of one name, the later one holds. Merging again
-    adds what is new. A copy of a journal counts as that journal.
-
-    Args:
-        paths: Journals. One that is damaged or none at all costs itself: see `MergedJournal.error`.
-        into: The journal that is written; it is made where there is none.
-        max_bytes: Its size, as `Journal`'s: the oldest traces go first.
-
-    Raises:
-        ConfigError: `into` is no journal, cannot be written, or is one of `paths`.
-    """
-    target = Path(into).absolute()
-    sources = [Path(path).absolute() for path in paths]
-    if any(path.resolve() == target.resolve() for path in sources):
-        raise ConfigError(f"journal {target} cannot be merged into itself; give another file to --into")
-    database = Database(target)
-    return [_merged(database, path, max_bytes) for path in sources]
-
-
-def _merged(database: Database, path: Path, max_bytes: int) -> MergedJournal:
-    try:
-        with database.writing(path) as connection:
-            shared = "SELECT count(*) FROM traces WHERE id IN (SELECT id FROM other.traces)"
-            before = connection.execute(shared).fetchone()[0]
-            connection.execute(_TRACES)
-            counts = connection.execute(_COUNTS).rowcount
-            judgments = connection.execute(_JUDGMENTS).rowcount
-            for table, column in (("bodies", "id"), ("answers", "trace")):
-                connection.execute(_BELONGING.format(table, column))
-            for (name,) in connection.execute(_LATER_SETS).fetchall():
-                connection.execute("DELETE FROM sets WHERE name = ?", (name,))
-                connection.execute("INSERT INTO sets SELECT * FROM other.sets WHERE name = ?", (name,))
-            trim(connection, max_bytes)
-            traces = max(0, connection.execute(shared).fetchone()[0] - before)
-    except ContextEngineError as error:
-        return MergedJournal(path=path, error=f"{path}: {error}; nothing of it was taken")
-    return MergedJournal(path=path, traces=traces, counts=counts, judgments=judgments)

@@ -16,11 +16,11 @@ import weakref
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.journal.database import COLUMNS
 from langchain_context_engine.journal.values import TraceRow
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.freeze import clean_text
@@ -29,10 +29,8 @@ from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.trace.context import Context
 
-Encoded = tuple[tuple[Any, ...], bytes]
-"""A trace as the values of its row and its compressed body."""
-
-_LISTED = ("number", *COLUMNS.replace(" search,", "").removesuffix(", bytes").split(", "))
+_LISTED = ["at" if field.name == "time" else field.name for field in fields(TraceRow)]
+_WRITTEN = [*_LISTED[1:], "search"]
 _COUNTED = ("offered", "timings", "source_timings")
 _SORTED = {
     "time": "at", "question": "search", "used": "1.0 * tokens / max(budget, 1)",
@@ -116,8 +114,8 @@ def _row(named: dict[str, Any]) -> TraceRow:
     return TraceRow(time=datetime.fromtimestamp(named.pop("at"), tz=UTC), **named)
 
 
-def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> Encoded:
-    """Return a trace as it is written.
+def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> dict[str, Any]:
+    """Return a trace as it is written: the values of its row, and its compressed body.
 
     Args:
         trace_id: Its id.
@@ -135,25 +133,33 @@ def encode(trace_id: str, at: float, context: Context, most_bytes: int) -> Encod
         )
     offered = Counter(clean_text(str(candidate.origin)) for candidate in context.candidates)
     query = context.request.query
-    row = (
-        trace_id, at, query, _folded("\n".join([query, *offered])), len(context.candidates),
-        len(context.passages), sum(passage.is_truncated for passage in context.passages), context.tokens,
-        context.budget, sum(d.verdict is not Verdict.CHANGED and d.is_duplicate for d in context.decisions),
-        math.fsum(context.timings.values()), len(context.warnings), str(context.status),
-        scope_digest(context.request.scope), _as_json(offered), _as_json(context.timings),
-        _as_json(context.source_timings), len(body),
-    )  # fmt: skip
-    return row, body
+    return {
+        "id": trace_id,
+        "at": at,
+        "query": query,
+        "search": _folded("\n".join([query, *offered])),
+        "candidates": len(context.candidates),
+        "kept": len(context.passages),
+        "cut": sum(passage.is_truncated for passage in context.passages),
+        "tokens": context.tokens,
+        "budget": context.budget,
+        "duplicates": sum(d.verdict is not Verdict.CHANGED and d.is_duplicate for d in context.decisions),
+        "milliseconds": math.fsum(context.timings.values()),
+        "warnings": len(context.warnings),
+        "status": str(context.status),
+        "scope": scope_digest(context.request.scope),
+        "offered": _as_json(offered),
+        "timings": _as_json(context.timings),
+        "source_timings": _as_json(context.source_timings),
+        "body": body,
+    }
 
 
-def insert(connection: sqlite3.Connection, encoded: Sequence[Encoded]) -> None:
+def insert(connection: sqlite3.Connection, encoded: Sequence[dict[str, Any]]) -> None:
     """Write encoded traces."""
-    marks = ", ".join("?" * len(COLUMNS.split(",")))
-    connection.executemany(
-        f"INSERT INTO traces ({COLUMNS}) VALUES ({marks})",  # noqa: S608 - constants only
-        [row for row, _ in encoded],
-    )
-    connection.executemany("INSERT INTO bodies VALUES (?, ?)", [(row[0], body) for row, body in encoded])
+    columns, marks = ", ".join(_WRITTEN), ", ".join(f":{name}" for name in _WRITTEN)
+    connection.executemany(f"INSERT INTO traces ({columns}) VALUES ({marks})", encoded)  # noqa: S608 - constants
+    connection.executemany("INSERT INTO bodies VALUES (:id, :body)", encoded)
 
 
 def body_of(connection: sqlite3.Connection, trace_id: str) -> Context | None:

@@ -280,11 +280,18 @@ class Offer(list[Candidate]):
         warnings: Sentences that name the source; nothing out of the request's scope may stand in them.
         searched: How they were found, in a few words that are the same from question to question; "" says
             nothing.
+        trouble: Why they are not all that there are, so that the context is partial; "" where they are.
     """
 
     def __init__(
-        self, candidates: Iterable[Candidate] = (), *, warnings: Iterable[str] = (), searched: str = ""
+        self,
+        candidates: Iterable[Candidate] = (),
+        *,
+        warnings: Iterable[str] = (),
+        searched: str = "",
+        trouble: str = "",
     ) -> None:
         super().__init__(candidates)
         self.warnings = tuple(warnings)
         self.searched = searched
+        self.trouble = trouble

@@ -25,7 +25,6 @@ from langchain_context_engine.models.types import Candidate, Decision, Key, Offe
 from langchain_context_engine.pipeline.executor import (
     Answer,
     LateError,
-    Partial,
     begin,
     busy,
     is_plain,
@@ -196,8 +195,8 @@ def read_answer(answer: Answer) -> tuple[str, Sequence[Any] | None]:
         return "no answer within the deadline (timeout_seconds)", None
     if isinstance(answer, Exception):
         return safe_message(answer), None
-    if isinstance(answer, Partial):
-        return answer.trouble, answer.items
+    if isinstance(answer, Offer):
+        return answer.trouble, answer
     if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
         return f"it answered {type(answer).__name__}, expected a sequence of candidates", None
     return "", answer

@@ -24,8 +24,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_context_engine.errors import SourceError
 from langchain_context_engine.models.clock import asked_at
@@ -51,6 +50,7 @@ _ON_TIME_SECONDS = 0.005
 _GLANCES = 3
 """How often a glance must come on time before who waits is held to be idle: a busy machine wakes it late."""
 
+Value = TypeVar("Value")
 Answer = Any
 """What a source gave: a sequence of candidates, or the exception that it raised."""
 
@@ -299,21 +299,6 @@ class LateError(Exception):
     """A source did not answer within its deadline; never raised, only carried."""
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """An answer that could not be read to its end.
-
-    Attributes:
-        items: What was read.
-        trouble: Why no more was.
-        warnings: What it had to say all the same.
-    """
-
-    items: Sequence[Any]
-    trouble: str
-    warnings: Sequence[str] = ()
-
-
 _overdue: dict[int, tuple[object, list[Callable[[], bool]]]] = {}
 """Calls that ran past their deadline; who is in one is not asked: every question would leave one thread more.
 
@@ -414,6 +399,31 @@ def begin(call: Callable[[], Any], give: Callable[[Answer], None], asked: float)
         return lambda: False
 
 
+def within(until: float, call: Callable[[], Value], owner: object) -> Value:
+    """Return what a call gives until a moment; an owner that still is in an earlier, late call is not called.
+
+    Args:
+        until: On `time.monotonic()`'s clock, in seconds.
+        call: What to run.
+        owner: Whose call it is.
+
+    Raises:
+        TimeoutError: It gives nothing until then.
+    """
+    given: Future[Value] = Future()
+
+    def work() -> None:
+        try:
+            given.set_result(call())
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            given.set_exception(error)
+
+    if busy(owner) is not None:
+        raise TimeoutError
+    overdue(owner, start(work, name="context-engine-call").is_alive)
+    return given.result(timeout=max(0.0, until - time.monotonic()))
+
+
 def answer_of(call: Callable[..., Any], *args: Any) -> Answer:
     """Return what a call gives or raises: whatever a source raises costs only that source.
 
@@ -442,16 +452,16 @@ def walked(answer: Answer) -> Answer:
         return Offer(items, warnings=said)
     if trouble is None:
         told = f"it offered more than {MOST_OFFERED:,} candidates; the others were not looked at"
-        return Partial(items[:MOST_OFFERED], told, said)
+        return Offer(items[:MOST_OFFERED], warnings=said, trouble=told)
     if not items:
         return trouble
     told = f"its answer broke off after {len(items)} candidates: {safe_message(trouble)}"
-    return Partial(items, told, said)
+    return Offer(items, warnings=said, trouble=told)
 
 
 def warnings_of(answer: Answer) -> Sequence[str]:
     """Return what the context is to say of an answer."""
-    return answer.warnings if isinstance(answer, (Offer, Partial)) else ()
+    return answer.warnings if isinstance(answer, Offer) else ()
 
 
 def _take(items: list[Any], answer: Sequence[Any]) -> None:

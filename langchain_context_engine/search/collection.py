@@ -132,8 +132,12 @@ class CollectionHandle:
             )
         self._collection = collection
         self._space = ""
-        self.files = _files_of(collection)
-        self.is_in_process = is_in_process(collection)
+        settings = settings_of(collection)
+        self.is_in_process = "rust" in str(getattr(settings, "chroma_api_impl", "")).lower()
+        self.files: tuple[str, ...] = ()
+        if settings is not None and settings.is_persistent:
+            file = f"{settings.persist_directory}/chroma.sqlite3"
+            self.files = (file, f"{file}-wal")
         self.id = str(getattr(collection, "id", ""))
         self._process = os.getpid()
         self._portions = Portions(QUOTA if is_cloud(collection) else _UNLIMITED)
@@ -208,46 +212,49 @@ class CollectionHandle:
 
     def find(self, where: dict[str, Any] | None = None) -> list[str]:
         """Return all ids, or those that a `where` lets through, in the collection's order."""
-        return list(self.rows(where, ()))
+        return list(self.rows(where))
 
     def holding(self, text: str, where: dict[str, Any] | None, most: int) -> list[str]:
         """Return up to `most` ids of records in whose document a text stands verbatim."""
         held = self._call("get", where=where, where_document={"$contains": text}, limit=most, include=[])
         return list(held["ids"])
 
-    def ids_from(self, place: int, most: int) -> list[str]:
-        """Return up to `most` ids from a place on, in the collection's order, the order of adding."""
-        return list(self.page(place, most, ()))
-
-    def page(self, place: int, most: int, include: Sequence[str] = FIELDS) -> Rows:
-        """Return id → fields of up to `most` records from a place on, in the collection's order."""
-        answer = self._portions.ask(
-            lambda quota: self._call("get", limit=min(most, quota), offset=place, include=list(include))
-        )
-        return rows_of(answer, include)
-
     def few(self, where: dict[str, Any] | None, include: Sequence[str], most: int) -> Rows | None:
         """Return id → fields of what a `where` lets through, or None where that is more than so many."""
-        ask = {"where": where, "include": list(include)}
-        answer = self._portions.ask(lambda quota: self._call("get", **ask, limit=min(most + 1, quota)))
-        found = rows_of(answer, include)
-        return found if len(found) < min(most + 1, self.most) else None
+        found = self.rows(where, include, most=most + 1)
+        return found if len(found) <= most else None
 
-    def rows(self, where: dict[str, Any] | None, include: Sequence[str]) -> Rows:
-        """Return id → fields of all that a `where` lets through, at once or as many at a time as may be."""
+    def rows(
+        self,
+        where: dict[str, Any] | None = None,
+        include: Sequence[str] = (),
+        *,
+        start: int = 0,
+        most: int = _UNLIMITED,
+    ) -> Rows:
+        """Return id → fields of what a `where` lets through, in the collection's order, that of adding.
+
+        Args:
+            where: Chroma's filter; None lets all through.
+            include: The fields.
+            start: So many are passed over.
+            most: Records at most; they are read at once, or as many at a time as may be.
+        """
         found: Rows = {}
 
-        def portion(most: int) -> tuple[Rows, bool]:
-            is_all = most == _UNLIMITED
-            bounds = {} if is_all else {"limit": most, "offset": len(found)}
-            return rows_of(self._call("get", where=where, include=list(include), **bounds), include), is_all
+        def portion(quota: int) -> tuple[Rows, bool]:
+            size = min(quota, most - len(found))
+            bounds = {} if size == _UNLIMITED else {"limit": size, "offset": start + len(found)}
+            answer = self._call("get", where=where, include=list(include), **bounds)
+            return rows_of(answer, include), len(answer["ids"]) < size
 
-        while True:
+        while len(found) < most:
             page, is_all = self._portions.ask(portion)
             is_new = bool(page.keys() - found.keys())
             found |= page
             if is_all or not is_new:
-                return found
+                break
+        return found
 
     def _call(self, method: str, **arguments: Any) -> Any:
         if os.getpid() != self._process and self.is_in_process:
@@ -310,22 +317,9 @@ def settings_of(collection: Any) -> Any:
     return server.get_settings() if hasattr(server, "get_settings") else None
 
 
-def is_in_process(collection: Any) -> bool:
-    """Tell whether a collection is in files or memory that this process itself opens."""
-    return "rust" in str(getattr(settings_of(collection), "chroma_api_impl", "")).lower()
-
-
 def is_cloud(collection: Any) -> bool:
     """Tell whether a collection is in Chroma Cloud, whose quota is known."""
     return "trychroma.com" in str(getattr(settings_of(collection), "chroma_server_host", "") or "")
-
-
-def _files_of(collection: Any) -> tuple[str, ...]:
-    settings = settings_of(collection)
-    if settings is None or not settings.is_persistent:
-        return ()
-    file = os.path.join(str(settings.persist_directory), "chroma.sqlite3")  # noqa: PTH118 - stat'ed at each question
-    return (file, f"{file}-wal")
 
 
 def _space_of(collection: Any) -> str:

@@ -2,6 +2,9 @@
 
 `README.md` beside this file says what is seen when. In memory it is a snapshot; on disk, where a store has
 a place for it, one file that is replaced as a whole by whoever holds the lock beside it.
+
+A question looks whether something was written, which costs next to nothing. Whatever must be read is read in
+the background: the question waits for it as long as it can afford, and else does without and says so.
 """
 
 from __future__ import annotations
@@ -37,23 +40,17 @@ from langchain_context_engine.search.segment import (
 from langchain_context_engine.search.snapshot import Snapshot
 
 FILE = "lexical.index"
-READ_AT_ONCE = 3000
-"""New records that a question reads itself; more are read in the background, with a warning."""
-
-_FIRST_AT_ONCE = 1000
-"""Records that the very first question reads itself: beside a busy writer each costs many times its time."""
+QUIET_SECONDS = 30.0
 _COMPARED_AT_ONCE = 1000
-"""Records of a store in files that a question compares itself after a write; more are in the background."""
+"""Records of a store in files that are compared after a write before the next question is answered."""
 _PROBED_UP_TO = 3000
 """Records up to which the last id is looked at: Chroma walks there, about a microsecond a record."""
 _PAGE = 1000
 _MOST_CHARACTERS = 2_000_000
 _FEW_SEGMENTS = 8
 _UNCOMMITTED = 1000
-QUIET_SECONDS = 30.0
 _DUTY = 20
 """A comparison of the whole is followed by a pause of so many times what it took."""
-_RETRY_SECONDS = 30.0
 _PATIENCE_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
@@ -73,7 +70,8 @@ class CollectionIndex:
     Attributes:
         snapshot: What it knows.
         is_whole: The collection was read to its end once.
-        progress: How many records were read and how many there are, while it is being read.
+        is_written: It is in files that somebody has written to since the question before.
+        progress: How many records were read and how many there are, while they are being read.
         notice: What people should be told once.
         trouble: Why it cannot be read, or "".
         path: Its file, or None.
@@ -85,7 +83,7 @@ class CollectionIndex:
         self.handle = handle
         self.collection = handle.id
         self.snapshot = Snapshot()
-        self.is_whole = False
+        self.is_whole = self.is_written = False
         self.progress: tuple[int, int] | None = None
         self.notice = self.trouble = ""
         self.path = None if folder is None else folder / FILE
@@ -94,48 +92,46 @@ class CollectionIndex:
         self._stamp: Any = None
         self._compared: Any = None
         self._last_id: str | None = None
-        self._looked_at = float("-inf")
-        self._rest_until = self._retry_at = float("-inf")
-        self._work: threading.Thread | None = None
+        self._looked_at = self._rest_until = float("-inf")
+        self._reading: threading.Thread | None = None
+        self._upkeep: threading.Thread | None = None
         self._quiet_seconds = quiet_seconds
-        self._lock, self._swap = ForkSafeLock(), ForkSafeLock()
+        self._lock, self._turn, self._swap = ForkSafeLock(), ForkSafeLock(), ForkSafeLock()
 
     # What a question asks
 
-    def is_synced(self, asked: float) -> bool:
-        """Tell whether it has looked at the store since a moment on `time.monotonic()`'s clock."""
-        return self._looked_at >= asked
+    def sync(self, asked: float, until: float) -> None:
+        """Take in what was written before a moment, as far as that can be read until another.
 
-    def sync(self, asked: float, wait_seconds: float) -> None:
-        """Take in what the store shows to have changed before a moment on `time.monotonic()`'s clock.
+        Args:
+            asked: On `time.monotonic()`'s clock.
+            until: On the same.
 
         Raises:
             SourceError: The collection could not be read.
         """
         with self._lock:
-            if self.is_synced(asked):
-                return
-            work = self._work
-            if work is not None and self.is_whole and self.snapshot.count <= _COMPARED_AT_ONCE:
-                # Of so few it is over in a moment; without it, what was written meanwhile would not be seen.
-                work.join(wait_seconds)
-            began = time.monotonic()
-            if not self._is_working():
+            if self._looked_at < asked and not _is_alive(self._reading):
+                began = time.monotonic()
                 self._reload()
-                self._look()
-            self._looked_at = began
-        work = self._work
-        if work is not None and not self.is_whole:
-            work.join(wait_seconds)
+                is_changed = self._is_changed()
+                self.is_written = is_changed and self.is_whole and bool(self.handle.files)
+                if is_changed:
+                    self._reading = self._start(self._update)
+                elif not _is_alive(self._upkeep) and self._has_upkeep():
+                    self._upkeep = self._start(self._keep_up)
+                self._looked_at = began
+            reading = self._reading
+        if reading is not None:
+            reading.join(max(0.0, until - time.monotonic()))
 
     def heal(self, ids: Sequence[str], records: Rows) -> None:
         """Compare what the store answered for some ids with what is known, and take in the difference."""
         if self._stamp is not None and self._stamp == self._compared:
             return
         known = self.snapshot.digests_of(ids)
-        found = [to_record(id_, records[id_]) for id_ in ids if id_ in records]
         self._take(
-            [record for record in found if known.get(record.id) != record.digest],
+            _differing([to_record(id_, records[id_]) for id_ in ids if id_ in records], known),
             [id_ for id_ in ids if id_ not in records and id_ in known],
         )
 
@@ -168,8 +164,19 @@ class CollectionIndex:
         Raises:
             SourceError: The collection could not be read, or the index not be written.
         """
+
+        def work() -> None:
+            stamp = store_stamp(self.handle, is_settled=True)
+            is_new = stamp is None or stamp != self._compared
+            was_whole = self.is_whole
+            self._catch_up(stamp, told)
+            if was_whole and is_new:
+                self._compare(stamp, told)
+            if is_new or self._uncommitted() or self._kept is None:
+                self._commit()
+
         try:
-            self._read_whole(told)
+            self._alone(work)
         except OSError as error:
             why = refusal(error, self.path and self.path.parent)
             raise SourceError(f"the index of {self.handle.name!r} cannot be written: {why}") from None
@@ -191,128 +198,120 @@ class CollectionIndex:
         if self.path is not None:
             shutil.rmtree(self.path.parent, ignore_errors=True)
 
-    def _look(self) -> None:
-        """Find out what changed as cheaply as the client allows."""
-        stamp = store_stamp(self.handle)
-        if self.is_whole and stamp is not None and stamp == self._stamp:
-            self._compare_later(stamp)
-            return
-        written, gone = self._differing(self.handle.count())
-        if len(written) > (READ_AT_ONCE if self.is_whole else _FIRST_AT_ONCE):
-            self._start(self._read_whole)
-            return
-        self._take(self._read(written), gone)
+    def _is_changed(self) -> bool:
+        """Tell as cheaply as the client allows whether records came or went, or may have been rewritten."""
         if not self.is_whole:
-            self._is_read(stamp)
-        self._stamp = stamp
-        self._compare_later(stamp)
-        if self._uncommitted() > max(_UNCOMMITTED, self.snapshot.count // 4) or (
-            self._kept is None and self.snapshot.count
-        ):
-            self._commit_later()
+            return True
+        stamp = store_stamp(self.handle)
+        if stamp is not None:
+            return stamp != self._stamp
+        count = self.handle.count()
+        return count != self.snapshot.count or self._last_of(count) != self._last_id
 
-    def _compare_later(self, stamp: Any) -> None:
-        """Have the whole compared where a record may have been rewritten in place, but not all the time."""
-        if (stamp is not None and stamp == self._compared) or time.monotonic() < self._rest_until:
-            return
-        if stamp is not None and self.snapshot.count <= _COMPARED_AT_ONCE:
-            self._compare(None)
-            self._compared = stamp
+    def _last_of(self, count: int) -> str:
+        is_near = 0 < count <= _PROBED_UP_TO
+        return next(iter(self.handle.rows(start=count - 1, most=1)), "") if is_near else ""
+
+    def _update(self) -> None:
+        """Take in what came and went; for the first time one process reads and the others wait for it."""
+        stamp = store_stamp(self.handle)
+        if self.is_whole:
+            self._catch_up(stamp)
         else:
-            self._start(self._compare_apart)
+            self._alone(lambda: self._catch_up(stamp))
+        if stamp is not None and stamp != self._compared and self.snapshot.count <= _COMPARED_AT_ONCE:
+            self._compare(stamp)
+        if not _is_alive(self._upkeep) and self._has_upkeep():
+            self._upkeep = self._start(self._keep_up)
 
-    def _is_read(self, stamp: Any) -> None:
-        self.is_whole, self._compared = True, stamp
-        if stamp is None:  # nothing tells of writes to a server and to memory, but this was read just now
-            self._rest_until = time.monotonic() + self._quiet_seconds
+    def _catch_up(self, stamp: Any, told: Told | None = None) -> None:
+        """Read the records that are new and forget those that are gone; at first, the file is locked."""
+        with self._turn:
+            written, gone = self._come_and_gone(self.handle.count())
+            done = self.snapshot.count
+            total = done + len(written)
+            for start in range(0, len(written), _PAGE):
+                self.progress = (done, total)
+                _stop_at_the_end()
+                page = written[start : start + _PAGE]
+                found = self.handle.read(page, FIELDS)
+                self._take([to_record(id_, fields) for id_, fields in found.items()], ())
+                done += len(page)
+                if told is not None:
+                    told(done, total)
+                if not self.is_whole and self._uncommitted() > max(4 * _UNCOMMITTED, done // 3):
+                    self._commit()
+            self._take((), gone)
+            if not self.is_whole:
+                self._is_compared(stamp, 0.0)
+            self.is_whole, self._stamp, self.progress = True, stamp, None
 
-    def _differing(self, count: int) -> tuple[list[str], list[str]]:
+    def _come_and_gone(self, count: int) -> tuple[list[str], list[str]]:
         """Return ids that are new and ids that are gone."""
-        known = self.snapshot.count
-        last = self._last_of(count) if 0 < count <= _PROBED_UP_TO else ""
+        known, last = self.snapshot.count, self._last_of(count)
         if count == known and last == self._last_id:
             return [], []
         is_known, self._last_id = self._last_id is not None, last
         if is_known and count > known > 0:
-            added = self.handle.ids_from(known, count - known + 1)
+            added = list(self.handle.rows(start=known, most=count - known + 1))
             if len(added) == count - known and not self.snapshot.rows_of(added):
                 return added, []
         there = self.handle.find()
         hashes = np.fromiter(map(hash_of, there), "u8", len(there))
-        mine = self.snapshot.hashes()
-        new = np.flatnonzero(~np.isin(hashes, mine)).tolist()
-        rows = self.snapshot.chosen(None)[~np.isin(mine, hashes)]
-        return [there[at] for at in new], self.snapshot.ids_of(rows.tolist())
+        new = np.flatnonzero(~np.isin(hashes, self.snapshot.hashes())).tolist()
+        return [there[at] for at in new], self._unseen(hashes)
 
-    def _last_of(self, count: int) -> str:
-        return next(iter(self.handle.ids_from(count - 1, 1)), "")
+    def _unseen(self, hashes: Any) -> list[str]:
+        """Return the known ids that are not among some hashes."""
+        rows = self.snapshot.chosen(None)[~np.isin(self.snapshot.hashes(), hashes)]
+        return self.snapshot.ids_of(rows.tolist())
 
-    def _read_whole(self, told: Told | None = None) -> None:
-        """Read or compare everything and commit it, one process at a time."""
+    def _compare(self, stamp: Any, told: Told | None = None) -> None:
+        """Read every record and take in those that differ from what is known; others may read in between."""
+        began, place, seen, total = time.monotonic(), 0, [np.empty(0, "u8")], self.snapshot.count
         while True:
-            with suppress(Timeout), self._writing():
-                self._reload()
-                stamp = store_stamp(self.handle, is_settled=True)
-                is_new = stamp is None or stamp != self._compared
-                if not self.is_whole:
-                    self._catch_up(told)
-                elif is_new:
-                    self._compare(told)
-                self._is_read(stamp)
-                self._stamp = stamp
-                if is_new or self._uncommitted() or self._kept is None:
-                    self._commit()
-                self.progress = None
-                return
-            # Another process reads it just now.
-            self._reload()
-            self.progress = (self.snapshot.count, self.handle.count())
-            executor.rest(_PATIENCE_SECONDS)
             _stop_at_the_end()
-
-    def _catch_up(self, told: Told | None) -> None:
-        written, gone = self._differing(self.handle.count())
-        done = self.snapshot.count
-        total = done + len(written)
-        for page in _portions(written, _PAGE):
-            self._take(self._read(page), ())
-            done += len(page)
-            self.progress = (done, total)
-            if told is not None:
-                told(done, total)
-            if self._uncommitted() > max(4 * _UNCOMMITTED, self.snapshot.count // 3):
-                self._commit()
-        self._take((), gone)
-
-    def _compare(self, told: Told | None) -> None:
-        """Read every record and take in those that differ from what is known."""
-        place, seen, total = 0, [], self.snapshot.count
-        while page := self.handle.page(place, _PAGE):
-            _stop_at_the_end()
+            with self._turn:
+                page = self.handle.rows(None, FIELDS, start=place, most=_PAGE)
+                found = [to_record(id_, fields) for id_, fields in page.items()]
+                self._take(_differing(found, self.snapshot.digests_of(list(page))), ())
+            if not page:
+                break
             place += len(page)
-            ids = list(page)
-            known = self.snapshot.digests_of(ids)
-            found = [to_record(id_, page[id_]) for id_ in ids]
-            self._take([record for record in found if known.get(record.id) != record.digest], ())
-            seen.append(np.fromiter(map(hash_of, ids), "u8", len(ids)))
+            seen.append(np.fromiter(map(hash_of, page), "u8", len(page)))
             if told is not None:
                 told(place, max(place, total))
-        hashes = np.concatenate(seen) if seen else np.empty(0, "u8")
-        rows = self.snapshot.chosen(None)[~np.isin(self.snapshot.hashes(), hashes)].tolist()
-        missing = self.snapshot.ids_of(rows)
-        # Pages shift where a record goes meanwhile, so what was not seen is asked for once more.
-        there = self.handle.read(missing, ()) if missing else {}
-        self._take((), [id_ for id_ in missing if id_ not in there])
+        with self._turn:
+            missing = self._unseen(np.concatenate(seen))
+            # Pages shift where a record goes meanwhile, so what was not seen is asked for once more.
+            there = self.handle.read(missing, ()) if missing else {}
+            self._take((), [id_ for id_ in missing if id_ not in there])
+        self._is_compared(stamp, time.monotonic() - began)
 
-    def _compare_apart(self) -> None:
-        began, stamp = time.monotonic(), store_stamp(self.handle)
-        self._compare(None)
-        self._compared, now = stamp, time.monotonic()
-        self._rest_until = now + max(_DUTY * (now - began), 0.0 if stamp else self._quiet_seconds)
+    def _is_compared(self, stamp: Any, took: float) -> None:
+        # Nothing tells of writes to a server and to memory.
+        self._compared = stamp
+        self._rest_until = time.monotonic() + max(_DUTY * took, 0.0 if stamp else self._quiet_seconds)
 
-    def _read(self, ids: Sequence[str]) -> list[Record]:
-        _stop_at_the_end()
-        return [to_record(id_, fields) for id_, fields in self.handle.read(ids, FIELDS).items()]
+    def _has_upkeep(self) -> bool:
+        return self._is_comparing() or self._is_committing()
+
+    def _is_comparing(self) -> bool:
+        is_same = self._stamp is not None and self._stamp == self._compared
+        return not is_same and time.monotonic() >= self._rest_until
+
+    def _is_committing(self) -> bool:
+        many = self._uncommitted() > max(_UNCOMMITTED, self.snapshot.count // 4)
+        return self.path is not None and (many or (self._kept is None and self.snapshot.count > 0))
+
+    def _keep_up(self) -> None:
+        """Compare the whole, since a record may have been rewritten in place, and write it down."""
+        if self._is_comparing():
+            self._compare(store_stamp(self.handle))
+        if self._is_committing():
+            with suppress(Timeout), self._writing():
+                if _identity(self.path) == self._file:
+                    self._commit()
 
     # What it keeps
 
@@ -325,25 +324,16 @@ class CollectionIndex:
             snapshot = self.snapshot.with_segment(built[0], gone)
             for each in built[1:]:
                 snapshot = snapshot.with_segment(each)
-            self.snapshot = self._fewer(snapshot)
-
-    def _fewer(self, snapshot: Snapshot) -> Snapshot:
-        """Return the same with what is in memory in one segment, where it is in many."""
-        pairs = list(zip(snapshot.segments, snapshot.alive, strict=True))
-        loose = [pair for pair in pairs if pair[0] is not self._kept]
-        if len(loose) <= _FEW_SEGMENTS:
-            return snapshot
-        one = merge([segment for segment, _ in loose], [alive for _, alive in loose])
-        kept = [pair for pair in pairs if pair[0] is self._kept]
-        return Snapshot(
-            [*(segment for segment, _ in kept), one],
-            [*(alive for _, alive in kept), np.ones(len(one), dtype=bool)],
-        )
+            loose = [pair for pair in snapshot.pairs() if pair[0] is not self._kept]
+            if len(loose) > _FEW_SEGMENTS:
+                one = merge(loose)
+                kept = [pair for pair in snapshot.pairs() if pair[0] is self._kept]
+                snapshot = Snapshot([*kept, (one, np.ones(len(one), dtype=bool))])
+            self.snapshot = snapshot
 
     def _uncommitted(self) -> int:
         """Return how many rows are not as they are in the file."""
-        pairs = zip(self.snapshot.segments, self.snapshot.alive, strict=True)
-        kept = sum(int(alive.sum()) for segment, alive in pairs if segment is self._kept)
+        kept = sum(int(alive.sum()) for segment, alive in self.snapshot.pairs() if segment is self._kept)
         return self.snapshot.count + len(self._kept or ()) - 2 * kept
 
     def _commit(self) -> None:
@@ -355,31 +345,17 @@ class CollectionIndex:
         before = self.snapshot
         if self.path is None:
             return
-        whole = merge(before.segments, before.alive) if before.segments else build(())
+        whole = merge(before.pairs())
         facts = {"collection": self.collection, "is_whole": self.is_whole, "records": len(whole)}
         make(self.path.parent)
         write(whole, self.path, {**facts, "stamp": self._stamp, "compared": self._compared})
         kept = read(self.path)
         with self._swap:
-            now = zip(self.snapshot.segments, self.snapshot.alive, strict=True)
-            since = [pair for pair in now if pair[0] not in before.segments]
+            since = [pair for pair in self.snapshot.pairs() if pair[0] not in before.segments]
             newer = np.concatenate([np.empty(0, "u8"), *(segment.ids[alive] for segment, alive in since)])
             lives = np.isin(kept.ids, self.snapshot.hashes()) & ~np.isin(kept.ids, newer)
-            self.snapshot = Snapshot(
-                [kept, *(segment for segment, _ in since)], [lives, *(alive for _, alive in since)]
-            )
+            self.snapshot = Snapshot([(kept, lives), *since])
             self._kept, self._file = kept, _identity(self.path)
-
-    def _commit_later(self) -> None:
-        if self.path is None:
-            return
-
-        def commit() -> None:
-            with suppress(Timeout), self._writing():
-                if _identity(self.path) == self._file:
-                    self._commit()
-
-        self._start(commit)
 
     def _reload(self) -> None:
         """Take what another process has written, or what there was when this one began.
@@ -395,12 +371,13 @@ class CollectionIndex:
         except (DamagedIndexError, OSError) as error:
             self.set_aside(error)
             return
-        facts = kept.facts
         with self._swap:
-            self.snapshot = Snapshot([kept], [np.ones(len(kept), dtype=bool)])
+            self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self._kept, self._file, self._last_id = kept, found, None
-            self.is_whole = bool(facts.get("is_whole"))
-            self._stamp, self._compared = facts.get("stamp"), facts.get("compared")
+            self.is_whole = bool(kept.facts.get("is_whole"))
+            self._stamp, self._compared = kept.facts.get("stamp"), kept.facts.get("compared")
+
+    # Processes and threads
 
     def _writing(self) -> Any:
         """Return what is entered to be the only process that writes; it raises `Timeout` where one does."""
@@ -409,20 +386,27 @@ class CollectionIndex:
         make(self.path.parent)
         return FileLock(self.path.with_suffix(".lock"), timeout=0)
 
-    # Threads
+    def _alone(self, work: Callable[[], None]) -> None:
+        """Do something as the only process that writes; what another one writes until then is taken."""
+        while True:
+            with suppress(Timeout), self._writing():
+                self._reload()
+                work()
+                return
+            self._reload()
+            self.progress = (self.snapshot.count, self.handle.count())
+            executor.rest(_PATIENCE_SECONDS)
+            _stop_at_the_end()
 
-    def _is_working(self) -> bool:
-        return self._work is not None and self._work.is_alive()
-
-    def _start(self, work: Callable[[], None]) -> None:
-        """Do something in the background, one thing at a time; what goes wrong is noted."""
+    def _start(self, work: Callable[[], None]) -> threading.Thread | None:
+        """Do something in the background; what goes wrong is noted."""
 
         def run() -> None:
             try:
                 work()
                 self.trouble = ""
             except ContextEngineError as error:
-                self.trouble, self._retry_at = safe_message(error), time.monotonic() + _RETRY_SECONDS
+                self.trouble = safe_message(error)
             except DamagedIndexError as error:
                 self.set_aside(error)
             except OSError as error:
@@ -433,14 +417,18 @@ class CollectionIndex:
             finally:
                 self.progress = None
 
-        if not self._is_working() and time.monotonic() >= self._retry_at:
-            with suppress(RuntimeError):  # no thread can be had: the next question tries again
-                self._work = executor.start(run, name="lexical-index")
+        with suppress(RuntimeError):  # no thread can be had: the next question tries again
+            return executor.start(run, name="lexical-index")
+        return None
 
 
 def to_record(id_: str, fields: Mapping[str, Any]) -> Record:
     """Return a store's record, its fields `documents` and `metadatas`, as it is indexed."""
     return Record(id_, fields.get("documents") or "", fields.get("metadatas") or {})
+
+
+def _differing(found: Sequence[Record], known: Mapping[str, int]) -> list[Record]:
+    return [record for record in found if known.get(record.id) != record.digest]
 
 
 def _by_length(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
@@ -455,10 +443,6 @@ def _by_length(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
         yield records[start:]
 
 
-def _portions(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (ids[start : start + size] for start in range(0, len(ids), size))
-
-
 def _identity(path: Path | None) -> Any:
     """Return what tells a file from one that took its place, or None where there is none."""
     try:
@@ -466,6 +450,10 @@ def _identity(path: Path | None) -> Any:
     except OSError:
         return None
     return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _is_alive(thread: threading.Thread | None) -> bool:
+    return thread is not None and thread.is_alive()
 
 
 def _stop_at_the_end() -> None:

@@ -30,22 +30,26 @@ from langchain_context_engine.filters import (
     matcher,
     to_chroma,
 )
+from langchain_context_engine.models.clock import moment_asked
 from langchain_context_engine.models.kept import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
+from langchain_context_engine.pipeline import executor
 from langchain_context_engine.ranking.intent import is_changelog
-from langchain_context_engine.ranking.recency import MOST, Newest, freshness, names_version, newest_of
+from langchain_context_engine.ranking.recency import MOST, freshness, names_version, newest_of
 from langchain_context_engine.search.collection import FIELDS, CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import compare, relevance_of
-from langchain_context_engine.search.scoring import LexicalQuery
+from langchain_context_engine.search.scoring import LexicalQuery, Weighed
 from langchain_context_engine.search.snapshot import Mask, Snapshot, neighbours_of
 
 _FIRST_DEPTH = 200
 """Hits asked for at once; one depth for small limits makes the first n of a longer answer the shorter."""
 _NAMED_UP_TO = 5000
 """Records up to which Chroma is told which ones may be found; of more it is asked deeper."""
+_NEAREST_SECONDS = 1.4
+"""How long after it was asked a question waits for vectors beside a writer; the texts must still be read."""
 _MEASURED_UP_TO = 20_000
 """Records out of the reach of Chroma's graph that are measured one by one."""
 _MOST_AHEAD = 3200
@@ -55,6 +59,8 @@ _OF_ONE_DATE = 10 * MOST
 """So many newest are told apart by their place in a file: the sections of one have its date."""
 _LOOKED_AT = 20_000
 """Among so many of the newest records the sections of a changelog are looked for."""
+
+_NO_INDEX, _NO_WORDS = Snapshot(), Weighed((), {}, 1.0)
 
 ToCandidate = Callable[..., Candidate]
 Record = Mapping[str, Any]
@@ -75,6 +81,9 @@ class Search:
         default_kind: The kind of records that name none.
         sequence: The metadata keys (group, order) that say what adjoins what.
         lexical: The indexes of an engine and the collection's own, or None.
+        is_offered: A further test of what may be offered; None lets all through.
+        is_first: This process has not asked the collection yet, so it may take its time.
+        trouble: Why this is not all that there is, or "".
         records: What was read.
         distances: Id → raw distance, as far as the store told it.
         rejected: Ids that are not admitted.
@@ -89,6 +98,9 @@ class Search:
     default_kind: str = ""
     sequence: tuple[str, str] | None = None
     lexical: tuple[IndexManager, CollectionIndex] | None = None
+    is_offered: CandidateTest | None = None
+    is_first: bool = False
+    trouble: str = ""
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
     distances: dict[str, float] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
@@ -102,10 +114,15 @@ class Search:
         """
         ahead = needed
         while True:
-            order = merge_by_rank(
-                [id_ for id_, _ in self._nearest(ahead)], self._matching(ahead), self._latest()
-            )
-            refused = self._read([id_ for id_ in order[:ahead] if id_ not in self.records])
+            nearest = [id_ for id_, _ in self._nearest(ahead)]
+            order = merge_by_rank(nearest, self._matching(ahead), self._latest())
+            ids = [id_ for id_ in order[:ahead] if id_ not in self.records]
+            self.load(ids)
+            refused = {
+                id_
+                for id_ in ids
+                if id_ not in self.records or not self.admits(id_, self.records[id_].get("metadatas") or {})
+            }
             if refused.isdisjoint(order[:needed]):
                 return order[:needed]
             self.rejected |= refused
@@ -133,9 +150,12 @@ class Search:
 
     def load(self, ids: Sequence[str]) -> None:
         """Read the records of ids into `records`, with the vectors of those whose distance is not known."""
+        if not ids:
+            return
         needs_all = self.lexical is not None and self.handle.space != "cosine"
         measured = set() if needs_all or not self.vector else self.distances.keys() & set(ids)
-        is_known = not self.vector or len(measured) == len(ids)
+        # Who could not be asked for the nearest in time is asked for no vectors either.
+        is_known = not self.vector or len(measured) == len(ids) or bool(self.trouble)
         found = self.handle.read(ids, FIELDS if is_known else (*FIELDS, "embeddings"))
         if self.lexical is not None:
             self.lexical[1].heal(ids, found)
@@ -168,39 +188,49 @@ class Search:
         return matcher(all_of(Not(HIDDEN), self.pushed))
 
     @kept_property
-    def _passes(self) -> CandidateTest | None:
-        """The test of the request's own fields; None where it has none of them."""
+    def _tests(self) -> list[CandidateTest]:
+        """The tests of the request's own fields, where it has some of them, and of the source."""
         asked = self.request
         others = (asked.kinds, asked.since, asked.until, asked.min_confidence, asked.conversation_id)
-        return None if all(other is None for other in others) else filter_test(asked)
+        own = None if all(other is None for other in others) else filter_test(asked)
+        return [test for test in (own, self.is_offered) if test is not None]
 
     def admits(self, id_: str, metadata: Mapping[str, Any]) -> bool:
         """Tell whether a record may be offered."""
         if id_ in self.rejected or not self._is_wanted(metadata):
             return False
-        passes = self._passes
-        return passes is None or passes(self.to_candidate(id_, {"metadatas": metadata}))
+        if not self._tests:
+            return True
+        candidate = self.to_candidate(id_, {"metadatas": metadata})
+        return all(test(candidate) for test in self._tests)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The collection's index as it is now; an empty one without."""
+        return _NO_INDEX if self.lexical is None else self.lexical[1].snapshot
+
+    def weighed(self, query: LexicalQuery) -> Weighed:
+        """Return what words weigh among the records that the request may see."""
+        return _NO_WORDS if self.lexical is None else self.lexical[0].weighed(query, self.within)
 
     def _mask(self, snapshot: Snapshot) -> Mask:
         """Return which rows of an index may be offered, or None for all of them."""
         stamp, mask = self._masked
         if stamp != snapshot.stamp:
-            told = all_of(Not(HIDDEN), self.pushed, *asked_more(self.request, self.default_kind))
-            mask = snapshot.mask(told)[0]
-            rows = list(snapshot.rows_of(list(self.rejected)).values()) if self.rejected else []
-            if rows:
+            mask = snapshot.mask(
+                all_of(Not(HIDDEN), self.pushed, *asked_more(self.request, self.default_kind))
+            )[0]
+            if rows := list(snapshot.rows_of(list(self.rejected)).values()):
                 mask = np.ones(snapshot.size, dtype=bool) if mask is None else mask.copy()
                 mask[rows] = False
             self._masked = (snapshot.stamp, mask)
         return mask
 
     def _scores(self, snapshot: Snapshot) -> Any:
-        """Return the BM25 score of each row of an index; None where the question has no words."""
+        """Return the BM25 score of each row of an index."""
         stamp, scores = self._scored
         if stamp != snapshot.stamp:
-            query = LexicalQuery.of(self.request.query)
-            if self.lexical is not None and query.terms:
-                scores = self.lexical[0].weighed(query, self.within).scores(snapshot)
+            scores = self.weighed(LexicalQuery.of(self.request.query)).scores(snapshot)
             self._scored = (snapshot.stamp, scores)
         return scores
 
@@ -224,10 +254,22 @@ class Search:
         """Return hits at a depth, nearest first, and whether those are all."""
         if self.lexical is None:
             return self._reached_by_filter(depth)
-        snapshot = self.lexical[1].snapshot
+        if self.trouble:
+            return [], True
+        try:
+            return self._reached_beside(*self.lexical, depth)
+        except TimeoutError:
+            self.trouble = (
+                "it is being written and its vectors could not be asked in time; this answer is of words only"
+            )
+            return [], True
+
+    def _reached_beside(self, _: IndexManager, index: CollectionIndex, depth: int) -> tuple[Hits, bool]:
+        """Return the same with an index, which tells who may be offered."""
+        snapshot = index.snapshot
         mask = self._mask(snapshot)
         if mask is None:
-            hits = self.handle.nearest(self.vector, depth)
+            hits = self._told(index, depth)
             return self._completed(hits, min(depth, snapshot.count), snapshot, None), len(hits) < depth
         chosen = snapshot.chosen(mask)
         if not len(chosen):
@@ -236,13 +278,24 @@ class Search:
             ids = snapshot.ids_of(chosen)
             # Where another process wrote, Chroma refuses to be told of ids that it knows no vector of yet.
             with suppress(SourceError):
-                hits = self.handle.nearest(self.vector, min(depth, len(ids)), ids=ids)
+                hits = self._told(index, min(depth, len(ids)), ids=ids)
                 return self._completed(hits, min(depth, len(ids)), snapshot, mask), len(ids) <= depth
         deep = min(snapshot.count, 2 + depth * snapshot.count // len(chosen))
-        hits = self.handle.nearest(self.vector, deep)
+        hits = self._told(index, deep)
         rows = snapshot.rows_of([id_ for id_, _ in hits])
         kept = [(id_, distance) for id_, distance in hits if id_ not in rows or mask[rows[id_]]]
         return kept, len(hits) < deep or deep == snapshot.count
+
+    def _told(self, index: CollectionIndex, n: int, **among: Any) -> Hits:
+        """Return what Chroma tells of the nearest.
+
+        Raises:
+            TimeoutError: It is being written, and does not tell while there is time left for the texts.
+        """
+        if self.is_first or not index.is_written:
+            return self.handle.nearest(self.vector, n, **among)
+        until = moment_asked() + _NEAREST_SECONDS
+        return executor.within(until, lambda: self.handle.nearest(self.vector, n, **among), self.handle)
 
     def _completed(self, hits: Hits, expected: int, snapshot: Snapshot, mask: Mask) -> Hits:
         """Return the hits with those that Chroma's index cannot reach.
@@ -275,13 +328,8 @@ class Search:
 
     def _matching(self, needed: int) -> list[str]:
         """Return the ids of the `needed` records that score best by words."""
-        if self.lexical is None:
-            return []
-        snapshot = self.lexical[1].snapshot
-        scores = self._scores(snapshot)
-        if scores is None:
-            return []
-        return snapshot.ids_of(snapshot.best(scores, self._mask(snapshot), needed)[0])
+        snapshot = self.snapshot
+        return snapshot.ids_of(snapshot.best(self._scores(snapshot), self._mask(snapshot), needed)[0])
 
     def _latest(self) -> list[str]:
         """Return the ids of the newest records where the question asks for them, since Chroma cannot sort.
@@ -289,19 +337,16 @@ class Search:
         Where a release is asked for and the collection holds a changelog, its sections are; where the
         question names something beside, those that hold it.
         """
-        newest = newest_of(self.request.query)
-        if newest is None or self.lexical is None:
+        newest, snapshot = newest_of(self.request.query), self.snapshot
+        if newest is None:
             return []
-        return self._newest(newest, self.lexical[1].snapshot)
-
-    def _newest(self, newest: Newest, snapshot: Snapshot) -> list[str]:
         mask = self._mask(snapshot)
         instants = snapshot.instants("created_at")
         rows = snapshot.chosen(mask)
         rows = rows[~np.isnan(instants[rows])]
         if newest.about and not newest.is_release:
-            weighed = self.lexical[0].weighed(LexicalQuery(newest.about), self.within)  # type: ignore[index]
-            best, points = snapshot.best(weighed.scores(snapshot), mask, _HOLDING)
+            scores = self.weighed(LexicalQuery(newest.about)).scores(snapshot)
+            best, points = snapshot.best(scores, mask, _HOLDING)
             holding = best[points >= _HOLDS * points[0]] if len(best) else best
             rows = np.intersect1d(rows, holding)
         rows = rows[np.argsort(-instants[rows], kind="stable")]
@@ -317,21 +362,15 @@ class Search:
 
     def _points(self, ids: Sequence[str]) -> dict[str, float]:
         """Return id → BM25 score of records that were read; 0 where no word of the question stands."""
-        points = dict.fromkeys(ids, 0.0)
-        if self.lexical is None:
-            return points
-        snapshot = self.lexical[1].snapshot
-        scores = self._scores(snapshot)
-        if scores is not None:
-            rows = snapshot.rows_of(ids)
-            points |= zip(rows, scores[list(rows.values())].tolist(), strict=True)
-        return points
+        snapshot = self.snapshot
+        rows, scores = snapshot.rows_of(ids), self._scores(snapshot)
+        return dict.fromkeys(ids, 0.0) | dict(zip(rows, scores[list(rows.values())].tolist(), strict=True))
 
     def _neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
-        if self.lexical is None or self.sequence is None:
+        if self.sequence is None:
             return {}
         records = {id_: self.records[id_].get("metadatas") or {} for id_ in ids}
-        return neighbours_of(records, self.lexical[1].snapshot, self.within, self.sequence)
+        return neighbours_of(records, self.snapshot, self.within, self.sequence)
 
     def _measure(self, id_: str, query: Any, space: str) -> tuple[float, float]:
         """Return (raw distance, cosine similarity); what a store has no vector of is infinitely far."""
@@ -340,16 +379,6 @@ class Search:
             own, cosine = compare(query, vector, space)
             return (own if distance is None else distance), cosine
         return (math.inf, 0.0) if distance is None else (distance, 1 - distance)
-
-    def _read(self, ids: Sequence[str]) -> set[str]:
-        """Read the records and return the ids that are gone or not admitted after all."""
-        if not ids:
-            return set()
-        self.load(ids)
-        records, admits = self.records, self.admits
-        return {
-            id_ for id_ in ids if id_ not in records or not admits(id_, records[id_].get("metadatas") or {})
-        }
 
 
 def _freshest(found: Mapping[str, Mapping[str, Any]]) -> list[str]:

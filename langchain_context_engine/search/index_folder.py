@@ -1,4 +1,4 @@
-"""Where the index of a collection is kept: beside Chroma's own files, or in the user's cache."""
+"""Where the index of a collection is kept, beside Chroma's files or in the user's cache; when it is stale."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import stat
 import time
 from pathlib import Path
-from typing import Any
 
 from langchain_context_engine.search.collection import CollectionHandle, settings_of
 
@@ -28,7 +27,7 @@ def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path
         given: A folder for all indexes, in place of what the environment or the client says.
     """
     settings, collection = settings_of(handle.collection), handle.collection
-    store = _persistent(settings)
+    store = Path(handle.files[0]).parent if handle.files else None
     host = getattr(settings, "chroma_server_host", None)
     if store is None and not host:
         return None
@@ -41,13 +40,8 @@ def folder_of(handle: CollectionHandle, given: str | Path | None = None) -> Path
         inside = store / _NAME
         if os.access(inside if inside.is_dir() else store, os.W_OK | os.X_OK):
             return inside / str(collection.id)
-    return _cache() / digest / str(collection.id)
-
-
-def told_of_folder(handle: CollectionHandle, folder: Path | None) -> str:
-    """Return what people should know of where an index is: that it is not beside a store as they expect."""
-    is_usual = folder is None or _cache() not in folder.parents or not is_local(handle)
-    return "" if is_usual else f"the store's folder may not be written; its index is kept at {folder}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return cache / "langchain-context-engine" / "indexes" / digest / str(collection.id)
 
 
 def make(folder: Path) -> None:
@@ -65,22 +59,19 @@ def make(folder: Path) -> None:
     folder.chmod(mode)
 
 
-def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[Any] | None:
+def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[int] | None:
     """Return what is the same as long as nothing is written to a store in files; None for any other store.
 
-    It is the age and size of Chroma's file. What was written a moment ago may be written again within a tick
+    It is the age and size of Chroma's files. What was written a moment ago may be written again within a tick
     of the file system's clock, so its stamp is equal to none.
 
     Args:
         handle: A collection of the store.
         is_settled: Wait until the moment is over.
     """
-    files = handle.files
-    if not files:
-        return None
-    while True:
-        found: list[Any] = []
-        for path in files:
+    while handle.files:
+        found: list[int] = []
+        for path in handle.files:
             try:
                 told = os.stat(path)  # noqa: PTH116 - of every question
             except OSError:
@@ -93,17 +84,4 @@ def store_stamp(handle: CollectionHandle, *, is_settled: bool = False) -> list[A
         if not is_settled:
             return [*found, next(_moments)]
         time.sleep((_TICK_NANOSECONDS - age) / 1e9)
-
-
-def is_local(handle: CollectionHandle) -> bool:
-    """Tell whether a collection is in files of this machine that this process opens."""
-    return bool(handle.files)
-
-
-def _persistent(settings: Any) -> Path | None:
-    return Path(str(settings.persist_directory)) if settings is not None and settings.is_persistent else None
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "langchain-context-engine" / "indexes"
+    return None

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from langchain_context_engine.errors import ContextEngineError
 from langchain_context_engine.filters import Filter
 from langchain_context_engine.models.clock import moment_asked
-from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import QUIET_SECONDS, CollectionIndex, Told
-from langchain_context_engine.search.index_folder import folder_of, told_of_folder
+from langchain_context_engine.search.index_folder import folder_of
 from langchain_context_engine.search.scoring import LexicalQuery, Weighed, weigh
 from langchain_context_engine.search.segment import DamagedIndexError
 
 T = TypeVar("T")
-_FIRST_READING_SECONDS = 1.0
-"""How long a question waits for the first reading of a large collection before it does without words."""
+WAIT_SECONDS = 0.8
+"""How long after it was asked a question waits for records to be read before it does without their words."""
+
 _KEPT_QUESTIONS = 64
-_log = logging.getLogger(__name__)
 
 
 class IndexManager:
@@ -46,6 +45,8 @@ class IndexManager:
     def sync(self, handle: CollectionHandle) -> CollectionIndex | None:
         """Return a collection's index, it and all local ones up to date; None while it is not read.
 
+        What cannot be read within `WAIT_SECONDS` of the question is done without, for this once.
+
         Raises:
             SourceError: The collection could not be read.
         """
@@ -55,10 +56,8 @@ class IndexManager:
         for other in tuple(self._handles.values()):
             # A server that hangs is its own source's affair.
             if other is not handle and other.is_in_process:
-                try:
+                with suppress(ContextEngineError):
                     self._synced(other, asked)
-                except ContextEngineError as error:
-                    _log.debug("lexical index: %s", safe_message(error))
         return index if index.is_whole else None
 
     def peek(self, handle: CollectionHandle) -> CollectionIndex | None:
@@ -105,18 +104,14 @@ class IndexManager:
         """Return a collection's index however far it is."""
         found = self._indexes.get(handle.id)
         if found is None:
-            folder = folder_of(handle, self._path)
-            made = CollectionIndex(handle, folder, self._quiet_seconds)
-            made.notice = told_of_folder(handle, folder)
+            made = CollectionIndex(handle, folder_of(handle, self._path), self._quiet_seconds)
             found = self._indexes.setdefault(handle.id, made)
         return found
 
     def _synced(self, handle: CollectionHandle, asked: float) -> CollectionIndex:
         while True:
             index = self.index_of(handle)
-            if index.is_synced(asked):
-                return index
-            self.guarded(lambda: index.sync(asked, _FIRST_READING_SECONDS))  # noqa: B023 - at once
+            index.sync(asked, asked + WAIT_SECONDS)
             if handle.id == index.collection:
                 return index
             index.remove()  # recreated meanwhile under the same name

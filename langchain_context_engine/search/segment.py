@@ -12,7 +12,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -113,7 +113,7 @@ class Segment:
     """Some records of a collection, see above. Rows are counted from 0.
 
     Args:
-        arrays: Every array of `_KINDS`, those left on disk as a function of start and stop.
+        arrays: Every array of `_KINDS`; of those that are left on disk only slices can be had.
         facts: What was noted beside them.
     """
 
@@ -128,15 +128,6 @@ class Segment:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def part(self, name: str, start: int, stop: int) -> Any:
-        """Return a part of an array.
-
-        Raises:
-            DamagedIndexError: The file is cut short.
-        """
-        found = self.arrays[name]
-        return found[start:stop] if isinstance(found, np.ndarray) else found(start, stop)
-
     def ids_at(self, rows: Any) -> list[str]:
         """Return the ids of rows."""
         return self._texts("ids", "id_end", rows)
@@ -147,52 +138,51 @@ class Segment:
         return [dict(zip(_NAMES, text.split("\x1f"), strict=True)) for text in texts]
 
     def postings(self, term: int) -> tuple[Any, Any]:
-        """Return the rows that have a term, rising, and how often."""
-        start, stop = self._span("term", term)
-        if start == stop:
-            return self.part("posting_row", 0, 0), self.part("posting_often", 0, 0)
-        ends = self.arrays["term_end"]
-        first, last = (int(ends[start - 1]) if start else 0), int(ends[start])
-        return self.part("posting_row", first, last), self.part("posting_often", first, last)
+        """Return the rows that have a term, rising, and how often.
+
+        Raises:
+            DamagedIndexError: The file is cut short.
+        """
+        span = self.postings_of(*self._span("term", term))
+        return self.arrays["posting_row"][span], self.arrays["posting_often"][span]
 
     def frequency(self, term: int) -> int:
         """Return how many rows have a term."""
-        start, stop = self._span("term", term)
+        span = self.postings_of(*self._span("term", term))
+        return int(span.stop - span.start)
+
+    def postings_of(self, start: int, stop: int) -> slice:
+        """Return where the postings of the terms stand that stand between two places."""
         ends = self.arrays["term_end"]
-        return int(ends[start]) - (int(ends[start - 1]) if start else 0) if start < stop else 0
+        first = int(ends[start - 1]) if start else 0
+        return slice(first, int(ends[stop - 1]) if stop > start else first)
 
     def having(self, value: int) -> Any:
         """Return the rows that have a facet, rising."""
-        start, stop = self._span("facet", value)
-        return self.arrays["facet_row"][start:stop]
+        return self.arrays["facet_row"][slice(*self._span("facet", value))]
 
     def is_had(self, values: Any) -> Any:
         """Return of each of some facets whether a row has it."""
         facets = self.arrays["facet"]
-        places = facets.searchsorted(values)
-        found = np.zeros(len(values), dtype=bool)
-        inside = places < len(facets)
-        found[inside] = facets[places[inside]] == values[inside]
-        return found
+        return facets.searchsorted(values) < facets.searchsorted(values, "right")
 
     def column(self, key: str) -> tuple[Any, Any]:
         """Return the rows that have a number under a key, and the numbers."""
-        start, stop = self._span("number", hash_of(key))
-        return self.arrays["number_row"][start:stop], self.arrays["number_value"][start:stop]
+        span = slice(*self._span("number", hash_of(key)))
+        return self.arrays["number_row"][span], self.arrays["number_value"][span]
 
     def vocabulary(self, initial: str) -> list[str]:
         """Return the words that begin with a letter."""
         if self._initials is None:
             initials: dict[str, list[str]] = {}
-            for word in _split(self.all_of("words")):
+            for word in self.words():
                 initials.setdefault(word[:1].decode("utf-8", "replace"), []).append(word.decode())
             self._initials = initials
         return self._initials.get(initial, [])
 
-    def all_of(self, name: str) -> bytes:
-        """Return the bytes of an array."""
-        found = self.arrays[name]
-        return bytes(found.tobytes() if isinstance(found, np.ndarray) else found(0, None).tobytes())
+    def words(self) -> list[bytes]:
+        """Return all words, in the order of their hashes."""
+        return bytes(self.arrays["words"][:]).split(b"\n")[:-1]
 
     def _span(self, name: str, value: int) -> tuple[int, int]:
         array, wanted = self.arrays[name], np.uint64(value)
@@ -201,21 +191,19 @@ class Segment:
     def _texts(self, name: str, end: str, rows: Any) -> list[str]:
         if not len(rows):
             return []
-        ends = self.arrays[end]
+        ends, blob = self.arrays[end], self.arrays[name]
         stops = ends[rows].tolist()
-        starts = [*np.where(rows > 0, ends[np.maximum(rows, 1) - 1], 0).tolist()]
+        starts = np.where(rows > 0, ends[np.maximum(rows, 1) - 1], 0).tolist()
         first, last = min(starts), max(stops)
+        places = zip(starts, stops, strict=True)
         if len(rows) > _FEW or last - first < _NEAR:  # one reading costs less than many
-            whole = bytes(self.part(name, first, last).tobytes())
+            whole = bytes(blob[first:last])
             if whole.isascii():
                 text = whole.decode("ascii")
-                return [text[start - first : stop - first] for start, stop in zip(starts, stops, strict=True)]
-            cut = [whole[start - first : stop - first] for start, stop in zip(starts, stops, strict=True)]
+                return [text[start - first : stop - first] for start, stop in places]
+            cut = [whole[start - first : stop - first] for start, stop in places]
         else:
-            cut = [
-                bytes(self.part(name, start, stop).tobytes())
-                for start, stop in zip(starts, stops, strict=True)
-            ]
+            cut = [bytes(blob[start:stop]) for start, stop in places]
         return [text.decode("utf-8", "surrogatepass") for text in cut]
 
 
@@ -260,49 +248,42 @@ def build(records: Sequence[Record]) -> Segment:
     texts = [(record.id, "\x1f".join(_name(record.metadata, key) for key in _NAMES)) for _, record in ordered]
     for name, end, place in (("ids", "id_end", 0), ("names", "name_end", 1)):
         arrays[name], arrays[end] = _blob([text[place].encode("utf-8", "surrogatepass") for text in texts])
+    return _segment(arrays)
+
+
+def _segment(arrays: Mapping[str, Any]) -> Segment:
     return Segment({name: np.asarray(arrays[name], kind) for name, kind in _KINDS.items()})
 
 
-def merge(segments: Sequence[Segment], alive: Sequence[Any]) -> Segment:
+def merge(pairs: Sequence[tuple[Segment, Any]]) -> Segment:
     """Return one segment of the rows that live, of several whose living rows have different ids.
 
     Args:
-        segments: The segments.
-        alive: For each of them whether each of its rows lives.
+        pairs: Each segment, and whether each of its rows lives.
     """
-    sizes = [len(segment) for segment in segments]
-    bases = np.concatenate([[0], np.cumsum(sizes)]).astype("i8")
-    living = np.flatnonzero(np.concatenate(alive)) if sizes else np.empty(0, "i8")
+    segments = [build(()), *(segment for segment, _ in pairs)]
     ids = np.concatenate([segment.ids for segment in segments])
+    living = np.flatnonzero(np.concatenate([np.empty(0, dtype=bool), *(alive for _, alive in pairs)]))
     order = living[np.argsort(ids[living], kind="stable")]
-    moved = np.full(int(bases[-1]), -1, "i8")
+    moved = np.full(len(ids), -1, "i8")
     moved[order] = np.arange(len(order))
-    rows = [moved[bases[i] : bases[i + 1]] for i in range(len(segments))]
-    arrays: dict[str, Any] = {"id": ids[order]}
-    for name in ("digest", "length"):
-        arrays[name] = np.concatenate([segment.part(name, 0, len(segment)) for segment in segments])[order]
+    rows = np.split(moved, np.cumsum([len(segment) for segment in segments])[:-1])
+
+    def joined(name: str) -> Any:
+        return np.concatenate([segment.arrays[name] for segment in segments])
+
+    arrays: dict[str, Any] = {name: joined(name)[order] for name in ("id", "digest", "length")}
     for name, end in (("ids", "id_end"), ("names", "name_end")):
         texts = [text for segment in segments for text in _cut(segment, name, end)]
         arrays[name], arrays[end] = _blob([texts[row] for row in order.tolist()])
-    for key, columns in (("facet", ("facet_row",)), ("number", ("number_row", "number_value"))):
-        arrays |= _merged_pairs(segments, rows, key, columns)
-    arrays |= _merged_postings(segments, rows)
-    return Segment({name: np.asarray(arrays[name], kind) for name, kind in _KINDS.items()})
-
-
-def _merged_pairs(
-    segments: Sequence[Segment], rows: Sequence[Any], key: str, columns: Sequence[str]
-) -> dict[str, Any]:
-    keys = np.concatenate([segment.arrays[key] for segment in segments])
-    new = np.concatenate(
-        [row[segment.arrays[columns[0]]] for segment, row in zip(segments, rows, strict=True)]
-    )
-    kept = np.flatnonzero(new >= 0)
-    order = kept[np.lexsort((new[kept], keys[kept]))]
-    found = {key: keys[order], columns[0]: new[order]}
-    for name in columns[1:]:
-        found[name] = np.concatenate([segment.arrays[name] for segment in segments])[order]
-    return found
+    for key, *columns in (("facet",), ("number", "number_value")):
+        own = f"{key}_row"
+        new = np.concatenate([row[segment.arrays[own]] for segment, row in zip(segments, rows, strict=True)])
+        kept = np.flatnonzero(new >= 0)
+        keys = joined(key)
+        kept = kept[np.lexsort((new[kept], keys[kept]))]
+        arrays |= {key: keys[kept], own: new[kept]} | {name: joined(name)[kept] for name in columns}
+    return _segment(arrays | _merged_postings(segments, rows))
 
 
 def _merged_postings(segments: Sequence[Segment], rows: Sequence[Any]) -> dict[str, Any]:
@@ -310,44 +291,33 @@ def _merged_postings(segments: Sequence[Segment], rows: Sequence[Any]) -> dict[s
     everything = np.unique(np.concatenate([segment.arrays["term"] for segment in segments]))
     words: dict[int, bytes] = {}
     for segment in segments:
-        words.update(zip(segment.arrays["term"].tolist(), _split(segment.all_of("words")), strict=True))
-    terms_, ends, all_rows, all_often, written = [], [], [], [], 0
+        words.update(zip(segment.arrays["term"].tolist(), segment.words(), strict=True))
     total = sum(int(segment.arrays["term_end"][-1]) for segment in segments if len(segment.arrays["term"]))
     step = max(1, len(everything) * _AT_ONCE // max(1, total))
+    made: dict[str, list[Any]] = {name: [] for name in ("term", "count", "posting_row", "posting_often")}
     for start in range(0, len(everything), step):
         some = everything[start : start + step]
-        keys, often = [], []
+        keys, often = [np.empty(0, "i8")], [np.empty(0, "u2")]
         for segment, moved in zip(segments, rows, strict=True):
             own, stops = segment.arrays["term"], segment.arrays["term_end"]
             first, last = int(own.searchsorted(some[0])), int(own.searchsorted(some[-1], "right"))
-            if first == last:
-                continue
-            begin, stop = (int(stops[first - 1]) if first else 0), int(stops[last - 1])
-            counts = np.diff(np.concatenate([[begin], stops[first:last].astype("i8")]))
-            code = np.repeat(np.searchsorted(some, own[first:last]), counts)
-            new = moved[segment.part("posting_row", begin, stop)]
+            span = segment.postings_of(first, last)
+            counts = np.diff(stops[first:last].astype("i8"), prepend=span.start)
+            new = moved[segment.arrays["posting_row"][span]]
+            code = np.repeat(some.searchsorted(own[first:last]), counts)
             keys.append(((code << 32) | new)[new >= 0])
-            often.append(segment.part("posting_often", begin, stop)[new >= 0])
-        if not keys:
-            continue
+            often.append(segment.arrays["posting_often"][span][new >= 0])
         key = np.concatenate(keys)
         order = np.argsort(key, kind="stable")
-        key = key[order]
-        upto = np.searchsorted(key >> 32, np.arange(len(some)), "right")
-        is_used = np.diff(np.concatenate([[0], upto])) > 0
-        terms_.append(some[is_used])
-        ends.append(written + upto[is_used])
-        all_rows.append(key & 0xFFFFFFFF)
-        all_often.append(np.concatenate(often)[order])
-        written += len(key)
-    kept = _joined(terms_, "u8")
-    return {
-        "term": kept,
-        "term_end": _joined(ends, "u8"),
-        "posting_row": _joined(all_rows, "u4"),
-        "posting_often": _joined(all_often, "u2"),
-        "words": _blob([words[term] + b"\n" for term in kept.tolist()])[0],
-    }
+        counts = np.bincount(key >> 32, minlength=len(some))
+        made["term"].append(some[counts > 0])
+        made["count"].append(counts[counts > 0])
+        made["posting_row"].append(key[order] & 0xFFFFFFFF)
+        made["posting_often"].append(np.concatenate(often)[order])
+    found = {name: np.concatenate(parts) if parts else np.empty(0) for name, parts in made.items()}
+    found["term_end"] = np.cumsum(found.pop("count"))
+    found["words"], _ = _blob([words[int(term)] + b"\n" for term in found["term"]])
+    return found
 
 
 def write(segment: Segment, path: Path, facts: Mapping[str, Any]) -> None:
@@ -361,7 +331,7 @@ def write(segment: Segment, path: Path, facts: Mapping[str, Any]) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    parts = {name: segment.all_of(name) for name in _KINDS}
+    parts = {name: bytes(segment.arrays[name][:]) for name in _KINDS}
     places, start = {}, 0
     for name, part in parts.items():
         places[name] = (start, len(part), zlib.crc32(part))
@@ -390,15 +360,42 @@ def read(path: Path) -> Segment:
     """
     file = path.open("rb", buffering=0)
     header, begin = _header(file)
+    try:
+        # What the header's own checksum covers was written so.
+        places = [(name, kind, *header["arrays"][name]) for name, kind in _KINDS.items()]
+    except (KeyError, TypeError):
+        raise DamagedIndexError("its header says nonsense", path) from None
     arrays: dict[str, Any] = {}
-    for name, kind in _KINDS.items():
-        place = header["arrays"].get(name)
-        if not (isinstance(place, list) and all(isinstance(each, int) for each in place) and len(place) == 3):  # noqa: PLR2004
-            raise DamagedIndexError("its header says nonsense", path)
-        start, size, checksum = place
-        part = _checked(file, begin + start, size, checksum, is_kept=name not in _LEFT_ON_DISK)
-        arrays[name] = _reader(file, begin + start, size, kind) if part is None else np.frombuffer(part, kind)
+    for name, kind, start, size, checksum in places:
+        stored = _OnDisk(file, begin + start, size, kind)
+        stored.check(checksum)
+        arrays[name] = stored if name in _LEFT_ON_DISK else stored[:]
     return Segment(arrays, header["facts"])
+
+
+class _OnDisk:
+    """An array in a file, of which slices are read."""
+
+    def __init__(self, file: BinaryIO, begin: int, size: int, kind: str) -> None:
+        self._file, self._begin, self._size, self._kind = file, begin, size, np.dtype(kind)
+
+    def __getitem__(self, span: slice) -> Any:
+        width = self._kind.itemsize
+        start, stop, _ = span.indices(self._size // width)
+        return np.frombuffer(self._read(start * width, (stop - start) * width), self._kind)
+
+    def check(self, checksum: int) -> None:
+        found = 0
+        for place in range(0, self._size, _AT_ONCE):
+            found = zlib.crc32(self._read(place, min(_AT_ONCE, self._size - place)), found)
+        if found != checksum:
+            raise DamagedIndexError("a checksum is wrong", self._file.name)
+
+    def _read(self, start: int, size: int) -> bytes:
+        found = os.pread(self._file.fileno(), size, self._begin + start) if size else b""
+        if len(found) != size:
+            raise DamagedIndexError("it is cut short", self._file.name)
+        return found
 
 
 def facts_of(path: Path) -> dict[str, Any]:
@@ -431,35 +428,6 @@ def _header(file: BinaryIO) -> tuple[dict[str, Any], int]:
     return header, len(start) + size
 
 
-def _checked(file: BinaryIO, start: int, size: int, checksum: int, *, is_kept: bool) -> bytes | None:
-    parts, found = [], 0
-    for place in range(start, start + size, _AT_ONCE):
-        part = _pread(file, place, min(_AT_ONCE, start + size - place))
-        found = zlib.crc32(part, found)
-        if is_kept:
-            parts.append(part)
-    if found != checksum:
-        raise DamagedIndexError("a checksum is wrong", file.name)
-    return b"".join(parts) if is_kept else None
-
-
-def _reader(file: BinaryIO, begin: int, size: int, kind: str) -> Callable[[int, int | None], Any]:
-    width = np.dtype(kind).itemsize
-
-    def part(start: int, stop: int | None) -> Any:
-        stop = size // width if stop is None else stop
-        return np.frombuffer(_pread(file, begin + start * width, (stop - start) * width), kind)
-
-    return part
-
-
-def _pread(file: BinaryIO, start: int, size: int) -> bytes:
-    found = os.pread(file.fileno(), size, start) if size else b""
-    if len(found) != size:
-        raise DamagedIndexError("it is cut short", file.name)
-    return found
-
-
 def _terms_of(record: Record) -> list[str]:
     named = " ".join(_name(record.metadata, key) for key in _NAMES)
     found = terms(record.text[:MOST_CHARACTERS])
@@ -490,7 +458,7 @@ def _numbers_of(metadata: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _cut(segment: Segment, name: str, end: str) -> Iterator[bytes]:
-    whole, start = segment.all_of(name), 0
+    whole, start = bytes(segment.arrays[name][:]), 0
     for stop in segment.arrays[end].tolist():
         yield whole[start:stop]
         start = stop
@@ -498,11 +466,3 @@ def _cut(segment: Segment, name: str, end: str) -> Iterator[bytes]:
 
 def _blob(texts: Sequence[bytes]) -> tuple[Any, Any]:
     return np.frombuffer(b"".join(texts), "u1"), np.cumsum(np.fromiter(map(len, texts), "u8", len(texts)))
-
-
-def _joined(parts: Sequence[Any], kind: str) -> Any:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
-
-
-def _split(words: bytes) -> list[bytes]:
-    return words.split(b"\n")[:-1]

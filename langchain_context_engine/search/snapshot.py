@@ -32,26 +32,27 @@ class Snapshot:
     """See above.
 
     Args:
-        segments: Their rows follow each other.
-        alive: For each of them whether each of its rows lives.
+        pairs: Segments, and for each whether each of its rows lives; their rows follow each other.
 
     Attributes:
         stamp: Tells it from every other snapshot of this process.
         count: How many records there are.
     """
 
-    def __init__(self, segments: Sequence[Segment] = (), alive: Sequence[Any] = ()) -> None:
-        self.segments = tuple(segments)
-        self.alive = tuple(alive)
+    def __init__(self, pairs: Sequence[tuple[Segment, Any]] = ()) -> None:
+        self.segments = tuple(segment for segment, _ in pairs)
+        self._alive = tuple(alive for _, alive in pairs)
         self.stamp = next(_stamps)
         self.size = sum(map(len, self.segments))
-        self.count = int(sum(int(each.sum()) for each in self.alive))
-        self._bases = list(itertools.accumulate(map(len, self.segments), initial=0))
-        self._living: Mask = None if self.count == self.size else np.concatenate(self.alive)
+        self.count = int(sum(int(alive.sum()) for alive in self._alive))
+        bases = itertools.accumulate(map(len, self.segments), initial=0)
+        self._placed = list(zip(bases, self.segments, strict=False))
+        self._living: Mask = None if self.count == self.size else np.concatenate(self._alive)
         self._kept: dict[Any, Any] = {}
 
-    def __len__(self) -> int:
-        return self.count
+    def pairs(self) -> list[tuple[Segment, Any]]:
+        """Return what it is made of."""
+        return list(zip(self.segments, self._alive, strict=True))
 
     def kept(self, key: Any, work_out: Callable[[], T]) -> T:
         """Return what was worked out of this snapshot under a key, or work it out now."""
@@ -64,14 +65,8 @@ class Snapshot:
     def with_segment(self, new: Segment, gone: Iterable[str] = ()) -> Snapshot:
         """Return a snapshot in which the records of a segment take the place of those of their ids."""
         hashes = np.concatenate([new.ids, np.fromiter(map(hash_of, gone), "u8")])
-        alive = [
-            each & ~np.isin(segment.ids, hashes)
-            for segment, each in zip(self.segments, self.alive, strict=True)
-        ]
-        kept = [(segment, each) for segment, each in zip(self.segments, alive, strict=True) if each.any()]
-        if len(new):
-            kept.append((new, np.ones(len(new), dtype=bool)))
-        return Snapshot([segment for segment, _ in kept], [each for _, each in kept])
+        left = [(segment, alive & ~np.isin(segment.ids, hashes)) for segment, alive in self.pairs()]
+        return Snapshot([pair for pair in [*left, (new, np.ones(len(new), dtype=bool))] if pair[1].any()])
 
     def hashes(self) -> Any:
         """Return the hashes of all ids."""
@@ -80,7 +75,7 @@ class Snapshot:
     def rows_of(self, ids: Sequence[str]) -> dict[str, int]:
         """Return id → row of those that are here."""
         wanted, found = np.fromiter(map(hash_of, ids), "u8", len(ids)), {}
-        for base, segment, alive in zip(self._bases, self.segments, self.alive, strict=False):
+        for (base, segment), alive in zip(self._placed, self._alive, strict=True):
             if not len(segment):
                 continue
             places = np.minimum(segment.ids.searchsorted(wanted), len(segment) - 1)
@@ -135,10 +130,7 @@ class Snapshot:
     def postings(self, term: str) -> tuple[Any, Any]:
         """Return the living rows that have a term, and how often."""
         number = hash_of(term)
-        found = [
-            (base, *segment.postings(number))
-            for base, segment in zip(self._bases, self.segments, strict=False)
-        ]
+        found = [(base, *segment.postings(number)) for base, segment in self._placed]
         rows = self._joined([base + rows.astype("i8") for base, rows, _ in found], "i8")
         often = self._joined([often for _, _, often in found], "u2")
         if self._living is None:
@@ -151,7 +143,7 @@ class Snapshot:
 
         def filled() -> Any:
             column = np.full(self.size, np.nan)
-            for base, segment in zip(self._bases, self.segments, strict=False):
+            for base, segment in self._placed:
                 rows, values = segment.column(key)
                 column[rows.astype("i8") + base] = values
             return column
@@ -237,7 +229,7 @@ class Snapshot:
             [
                 segment.having(each).astype("i8") + base
                 for each in dict.fromkeys(facets)
-                for base, segment in zip(self._bases, self.segments, strict=False)
+                for base, segment in self._placed
             ],
             "i8",
         )
@@ -251,7 +243,7 @@ class Snapshot:
         if len(self.segments) == 1:
             return list(ask(self.segments[0], wanted))
         found: list[Any] = [None] * len(wanted)
-        for base, segment in zip(self._bases, self.segments, strict=False):
+        for base, segment in self._placed:
             mine = np.flatnonzero((wanted >= base) & (wanted < base + len(segment)))
             for place, told in zip(mine.tolist(), ask(segment, wanted[mine] - base), strict=True):
                 found[place] = told

@@ -11,7 +11,7 @@ a server on this machine that reads each request with chromadb's classes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -78,7 +78,7 @@ def sparse_index_of(collection: Any) -> SparseIndex | None:
     """
     # As it came: reading the whole schema makes the embedding function of the vectors too, which takes a
     # second, warns where that cannot be made, and is of no use here.
-    schema = getattr(getattr(collection, "_model", None), "serialized_schema", None) or {}
+    schema = collection.get_model().serialized_schema or {} if hasattr(collection, "get_model") else {}
     for key, types in sorted((schema.get("keys") or {}).items()):
         sparse = ((types or {}).get("sparse_vector") or {}).get("sparse_vector_index") or {}
         if not sparse.get("enabled"):
@@ -124,7 +124,6 @@ class _Leg:
         hits: Id → distance, smaller being nearer.
         is_all: It has no more.
         depth: How many were asked for.
-        asked: How many the last request asked for.
     """
 
     key: str
@@ -132,14 +131,9 @@ class _Leg:
     hits: dict[str, float] = field(default_factory=dict)
     is_all: bool = False
     depth: int = 0
-    asked: int = 0
 
-    def best_first(self) -> list[tuple[str, float]]:
-        return sorted(self.hits.items(), key=lambda hit: (hit[1], hit[0]))
-
-    def take(self, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-        """Note the hits among the rows of an answer and return the rows of those."""
-        kept = []
+    def take(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """Note the hits among the rows of an answer and yield the rows of those."""
         for row in rows:
             score = row.get("score")
             if not isinstance(score, (int, float)) or not math.isfinite(score):
@@ -149,8 +143,7 @@ class _Leg:
                 self.is_all = True
                 continue
             self.hits.setdefault(str(row["id"]), steady(float(score)))
-            kept.append(row)
-        return kept
+            yield row
 
 
 @dataclass(kw_only=True)
@@ -169,28 +162,30 @@ class StoreSearch(Search):
 
     sparse: SparseIndex | None = None
     source: str = ""
-    points: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
     @property
     def searched(self) -> str:
         """How it was searched, for the trace."""
-        return f"by the store's own search, {'without words' if self._words is None else 'words too'}"
+        return f"by the store's own search, {'words too' if self._legs[1:] else 'without words'}"
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether it searches by words too."""
+        return self.sparse is not None
 
     def find(self, needed: int) -> list[str]:
         """Return the ids of the `needed` best, best first; every one was checked here again."""
-        legs = [_Leg(_VECTORS, list(self.vector))]
-        if self._words is not None and self.sparse is not None:
-            legs.append(_Leg(self.sparse.key, self._words))
-        while asking := [leg for leg in legs if self._is_open(leg, needed)]:
+        while asking := [leg for leg in self._legs if self._is_open(leg, needed)]:
             self._ask(asking, needed)
-        found = []
-        for leg in legs:
-            best = self._seen(leg)[:needed]
-            found.append([id_ for id_, _ in best])
-            self._told_of(leg, needed, len(best))
-            self._note(leg)
-        return merge_by_rank(*found)[:needed]
+        found = [self._seen(leg)[:needed] for leg in self._legs]
+        for leg, best in zip(self._legs, found, strict=True):
+            if len(best) < needed and not leg.is_all and not self.warnings:
+                self.warnings.append(
+                    f"{self.source!r} has filters that its store cannot check: they were asked of its best "
+                    f"{leg.depth:,} records, further ones may pass too"
+                )
+        return merge_by_rank(*([id_ for _, id_ in best] for best in found))[:needed]
 
     def load(self, ids: Sequence[str]) -> None:
         """Read the records of ids into `records`."""
@@ -198,91 +193,71 @@ class StoreSearch(Search):
 
     def candidates(self, ids: Sequence[str]) -> list[Candidate]:
         """Return candidates of ids that were read, with relevance and the claims of both legs."""
-        self._measure_rest(ids)
+        unmeasured = [[id_ for id_ in ids if id_ not in leg.hits] for leg in self._legs]
+        for start in range(0, max(map(len, unmeasured)), QUOTA):
+            parts = [rest[start : start + QUOTA] for rest in unmeasured]
+            asking = [(leg, part) for leg, part in zip(self._legs, parts, strict=True) if part]
+            told = self._rows(
+                lambda _, asking=asking: [  # type: ignore[misc]
+                    _search(leg, self._where(part), len(part), 0, with_record=False) for leg, part in asking
+                ],
+                len(asking),
+            )
+            for (leg, _), rows in zip(asking, told, strict=True):
+                list(leg.take(rows))
+        self.distances = self._legs[0].hits
+        # The vectors of what the store's index did not reach, or whose distance tells no cosine.
+        needs_all = self.sparse is not None and self.handle.space != "cosine"
+        rest = [id_ for id_ in ids if needs_all or id_ not in self.distances]
+        for id_, fields in self.handle.read(rest, ("embeddings",)).items():
+            self.records[id_] = {**self.records[id_], **fields}
         return super().candidates(ids)
 
-    @property
-    def has_claims(self) -> bool:
-        """Whether it searches by words too."""
-        return self.sparse is not None
-
     @kept_property
-    def _words(self) -> Any:
-        asked = self.request.query
-        return self.sparse.vector(asked) if self.sparse is not None and asked.strip() else None
+    def _legs(self) -> list[_Leg]:
+        """The vectors, and the words where the question has some."""
+        legs, asked = [_Leg(_VECTORS, list(self.vector))], self.request.query
+        if self.sparse is not None and asked.strip() and (words := self.sparse.vector(asked)) is not None:
+            legs.append(_Leg(self.sparse.key, words))
+        return legs
 
     def _is_open(self, leg: _Leg, needed: int) -> bool:
         if leg.is_all or leg.depth >= max(_DEEPEST, needed):
             return False
         # Hits that score like the last one may go on beyond it.
         seen, last = self._seen(leg), max(leg.hits.values(), default=math.inf)
-        return len(seen) < needed or seen[needed - 1][1] == last
+        return len(seen) < needed or seen[needed - 1][0] == last
 
-    def _seen(self, leg: _Leg) -> list[tuple[str, float]]:
+    def _seen(self, leg: _Leg) -> list[tuple[float, str]]:
         """Return the hits of a leg that may be offered, best first."""
-        hits = leg.best_first()
-        return [hit for hit in hits if self.admits(hit[0], self.records[hit[0]].get("metadatas") or {})]
+        hits = sorted((distance, id_) for id_, distance in leg.hits.items())
+        return [hit for hit in hits if self.admits(hit[1], self.records[hit[1]].get("metadatas") or {})]
 
     def _ask(self, legs: Sequence[_Leg], needed: int) -> None:
         """Ask the legs for their next hits, all in one request."""
-        from chromadb.execution.expression import K, Knn, Search
+        asked = [0] * len(legs)
 
         def searches(most: int) -> list[Any]:
-            asked, where = [], self._where()
-            for leg in legs:
-                leg.asked = min(most, max(needed + _SPARE, 3 * leg.depth))
-                knn = Knn(query=leg.query, key=leg.key, limit=leg.depth + leg.asked)
-                search = Search(where=where, rank=knn).limit(leg.asked, offset=leg.depth)
-                asked.append(search.select(K.DOCUMENT, K.METADATA, K.SCORE))
-            return asked
-
-        for leg, rows in zip(legs, self._rows(searches, len(legs)), strict=True):
-            leg.depth += leg.asked
-            leg.is_all |= len(rows) < leg.asked
-            for row in leg.take(rows):
-                metadata = without_sparse(row.get("metadata"))
-                self.records.setdefault(
-                    str(row["id"]), {"documents": row.get("document"), "metadatas": metadata}
-                )
-
-    def _measure_rest(self, ids: Sequence[str]) -> None:
-        """Ask each leg about the ids that only the other one found, and read the vectors that are needed."""
-        from chromadb.execution.expression import K, Knn, Search
-
-        legs = [(_Leg(_VECTORS, list(self.vector)), [id_ for id_ in ids if id_ not in self.distances])]
-        if self._words is not None and self.sparse is not None:
-            rest = [id_ for id_ in ids if id_ not in self.points]
-            legs.append((_Leg(self.sparse.key, self._words), rest))
-        for start in range(0, max(len(rest) for _, rest in legs), QUOTA):
-            asking = [(leg, part) for leg, rest in legs if (part := rest[start : start + QUOTA])]
-            searches = [
-                Search(where=self._where(part), rank=Knn(query=leg.query, key=leg.key, limit=len(part)))
-                .limit(len(part))
-                .select(K.SCORE)
-                for leg, part in asking
+            where = self._where()
+            asked[:] = [min(most, max(needed + _SPARE, 3 * leg.depth)) for leg in legs]
+            return [
+                _search(leg, where, size, leg.depth, with_record=True)
+                for leg, size in zip(legs, asked, strict=True)
             ]
-            answers = self._rows(lambda _, searches=searches: searches, len(asking))  # type: ignore[misc]
-            for (leg, _), rows in zip(asking, answers, strict=True):
-                leg.take(rows)
-        for leg, _ in legs:
-            self._note(leg)
-        self._read_vectors(ids)
 
-    def _note(self, leg: _Leg) -> None:
-        if leg.key == _VECTORS:
-            self.distances = {**leg.hits, **self.distances}
-        else:
-            self.points = {**{id_: 1 - value for id_, value in leg.hits.items()}, **self.points}
-
-    def _read_vectors(self, ids: Sequence[str]) -> None:
-        """Read the vectors of what the store's index did not reach, or whose distance tells no cosine."""
-        needs_all = self.sparse is not None and self.handle.space != "cosine"
-        unmeasured = [id_ for id_ in ids if needs_all or id_ not in self.distances]
-        for id_, fields in self.handle.read(unmeasured, ("embeddings",)).items():
-            self.records[id_] = {**self.records[id_], **fields}
+        for leg, rows, size in zip(legs, self._rows(searches, len(legs)), asked, strict=True):
+            leg.depth += size
+            leg.is_all |= len(rows) < size
+            for row in leg.take(rows):
+                record = {
+                    "documents": row.get("document"),
+                    "metadatas": without_sparse(row.get("metadata")),
+                }
+                self.records.setdefault(str(row["id"]), record)
 
     def _points(self, ids: Sequence[str]) -> dict[str, float]:
-        return {id_: self.points.get(id_, 0.0) for id_ in ids}
+        words = self._legs[1].hits if self._legs[1:] else {}
+        return {id_: 1 - words.get(id_, 1.0) for id_ in ids}
 
     def _where(self, ids: Sequence[str] = ()) -> dict[str, Any] | None:
         """Return the filter as far as the store can check it, whole parts of it, the scope's first."""
@@ -311,12 +286,14 @@ class StoreSearch(Search):
             raise SourceError(msg)
         return rows
 
-    def _told_of(self, leg: _Leg, needed: int, found: int) -> None:
-        if found < needed and not leg.is_all and not self.warnings:
-            self.warnings.append(
-                f"{self.source!r} has filters that its store cannot check: they were asked of its best "
-                f"{leg.depth:,} records, further ones may pass too"
-            )
+
+def _search(leg: _Leg, where: Any, most: int, offset: int, *, with_record: bool) -> Any:
+    """Return what a leg asks the store."""
+    from chromadb.execution.expression import K, Knn, Search
+
+    knn = Knn(query=leg.query, key=leg.key, limit=offset + most)
+    fields = [K.DOCUMENT, K.METADATA, K.SCORE] if with_record else [K.SCORE]
+    return Search(where=where, rank=knn).limit(most, offset=offset).select(*fields)
 
 
 def _comparisons(where: Mapping[str, Any]) -> int:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,34 +114,17 @@ class IndexState:
     """What there is of a collection's index.
 
     Attributes:
-        folder: Where it is kept; None in memory.
-        records: How many records the collection has.
-        indexed: How many of them the index has.
+        told: That in one line.
+        indexed: How many records the index has.
         is_whole: The collection was read to its end once.
-        is_readable: It is of this version, and not damaged; True where there is none.
-        size_bytes: What it takes on disk.
-        is_by_store: The store searches by itself, so there is no index here.
     """
 
-    folder: Path | None
-    records: int
+    told: str
     indexed: int = 0
     is_whole: bool = False
-    is_readable: bool = True
-    size_bytes: int = 0
-    is_by_store: bool = False
 
     def __str__(self) -> str:
-        if self.is_by_store:
-            return f"searched by the store itself, {self.records:,} records; no index here"
-        if self.folder is None:
-            return "index in memory, made when a question comes"
-        if not self.is_readable:
-            return "index of another version or damaged; the next question makes it anew"
-        if not self.is_whole and not self.indexed:
-            return "no index yet; make it with: context-engine prepare"
-        share = "" if self.is_whole else f" of {self.records:,}, not finished: context-engine prepare"
-        return f"index of {self.indexed:,}{share}, {self.size_bytes / _MEGABYTE:,.1f} MB"
+        return self.told
 
 
 def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexState:
@@ -157,23 +140,20 @@ def index_state(collection: Any, index_dir: str | Path | None = None) -> IndexSt
     handle = CollectionHandle(collection)
     records = handle.count()
     if choose_search(handle, "auto") is not None:
-        return IndexState(folder=None, records=records, is_by_store=True)
+        return IndexState(told=f"searched by the store itself, {records:,} records; no index here")
     folder = folder_of(handle, index_dir)
     if folder is None:
-        return IndexState(folder=None, records=records)
+        return IndexState(told="index in memory, made when a question comes")
     try:
         size, facts = (folder / FILE).stat().st_size, facts_of(folder / FILE)
     except FileNotFoundError:
-        return IndexState(folder=folder, records=records)
+        return IndexState(told="no index yet; make it with: context-engine prepare")
     except (DamagedIndexError, OSError):
-        return IndexState(folder=folder, records=records, is_readable=False)
-    return IndexState(
-        folder=folder,
-        records=records,
-        indexed=int(facts.get("records", 0)),
-        is_whole=bool(facts.get("is_whole")),
-        size_bytes=size,
-    )
+        return IndexState(told="index of another version or damaged; the next question makes it anew")
+    indexed, is_whole = int(facts.get("records", 0)), bool(facts.get("is_whole"))
+    share = "" if is_whole else f" of {records:,}, not finished: context-engine prepare"
+    told = f"index of {indexed:,}{share}, {size / _MEGABYTE:,.1f} MB"
+    return IndexState(told=told, indexed=indexed, is_whole=is_whole)
 
 
 def sheets(client: Any) -> list[Sheet]:
@@ -190,14 +170,12 @@ def describe(collection: Any) -> Sheet:
     keys = Counter(key for metadata in itertools.islice(sample, _SEEN) for key in metadata or {})
     first = collection.get(limit=1, include=["embeddings"])["embeddings"]
     named = (getattr(collection, "configuration", None) or {}).get("embedding_function")
-    state = index_state(collection)
     return {
         "collection": collection.name,
-        "records": state.records,
-        "unindexed": unindexed(collection),
+        "records": collection.count(),
         "dimension": len(first[0]) if first is not None and len(first) else None,
         "metric": CollectionHandle(collection).space,
-        "index": str(state),
+        "index": str(index_state(collection)),
         "embedder": str(
             (collection.metadata or {}).get(_MODEL) or (type(named).__name__ if named else "") or "not said"
         ),
@@ -205,54 +183,29 @@ def describe(collection: Any) -> Sheet:
     }
 
 
-def unindexed(collection: Any) -> int | None:
-    """Return how many changes a collection has not indexed yet, or None where a server does not say.
-
-    A distributed server indexes later and says how much; a single one does not know the question. Chroma in
-    this process has nothing to say: whatever was written to a folder is searched at once.
-    """
-    try:
-        return int(collection.get_indexing_status().num_unindexed_ops)
-    except NotImplementedError:
-        return 0
-    except Exception:  # noqa: BLE001 - whatever a store without this answer raises
-        return None
-
-
 def doubts(found: Sequence[Sheet]) -> list[str]:
     """Return what a person should know before searching these collections together, one line a doubt."""
     filled = [sheet for sheet in found if sheet["records"]]
-    told = []
     metrics = sorted({str(sheet["metric"]) for sheet in filled})
+
+    def names(sheets: Iterable[Sheet]) -> str:
+        return ", ".join(str(sheet["collection"]) for sheet in sheets)
+
+    told = []
     if len(metrics) > 1:
         told.append(
             f"The collections have different metrics ({', '.join(metrics)}): relevance is made 0–1 "
             "from each, but cosine everywhere compares best."
         )
-    if names := _named(filled, lambda sheet: sheet["unindexed"] is None):
+    if those := names(sheet for sheet in found if sheet["metric"] == "l2"):
+        told.append(f"{those}: metric l2 is Chroma's default, seldom meant for texts.")
+    if those := names(sheet for sheet in found if not sheet["records"]):
+        told.append(f"{those}: is empty.")
+    if those := names(sheet for sheet in filled if sheet["embedder"] == "not said"):
         told.append(
-            f"How many changes are not indexed yet cannot be seen ({names}): only a distributed "
-            "Chroma server says it. The counts here include them."
-        )
-    told += [
-        f"{sheet['collection']}: {sheet['unindexed']:,} changes are not indexed yet; a search may be "
-        "slower, or miss them, until they are."
-        for sheet in found
-        if sheet["unindexed"]
-    ]
-    if names := _named(found, lambda sheet: sheet["metric"] == "l2"):
-        told.append(f"{names}: metric l2 is Chroma's default, seldom meant for texts.")
-    if names := _named(found, lambda sheet: not sheet["records"]):
-        told.append(f"{names}: is empty.")
-    if names := _named(filled, lambda sheet: sheet["embedder"] == "not said"):
-        told.append(
-            f"{names}: does not say what embedded it; a query embedded by another model of the same "
+            f"{those}: does not say what embedded it; a query embedded by another model of the same "
             "dimension finds nonsense without an error."
         )
     if len({sheet["dimension"] for sheet in filled}) > 1:
         told.append("The collections have different dimensions: each needs its own embeddings.")
     return told
-
-
-def _named(found: Sequence[Sheet], is_doubtful: Callable[[Sheet], bool]) -> str:
-    return ", ".join(str(sheet["collection"]) for sheet in found if is_doubtful(sheet))

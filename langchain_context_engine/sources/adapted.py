@@ -102,4 +102,9 @@ def _told_of(found: Sequence[Candidate], shaped: Sequence[Candidate]) -> Sequenc
         return shaped
     own = shaped if isinstance(shaped, Offer) else Offer()
     warnings = dict.fromkeys((*found.warnings, *own.warnings))
-    return Offer(shaped, warnings=warnings, searched=own.searched or found.searched)
+    return Offer(
+        shaped,
+        warnings=warnings,
+        searched=own.searched or found.searched,
+        trouble=own.trouble or found.trouble,
+    )

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.errors import ConfigError, SourceError
@@ -29,7 +30,6 @@ from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import CollectionIndex, Told
 from langchain_context_engine.search.hybrid_search import Search
-from langchain_context_engine.search.index_folder import is_local
 from langchain_context_engine.search.index_manager import IndexManager
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.search.snapshot import ids_named_in
@@ -46,7 +46,119 @@ _COLD_FROM = 5_000
 """Records from which on opening a collection may take longer than a question's deadline."""
 
 
-class ChromaSource:
+class CollectionSource:
+    """What all sources over a Chroma collection do: their index is shared, a damaged one is made anew.
+
+    Attributes:
+        name: How people know it.
+        kind: The kind of records that name none.
+        fields: What is read → the metadata key that it is stored under.
+        collection_name: The collection's name: the `source` of every candidate. Of two collections of one
+            name (in two databases) the engine calls the second `name#2`, so that their ids do not mix.
+    """
+
+    __repr__ = source_repr
+
+    def __init__(
+        self,
+        collection: Any,
+        name: str | None,
+        kind: str | None,
+        fields: Mapping[str, str] | None,
+        shared: SharedResources | None,
+    ) -> None:
+        self._handle = CollectionHandle(collection)
+        self._shared = shared or SharedResources()
+        self._keeps_index = True
+        self.name = name or self._handle.name
+        self.kind = kind or ""
+        self.fields = checked_fields(fields)
+        self.collection_name = self._handle.name
+
+    def share(self, shared: SharedResources) -> Self:
+        """Return a copy that uses what the sources of an engine share."""
+        bound = copy.copy(self)
+        bound._shared = shared  # noqa: SLF001 - a copy of this very class
+        bound.collection_name = shared.name_of(self._handle)
+        if self._keeps_index:
+            shared.lexical.register(self._handle)
+        return bound
+
+    def prepare(self, *, progress: Told | None = None) -> None:
+        """Read the collection now, rather than with the first question; what was read before stays read.
+
+        Args:
+            progress: Told how many records are read and how many there are.
+
+        Raises:
+            SourceError: The collection could not be read, or its index not be written.
+        """
+        if self._keeps_index:
+            self._shared.lexical.prepare(self._handle, progress)
+
+    def fetch(self, request: ContextRequest) -> Offer:
+        """Return up to `limit` candidates after `offset`, best first.
+
+        Raises:
+            EmbeddingError: The query could not be embedded.
+            SourceError: The collection could not be read.
+        """
+        return self._shared.lexical.guarded(lambda: self._fetched(request))
+
+    def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
+        """Return the candidates of these ids in their order; the missing and the out of scope are left out.
+
+        Raises:
+            SourceError: The collection could not be read.
+        """
+        return self._shared.lexical.guarded(lambda: self._got(ids, request))
+
+    def _fetched(self, request: ContextRequest) -> Offer:
+        raise NotImplementedError
+
+    def _got(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
+        scope = read_scope(request.scope)
+        if not ids or scope == NOTHING:
+            return []
+        wanted = list(dict.fromkeys(ids))
+        search = self._search(request, scope, scope, is_asked=_is_asked(request))
+        search.load(wanted)
+        is_known = matcher(search.within)
+        kept = [
+            id_
+            for id_ in wanted
+            if (record := search.records.get(id_)) is not None and is_known(record.get("metadatas") or {})
+        ]
+        if search.vector:
+            return search.candidates(kept)
+        return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
+
+    def _search(
+        self, request: ContextRequest, scope: Filter, pushed: Filter, *, is_asked: bool = True
+    ) -> Search:
+        raise NotImplementedError
+
+    def _lexical(self) -> tuple[IndexManager, CollectionIndex] | None:
+        if not self._keeps_index:
+            return None
+        index = self._shared.lexical.sync(self._handle)
+        return None if index is None else (self._shared.lexical, index)
+
+    def _told(self, request: ContextRequest) -> list[str]:
+        """Return what the answer must say of words that it did without, or of an index in trouble."""
+        if not self._keeps_index:
+            return []
+        # Figures are of all tenants' records.
+        index = self._shared.lexical.index_of(self._handle)
+        return index.told(self.name, is_scoped=bool(request.scope))
+
+    def _candidate(self, id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
+        if self.fields:
+            record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
+        return to_candidate(id_, record, source=self.collection_name, kind=self.kind, **measures)
+
+
+class ChromaSource(CollectionSource):
     """A Chroma collection as a source.
 
     Read from metadata are `created_at`, `confidence`, `importance`, `kind` or `type`, `title`,
@@ -70,8 +182,6 @@ class ChromaSource:
         ConfigError: An argument is of the wrong type, or the store cannot search by itself.
     """
 
-    __repr__ = source_repr
-
     def __init__(
         self,
         collection: Any,
@@ -87,7 +197,7 @@ class ChromaSource:
     ) -> None:
         if embeddings is None:
             embeddings = getattr(collection, "embeddings", None)
-        self._handle = CollectionHandle(collection)
+        super().__init__(collection, name, kind, fields, shared)
         if embeddings is not None and not callable(getattr(embeddings, "embed_query", None)):
             msg = f"embeddings must have embed_query, as LangChain's have; got {type(embeddings).__name__}"
             raise ConfigError(msg)
@@ -95,38 +205,11 @@ class ChromaSource:
             msg = f"sequence names two metadata keys, (group, order); got {sequence!r}"
             raise ConfigError(msg)
         self.embeddings = embeddings
-        self.name = name or self._handle.name
-        self.kind = kind or ""
-        self.fields = checked_fields(fields)
         self.sequence = None if sequence is None else (str(sequence[0]), str(sequence[1]))
         self.hybrid = hybrid
         self._sparse = choose_search(self._handle, search) if hybrid or search != "auto" else None
         self._keeps_index = hybrid and self._sparse is None
-        self._shared = shared or SharedResources()
         self._is_cold = True
-        self.collection_name: str = self._handle.name
-        """The collection's name: the `source` of every candidate. Of two collections of one name (in two
-        databases) the engine calls the second `name#2`, so that their ids do not mix."""
-
-    def share(self, shared: SharedResources) -> ChromaSource:
-        """Return a copy that uses what the sources of an engine share."""
-        bound = copy.copy(self)
-        bound._shared = shared  # noqa: SLF001 - a copy of this very class
-        bound.collection_name = shared.name_of(self._handle)
-        if self._keeps_index:
-            shared.lexical.register(self._handle)
-        return bound
-
-    def fetch(self, request: ContextRequest) -> Offer:
-        """Return up to `limit` candidates after `offset`, by their best rank in either leg, best first.
-
-        An empty query without a vector finds nothing and asks nobody.
-
-        Raises:
-            EmbeddingError: The query could not be embedded.
-            SourceError: The collection could not be read.
-        """
-        return self._shared.lexical.guarded(lambda: self._fetched(request))
 
     def _fetched(self, request: ContextRequest) -> Offer:
         scope = read_scope(request.scope)
@@ -134,9 +217,9 @@ class ChromaSource:
         limit = DEFAULT_LIMIT if request.limit is None else request.limit
         if limit == 0 or pushed == NOTHING or request.kinds == ():
             return Offer()
-        if request.vector is None and not request.query.strip():
+        if not _is_asked(request):
             return Offer()
-        search = self._search(request, self._vector(request), scope, pushed)
+        search = self._search(request, scope, pushed)
         search.rejected |= {
             item if isinstance(item, str) else item[1]
             for item in request.excluded
@@ -144,51 +227,21 @@ class ChromaSource:
         }
         found = search.candidates(search.find(request.offset + limit)[request.offset :])
         self._is_cold = False
-        return Offer(found, warnings=self._warnings(request, search), searched=search.searched)
-
-    def _warnings(self, request: ContextRequest, search: Search) -> list[str]:
-        """Return what the answer must say of words that it did without, or of an index in trouble."""
-        if isinstance(search, StoreSearch):
-            return search.warnings
-        if not self._keeps_index:
-            return []
-        # Figures are of all tenants' records.
-        index = self._shared.lexical.index_of(self._handle)
-        return index.told(self.name, is_scoped=bool(request.scope))
+        return Offer(
+            found,
+            warnings=search.warnings if isinstance(search, StoreSearch) else self._told(request),
+            searched=search.searched,
+            trouble=search.trouble,
+        )
 
     @property
     def is_cold(self) -> bool:
         """A large local collection that this process has not asked yet."""
-        if self._is_cold and is_local(self._handle):
+        if self._is_cold and self._handle.files:
             with suppress(SourceError):
                 self._is_cold = self._handle.count() > _COLD_FROM
             return self._is_cold
         return False
-
-    def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
-        """Return the candidates of these ids in their order; the missing and the out of scope are left out.
-
-        Raises:
-            SourceError: The collection could not be read.
-        """
-        return self._shared.lexical.guarded(lambda: self._got(ids, request))
-
-    def _got(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
-        scope = read_scope(request.scope)
-        if not ids or scope == NOTHING:
-            return []
-        has_query = request.vector is not None or bool(request.query.strip())
-        search = self._search(request, self._vector(request) if has_query else (), scope, scope)
-        search.load(list(dict.fromkeys(ids)))
-        is_known = matcher(search.within)
-        kept = [
-            id_
-            for id_ in dict.fromkeys(ids)
-            if (record := search.records.get(id_)) is not None and is_known(record.get("metadatas") or {})
-        ]
-        if not has_query:
-            return [search.to_candidate(id_, search.records[id_]) for id_ in kept]
-        return search.candidates(kept)
 
     def link_named(self, text: str, request: ContextRequest) -> list[str]:
         """Return the ids, in scope, whose title, or path and symbol, stands verbatim in a text.
@@ -218,51 +271,23 @@ class ChromaSource:
         ids = self._handle.holding(named, scope, _MOST_HOLDING)
         return self.get(ids, replace(request, query="", vector=None))
 
-    def prepare(self, *, progress: Told | None = None) -> None:
-        """Read the collection now, rather than with the first question; what was read before stays read.
-
-        Args:
-            progress: Told how many records are read and how many there are.
-
-        Raises:
-            SourceError: The collection could not be read, or its index not be written.
-        """
-        if self._keeps_index:
-            self._shared.lexical.prepare(self._handle, progress)
-
     def _scope(self, request: ContextRequest) -> Filter:
         return all_of(Not(HIDDEN), read_scope(request.scope))
 
-    def _lexical(self) -> tuple[IndexManager, CollectionIndex] | None:
-        if not self._keeps_index:
-            return None
-        index = self._shared.lexical.sync(self._handle)
-        return None if index is None else (self._shared.lexical, index)
-
-    def _search(self, request: ContextRequest, vector: Vector, scope: Filter, pushed: Filter) -> Search:
-        def candidate(id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
-            if self.fields:
-                record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
-            return to_candidate(
-                id_,
-                record,
-                source=self.collection_name,
-                kind=self.kind,
-                sequence=self.sequence,
-                **measures,
-            )
-
+    def _search(
+        self, request: ContextRequest, scope: Filter, pushed: Filter, *, is_asked: bool = True
+    ) -> Search:
         asked: dict[str, Any] = {
             "handle": self._handle,
             "request": request,
-            "vector": vector,
+            "vector": self._vector(request) if is_asked else (),
             "scope": scope,
             "pushed": pushed,
-            "to_candidate": candidate,
+            "to_candidate": partial(self._candidate, sequence=self.sequence),
             "default_kind": self.kind,
         }
         if self._sparse is None:
-            return Search(lexical=self._lexical(), sequence=self.sequence, **asked)
+            return Search(lexical=self._lexical(), sequence=self.sequence, is_first=self._is_cold, **asked)
         sparse = self._sparse if self.hybrid else None
         return StoreSearch(sparse=sparse, source=self.name, **asked)
 
@@ -276,3 +301,7 @@ class ChromaSource:
             )
             raise SourceError(msg)
         return self._shared.query_vectors.embed(self.embeddings, request.query)
+
+
+def _is_asked(request: ContextRequest) -> bool:
+    return request.vector is not None or bool(request.query.strip())

@@ -1,12 +1,11 @@
 """Files in a Chroma collection, found without vectors and shown by the excerpt that the question asks for.
 
 Found by full text, by keywords, by spelling, by date or by reference: a finder is
-`(searched, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
+`(search, request, needed) -> hits`, best first; a `FileSource` asks it and shows what it found.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,25 +22,22 @@ from langchain_context_engine.filters import (
     Matcher,
     Not,
     all_of,
-    filter_test,
     matcher,
     read_scope,
     read_where,
     to_chroma,
 )
 from langchain_context_engine.models.locks import ForkSafeLock
-from langchain_context_engine.models.metadata import checked_fields, renamed
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.source import source_repr
 from langchain_context_engine.models.types import Candidate, Offer
 from langchain_context_engine.ranking.signals import Keyword
-from langchain_context_engine.search.collection import FIELDS, CollectionHandle
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import Told
-from langchain_context_engine.search.index_manager import IndexManager
-from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.hybrid_search import Search
 from langchain_context_engine.search.scoring import LexicalQuery
 from langchain_context_engine.search.segment import facet
 from langchain_context_engine.search.snapshot import Snapshot
+from langchain_context_engine.sources.chroma import CollectionSource
 from langchain_context_engine.sources.shared import SharedResources
 from langchain_context_engine.text.matches import densest, mark_matches, match_spans
 from langchain_context_engine.text.trigrams import TrigramIndex
@@ -79,71 +75,52 @@ class Hit:
     claims: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """One collection as one request may see it.
-
-    Attributes:
-        handle: The collection.
-        manager: The indexes of the engine.
-        snapshot: The collection's index, up to date.
-        wanted: Scope, `deleted` and `where`.
-        within: Scope and `deleted`: words are weighed there.
-        admits: Tells of an id and its metadata whether the record may be offered.
-    """
-
-    handle: CollectionHandle
-    manager: IndexManager
-    snapshot: Snapshot
-    wanted: Filter
-    within: Filter
-    admits: Callable[[str, Mapping[str, Any]], bool]
-
-    @property
-    def mask(self) -> Any:
-        """Which rows of the index the request may see; None is all."""
-        return self.snapshot.mask(self.wanted)[0]
-
-    def admitted(
-        self, rows: Iterable[int], needed: int, is_wanted: Matcher | None = None
-    ) -> list[tuple[str, int]]:
-        """Return (id, row) of the first so many that the request may see and a finder wants."""
-        rest, found = iter(rows), list[tuple[str, int]]()
-        while len(found) < needed and (some := list(itertools.islice(rest, max(_FEW, needed)))):
-            ids = self.snapshot.ids_of(some)
-            known = self.handle.metadata_of(ids)
-            found += [
-                (id_, row)
-                for id_, row in zip(ids, some, strict=True)
-                if id_ in known
-                and self.admits(id_, known[id_])
-                and (is_wanted is None or is_wanted(known[id_]))
-            ]
-        return found[:needed]
+Finder = Callable[[Search, ContextRequest, int], Sequence[Hit]]
+"""Is given the collection as the request may see it, the request, and how many are needed."""
 
 
-Finder = Callable[[Searched, ContextRequest, int], Sequence[Hit]]
+def _mask(search: Search) -> Any:
+    """Return which rows of the index the request may see; None is all."""
+    return search.snapshot.mask(search.pushed)[0]
 
 
-def full_text(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+def _admitted(
+    search: Search, rows: Iterable[int], needed: int, is_wanted: Matcher | None = None
+) -> list[tuple[str, int]]:
+    """Return (id, row) of the first so many that the request may see and a finder wants."""
+    rest, found = iter(rows), list[tuple[str, int]]()
+    while len(found) < needed and (some := list(itertools.islice(rest, max(_FEW, needed)))):
+        ids = search.snapshot.ids_of(some)
+        known = search.handle.metadata_of(ids)
+        found += [
+            (id_, row)
+            for id_, row in zip(ids, some, strict=True)
+            if id_ in known
+            and search.admits(id_, known[id_])
+            and (is_wanted is None or is_wanted(known[id_]))
+        ]
+    return found[:needed]
+
+
+def full_text(search: Search, request: ContextRequest, needed: int) -> list[Hit]:
     """Return the records that have words of the question, by BM25."""
-    return _by_words(searched, request, LexicalQuery.of(request.query), needed)
+    return _by_words(search, request, LexicalQuery.of(request.query), needed)
 
 
-def by_keywords(searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+def by_keywords(search: Search, request: ContextRequest, needed: int) -> list[Hit]:
     """Return the records that have every keyword of the question, by BM25; none without keywords."""
     keywords = sorted(KEYWORDS.keywords(request.query))
     terms = tuple(dict.fromkeys(term for word in keywords for term in query_terms(word)))
-    return _by_words(searched, request, LexicalQuery(terms, needs_all=True), needed)
+    return _by_words(search, request, LexicalQuery(terms, needs_all=True), needed)
 
 
-def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, needed: int) -> list[Hit]:
+def _by_words(search: Search, request: ContextRequest, query: LexicalQuery, needed: int) -> list[Hit]:
     if not query.terms:
         return []
-    snapshot, manager, asked = searched.snapshot, searched.manager, LexicalQuery.of(request.query)
-    scores = manager.weighed(query, searched.within).scores(snapshot)
-    claims = scores if asked == query else manager.weighed(asked, searched.within).scores(snapshot)
-    rows, _ = snapshot.best(scores, searched.mask, snapshot.size)
+    snapshot, asked = search.snapshot, LexicalQuery.of(request.query)
+    scores = search.weighed(query).scores(snapshot)
+    claims = scores if asked == query else search.weighed(asked).scores(snapshot)
+    rows, _ = snapshot.best(scores, _mask(search), snapshot.size)
     return [
         Hit(
             id=id_,
@@ -151,7 +128,7 @@ def _by_words(searched: Searched, request: ContextRequest, query: LexicalQuery, 
             rank=float(scores[row]),
             claims={"lexical": float(claims[row])},
         )
-        for id_, row in searched.admitted(rows.tolist(), needed)
+        for id_, row in _admitted(search, rows.tolist(), needed)
     ]
 
 
@@ -203,22 +180,22 @@ class Fuzzy:
         self._known: dict[str, _Spelled] = {}
         self._lock = ForkSafeLock()
 
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    def __call__(self, search: Search, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records that are alike enough, the most alike first."""
         keywords = sorted(KEYWORDS.keywords(request.query))[:_KEYWORDS_TRIED]
         texts = {request.query, " ".join(keywords), *keywords}
         likeness: dict[str, float] = {}
         with self._lock:
-            known = self._known.setdefault(searched.handle.id, _Spelled())
-            if known.stamp != searched.snapshot.stamp:
-                known.sync(searched.snapshot, searched.handle)
+            known = self._known.setdefault(search.handle.id, _Spelled())
+            if known.stamp != search.snapshot.stamp:
+                known.sync(search.snapshot, search.handle)
             for index, text in itertools.product((known.paths, known.texts), texts):
                 for id_, alike in index.search(text, self.threshold):
                     likeness[id_] = max(alike, likeness.get(id_, 0.0))
         best_first = sorted(likeness, key=lambda id_: (-likeness[id_], id_))
-        rows, mask = searched.snapshot.rows_of(best_first), searched.mask
+        rows, mask = search.snapshot.rows_of(best_first), _mask(search)
         seen = (rows[id_] for id_ in best_first if id_ in rows and (mask is None or mask[rows[id_]]))
-        found = searched.admitted(seen, needed)
+        found = _admitted(search, seen, needed)
         return [Hit(id=id_, relevance=likeness[id_], rank=likeness[id_]) for id_, _ in found]
 
 
@@ -237,20 +214,18 @@ class RecentlyAccessed:
     journal: Any = None
     user_key: str = "user_id"
 
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    def __call__(self, search: Search, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records, latest first."""
-        snapshot, user = searched.snapshot, request.scope.get(self.user_key)
+        snapshot, user = search.snapshot, request.scope.get(self.user_key)
         instants = snapshot.instants(self.by).copy()
         seen = self.journal.recent(user, limit=_VIEWS_READ) if self.journal and isinstance(user, str) else ()
         views = {
-            view.key[1]: view.time.timestamp()
-            for view in reversed(seen)
-            if view.key[0] == searched.handle.name
+            view.key[1]: view.time.timestamp() for view in reversed(seen) if view.key[0] == search.handle.name
         }
         for id_, row in snapshot.rows_of(list(views)).items():
             instants[row] = np.fmax(instants[row], views[id_])
-        rows = snapshot.chosen(searched.mask)
-        return _latest(searched, rows[~np.isnan(instants[rows])], instants, needed)
+        rows = snapshot.chosen(_mask(search))
+        return _latest(search, rows[~np.isnan(instants[rows])], instants, needed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,23 +242,23 @@ class OfThread:
     by: str = "created_at"
     lacking: str = ""
 
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    def __call__(self, search: Search, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records, latest first."""
         thread = _thread(request)
         if not thread:
             return []
-        snapshot = searched.snapshot
+        snapshot = search.snapshot
         instants = np.nan_to_num(snapshot.instants(self.by), nan=-np.inf)
-        wanted = all_of(Condition(self.thread_key, "$in", (thread,)), searched.wanted)
+        wanted = all_of(Condition(self.thread_key, "$in", (thread,)), search.pushed)
         rows = snapshot.chosen(snapshot.mask(wanted)[0])
-        return _latest(searched, rows, instants, needed, lambda told: told.get(self.lacking) is None)
+        return _latest(search, rows, instants, needed, lambda told: told.get(self.lacking) is None)
 
 
 def _latest(
-    searched: Searched, rows: Any, instants: Any, needed: int, is_wanted: Matcher | None = None
+    search: Search, rows: Any, instants: Any, needed: int, is_wanted: Matcher | None = None
 ) -> list[Hit]:
-    order = np.lexsort((searched.snapshot.ids[rows], -instants[rows]))
-    found = searched.admitted(rows[order].tolist(), needed, is_wanted)
+    order = np.lexsort((search.snapshot.ids[rows], -instants[rows]))
+    found = _admitted(search, rows[order].tolist(), needed, is_wanted)
     return [Hit(id=id_, relevance=1 / (1 + place)) for place, (id_, _) in enumerate(found)]
 
 
@@ -301,18 +276,18 @@ class Referenced:
     thread_key: str = "thread_id"
     file_key: str = "file_id"
 
-    def __call__(self, searched: Searched, request: ContextRequest, needed: int) -> list[Hit]:
+    def __call__(self, search: Search, request: ContextRequest, needed: int) -> list[Hit]:
         """Return the records in the order in which they are named; an unknown name finds nothing."""
         given = _focused(request, "references")
         names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
         wanted = dict.fromkeys([*names, *self._kept(request)])
-        snapshot, mask = searched.snapshot, searched.mask
+        snapshot, mask = search.snapshot, _mask(search)
         by_id = snapshot.rows_of(list(wanted))
         named: dict[int, None] = {}
         for name in wanted:
             rows = [by_id[name]] if name in by_id else snapshot.having([facet("path", name)]).tolist()
             named |= dict.fromkeys(row for row in rows if mask is None or mask[row])
-        return [Hit(id=id_, relevance=1.0) for id_, _ in searched.admitted(named, needed)]
+        return [Hit(id=id_, relevance=1.0) for id_, _ in _admitted(search, named, needed)]
 
     def _kept(self, request: ContextRequest) -> list[str]:
         thread = _thread(request)
@@ -337,7 +312,7 @@ def _thread(request: ContextRequest) -> str:
     return thread if isinstance(thread, str) else ""
 
 
-class FileSource:
+class FileSource(CollectionSource):
     """A collection of files that one finder searches. No embeddings are needed.
 
     What is offered of a file is an excerpt: the sentences that answer the question best, else its
@@ -363,8 +338,6 @@ class FileSource:
         ConfigError: An argument is of the wrong type.
     """
 
-    __repr__ = source_repr
-
     def __init__(
         self,
         collection: Any,
@@ -387,106 +360,54 @@ class FileSource:
         if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
             msg = f"limit must be a whole number of 0 or more, got {limit!r}"
             raise ConfigError(msg)
-        self._handle = CollectionHandle(collection)
+        super().__init__(collection, name, kind, fields, shared)
         self.find = find
-        self.name = name
         self.limit = limit
-        self.kind = kind
         self.kind_always = kind_always
         self.without_kinds = frozenset(without_kinds)
         self.excerpt_characters = excerpt_characters
         self.is_pinned = is_pinned
         self.titled_by = tuple(titled_by)
-        self.fields = checked_fields(fields)
-        self._shared = shared or SharedResources()
-
-    @property
-    def collection_name(self) -> str:
-        """The collection's name: the `source` of every candidate."""
-        return self._handle.name
-
-    def share(self, shared: SharedResources) -> FileSource:
-        """Return a copy that uses what the sources of an engine share."""
-        bound = copy.copy(self)
-        bound._shared = shared  # noqa: SLF001 - a copy of this very class
-        shared.lexical.register(self._handle)
-        return bound
 
     def prepare(self, *, progress: Told | None = None) -> None:
-        """Read the collection into the index now, rather than with the first question.
-
-        Args:
-            progress: Told how many records are read and how many there are.
-
-        Raises:
-            SourceError: The collection could not be read.
-        """
-        self._shared.lexical.prepare(self._handle, progress)
+        """Read the collection into the index now, and what its finder needs beside."""
+        super().prepare(progress=progress)
         self.fetch(ContextRequest(query="prepare", limit=1))
 
-    def fetch(self, request: ContextRequest) -> list[Candidate]:
-        """Return what the finder finds after `offset`, best first, at most `limit` of both.
-
-        Raises:
-            SourceError: The collection could not be read.
-        """
-        return self._shared.lexical.guarded(lambda: self._fetched(request))
-
-    def _fetched(self, request: ContextRequest) -> list[Candidate]:
+    def _fetched(self, request: ContextRequest) -> Offer:
         # What is pinned must come in: only the scope and exclusions keep it out.
-        where = read_where({} if self.is_pinned else request.where)
-        wanted = all_of(Not(HIDDEN), read_scope(request.scope), where)
+        scope, where = read_scope(request.scope), read_where({} if self.is_pinned else request.where)
         limit = self.limit if request.limit is None else min(self.limit, request.limit)
-        if limit == 0 or wanted == NOTHING or request.kinds == ():
-            return []
-        manager = self._shared.lexical
-        index = manager.sync(self._handle)
-        if index is None:
-            told = manager.index_of(self._handle).told(self.name, is_scoped=bool(request.scope))
-            return Offer(warnings=told)
-
-        is_wanted, passes = matcher(wanted), filter_test(request)
-
-        def admits(id_: str, metadata: Mapping[str, Any]) -> bool:
-            found = self._candidate(id_, {"metadatas": metadata})
-            return is_wanted(metadata) and found.kind not in self.without_kinds and passes(found)
-
-        searched = Searched(
-            handle=self._handle,
-            manager=manager,
-            snapshot=index.snapshot,
-            wanted=wanted,
-            within=all_of(Not(HIDDEN), read_scope(request.scope)),
-            admits=admits,
-        )
-        hits = self.find(searched, request, request.offset + limit)[request.offset :]
-        records = self._handle.read([hit.id for hit in hits], FIELDS)
+        if limit == 0 or all_of(scope, where) == NOTHING or request.kinds == ():
+            return Offer()
+        search = self._search(request, scope, all_of(scope, where))
+        if search.lexical is None:
+            return Offer(warnings=self._told(request))
+        hits = self.find(search, request, request.offset + limit)[request.offset :]
+        search.load([hit.id for hit in hits])
         asked = query_terms(request.query)
-        return [
-            self._shown(hit, records[hit.id], request, asked)
+        return Offer(
+            self._shown(hit, record, request, asked)
             for hit in hits
-            if hit.id in records and admits(hit.id, records[hit.id].get("metadatas") or {})
-        ]
+            if (record := search.records.get(hit.id)) and search.admits(hit.id, record.get("metadatas") or {})
+        )
 
-    def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
-        """Return the whole texts of these ids in their order; the missing and the out of scope are left out.
+    def _search(
+        self, request: ContextRequest, scope: Filter, pushed: Filter, *, is_asked: bool = True
+    ) -> Search:
+        return Search(
+            handle=self._handle,
+            request=request,
+            vector=(),
+            scope=scope,
+            pushed=all_of(Not(HIDDEN), pushed),
+            to_candidate=self._candidate,
+            lexical=self._lexical() if is_asked else None,
+            is_offered=lambda found: found.kind not in self.without_kinds,
+        )
 
-        Raises:
-            SourceError: The collection could not be read.
-        """
-        scope = all_of(Not(HIDDEN), read_scope(request.scope))
-        if not ids or scope == NOTHING:
-            return []
-        records, is_known = self._handle.read(ids, FIELDS), matcher(scope)
-        return [
-            self._candidate(id_, records[id_])
-            for id_ in dict.fromkeys(ids)
-            if id_ in records and is_known(records[id_].get("metadatas") or {})
-        ]
-
-    def _candidate(self, id_: str, record: Mapping[str, Any]) -> Candidate:
-        record = {**record, "metadatas": renamed(record.get("metadatas") or {}, self.fields)}
-        found = to_candidate(id_, record, source=self._handle.name, kind=self.kind, is_pinned=self.is_pinned)
+    def _candidate(self, id_: str, record: Mapping[str, Any], **measures: Any) -> Candidate:
+        found = super()._candidate(id_, record, is_pinned=self.is_pinned, **measures)
         if self.kind_always:
             found = replace(found, kind=self.kind_always)
         names = (found.metadata.get(key) for key in self.titled_by if not found.metadata.get("title"))

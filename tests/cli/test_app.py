@@ -21,7 +21,7 @@ from tests.cli.conftest import COMMAND, environment, process
 from tests.conftest import ROOT
 
 
-@pytest.mark.parametrize("asked", [["-h"], ["--help"], ["ask", "-h"], ["journal", "merge", "-h"]])
+@pytest.mark.parametrize("asked", [["-h"], ["--help"], ["ask", "-h"]])
 def test_help_is_given_short_and_long_for_every_command(run, asked):
     code, out, _ = run(*asked)
     assert code == 0

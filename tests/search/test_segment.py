@@ -42,7 +42,7 @@ def some(n: int) -> list[Record]:
 
 
 def everything(segment) -> dict[str, bytes]:
-    return {name: segment.all_of(name) for name in segment.arrays}
+    return {name: bytes(segment.arrays[name][:]) for name in segment.arrays}
 
 
 @given(first=RECORDS, second=RECORDS)
@@ -51,13 +51,13 @@ def test_what_is_merged_is_what_is_built_at_once(first, second):
     left = [record for record in first if record.id not in {other.id for other in second}]
     built = [build(first), build(second)]
     alive = [np.isin(built[0].ids, [hash_of(r.id) for r in left]), np.ones(len(second), dtype=bool)]
-    assert everything(merge(built, alive)) == everything(build([*left, *second]))
+    assert everything(merge(list(zip(built, alive, strict=True)))) == everything(build([*left, *second]))
 
 
 @given(records=RECORDS)
 @settings(deadline=None, max_examples=40)
 def test_a_segment_tells_what_plain_counting_tells(records):
-    snapshot = Snapshot([build(records)], [np.ones(len(records), dtype=bool)])
+    snapshot = Snapshot([(build(records), np.ones(len(records), dtype=bool))])
     rows = snapshot.rows_of([record.id for record in records])
     assert snapshot.ids_of(rows.values()) == list(rows) == [record.id for record in records]
     counted = {r.id: Counter([*terms(r.text), *terms(str(r.metadata.get("title") or ""))]) for r in records}

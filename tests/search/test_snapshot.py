@@ -47,7 +47,7 @@ WHERES = st.recursive(
 def in_parts(records, place: int = 5) -> Snapshot:
     """A snapshot of several segments, of which the first holds dead rows of the second."""
     old = build([*records[:place], *(Record(r.id, "dead bear", {"n": 1}) for r in records[place:])])
-    return Snapshot([old], [np.ones(len(old), dtype=bool)]).with_segment(build(records[place:]), ["absent"])
+    return Snapshot([(old, np.ones(len(old), dtype=bool))]).with_segment(build(records[place:]), ["absent"])
 
 
 @given(records=RECORDS, where=WHERES)

@@ -38,15 +38,6 @@ def test_mixed_and_unmeant_metrics_empty_collections_and_unknown_embedders_are_d
         "does not say what embedded it",
     ):
         assert doubt in told
-    # Of Chroma in this process there is nothing to doubt: it searches what was written at once.
-    assert "not indexed" not in told
-
-
-def test_changes_that_a_server_has_not_indexed_yet_are_counted_and_doubted():
-    sheet = {**describe(a_collection(RECORDS)), "unindexed": 1200}
-    told = " ".join(doubts([sheet]))
-    assert "1,200 changes are not indexed yet" in told
-    assert "cannot be seen" not in told
 
 
 def test_a_folder_without_a_store_is_refused_and_nothing_is_made(tmp_path):
