@@ -18,7 +18,7 @@ from langchain_context_engine.ingest.record import (
     unique_ids,
 )
 from langchain_context_engine.ingest.report import Skipped
-from langchain_context_engine.ingest.split import Span, Splitter, with_headers
+from langchain_context_engine.ingest.split import Span, Splitter
 
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
@@ -197,6 +197,6 @@ def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
     """Yield the spans of a text, leaving out what is no words, each with the header of its table."""
     start = 0
     for end, after in [*(blob.span() for blob in WORDLESS.finditer(text)), (len(text), len(text))]:
-        for (a, b), head in with_headers(text[start:end], splitter):
+        for (a, b), head in splitter.with_headers(text[start:end]):
             yield (start + a, start + b), head
         start = after

@@ -18,7 +18,7 @@ from langchain_context_engine.ingest.readers.decoding import decode
 from langchain_context_engine.ingest.readers.documents import OLD_OFFICE
 from langchain_context_engine.ingest.report import Skipped, SkippedError
 from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.split import HEADER_SHARE
+from langchain_context_engine.ingest.split import Splitter
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
@@ -88,7 +88,7 @@ def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Ite
     head, below = "", 0
     if place + 1 < len(rows) and _is_header(rows[place].cells):
         head = text[rows[place].start : rows[place].end]
-        is_short = len(head) * HEADER_SHARE <= chunk_size
+        is_short = Splitter(chunk_size=chunk_size).shows_header(len(head))
         head, below = (head, place + 1) if is_short else ("", 0)
     groups = [rows[: below - 1]] if below > 1 else []
     room = max(chunk_size - len(head) - 1, 1)
