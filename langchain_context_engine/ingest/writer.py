@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.ingest.record import Record, is_same_metadata
+from langchain_context_engine.ingest.record import Record, is_same
 from langchain_context_engine.ingest.report import CollectionReport
 from langchain_context_engine.search.collection import QUOTA, Portions, is_cloud
 
@@ -154,7 +154,7 @@ class CollectionWriter:
         texts, known = self._known(records)
         new = [r for r in records if texts.get(r.id) != r.text]
         same_text = [r for r in records if texts.get(r.id) == r.text]
-        moved = [r for r in same_text if not is_same_metadata(known[r.id], r.metadata)]
+        moved = [r for r in same_text if not is_same(known[r.id], r.metadata)]
         if new and not self._is_dry:
             vectors = self._embed([r.embedded_text for r in new])
             self._portions.all_of(
@@ -174,7 +174,7 @@ class CollectionWriter:
                     metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
                 ),
             )
-        really_moved = sum(not is_same_metadata(_told(known[r.id]), _told(r.metadata)) for r in moved)
+        really_moved = sum(not is_same(_told(known[r.id]), _told(r.metadata)) for r in moved)
         replaced = sum(r.id in known for r in new)
         self._counts.update(
             added=len(new) - replaced,
