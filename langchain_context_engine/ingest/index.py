@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 from langchain_context_engine.errors import ConfigError, UnknownNameError
 from langchain_context_engine.ingest.files import (
     FolderFiles,
-    Selection,
     display_path,
-    is_wanted,
     list_folder,
+    selection,
 )
 from langchain_context_engine.ingest.git_files import HeadFiles, file_dates, list_files
 from langchain_context_engine.ingest.git_history import History
@@ -99,7 +98,7 @@ def index_repository(
     if max_commits is not None:
         check_number("max_commits", max_commits, 0)
     check_number("max_file_bytes", max_file_bytes, 0)
-    wanted = Selection(include, exclude)
+    wanted = selection(include, exclude)
     git, reason = open_git(root)
     warnings: list[str] = []
     if git is None and ("commits" in kinds or reason):
@@ -129,7 +128,7 @@ def index_repository(
                 f"{listing.absent} tracked files are not in the working tree (deleted, not checked out, or a"
                 " sparse checkout): they are not read"
             )
-        paths = [path for path in listing.paths if is_wanted(path) and wanted(display_path(path))]
+        paths = [path for path in listing.paths if wanted(display_path(path))]
         mirror = FolderMirror(
             files=HeadFiles(git) if git and git.is_bare else FolderFiles(root),
             writers=of_files,
