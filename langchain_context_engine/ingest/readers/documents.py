@@ -12,7 +12,7 @@ from html import unescape
 from pathlib import PurePosixPath
 from typing import Any
 
-from langchain_context_engine.ingest.generated import refuse_generated_page
+from langchain_context_engine.ingest.generated import refuse_generated
 from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
 from langchain_context_engine.ingest.readers.markdown import front_matter, markdown_document
@@ -75,7 +75,7 @@ def read_html(path: str, data: bytes, chunk_size: int) -> Document:
     """
     del path, chunk_size
     text = decode(data)
-    refuse_generated_page(text)
+    refuse_generated(text)
     begin, said = front_matter(text)
     shown, title = html_text(text[begin:])
     return markdown_document(shown, said.get("title") or title)
