@@ -199,7 +199,7 @@ def test_formulas_that_nothing_has_computed_are_told():
     """X2."""
     data = a_workbook(Sales=[["Region", "Sum"], ["North", 1], ["Total", "=SUM(B2:B2)"]])
     assert text("a.xlsx", data) == "Region,Sum\nNorth,1\nTotal"
-    assert told("a.xlsx", data) == [("a.xlsx:Sales", "no value")]
+    assert told("a.xlsx", data) == [("a.xlsx", "no value")]
 
 
 @pytest.mark.parametrize(
