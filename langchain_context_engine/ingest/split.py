@@ -116,14 +116,15 @@ class Splitter:
         return start if space < 0 else space
 
 
-def check_number(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of `least` or more.
+def check_number(name: str, value: object, least: int) -> int:
+    """Return a whole number of `least` or more, and refuse anything else.
 
     Raises:
         ConfigError: It names the setting and what was given.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigError(f"{name} must be a whole number of {least} or more, got {value!r}")
+    return value
 
 
 def _outermost_line(text: str, floor: int, limit: int) -> int:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import IO, Any, cast
@@ -109,7 +110,7 @@ def converted(name: str, path: str, data: bytes, chunk_size: int) -> Document:
     from langchain_context_engine.ingest.reading import FORMATS
 
     try:
-        return cast("Any", FORMATS[name].read_bytes)(path, data, chunk_size)
+        return cast("Callable[..., Document]", FORMATS[name].read_bytes)(path, data, chunk_size)
     except (SkippedError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - malformed files raise anything from within

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC
 from email.message import EmailMessage
 from email.policy import default
@@ -97,9 +98,8 @@ def _shown(part: Any) -> Iterator[tuple[str, str]]:
 
 def _text(data: bytes, charset: str | None) -> str:
     """Return bytes in the encoding they are said to be in; where that is not so, as can be told."""
-    for read in (lambda: data.decode(charset or "utf-8"), lambda: decode(data)):
-        try:
-            return read().replace("\r\n", "\n").replace("\0", "")
-        except (LookupError, ValueError, SkippedError):
-            continue
+    with suppress(LookupError, ValueError):
+        return data.decode(charset or "utf-8").replace("\r\n", "\n").replace("\0", "")
+    with suppress(SkippedError):
+        return decode(data)
     return data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\0", "")

@@ -31,11 +31,11 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
     for section in sections_under(whole.text, headings, kind="notebook", metadata={"language": language}):
         inside = [c for c in whole.sections if c.start < section.end and c.end > section.start]
         first, begin = 0, section.start
-        for place, cell in enumerate(inside, 1):  # as few parts as a passage may hold, each of whole cells
-            end = min(cell.end, section.end)
+        for place, held in enumerate(inside, 1):  # as few parts as a passage may hold, each of whole cells
+            end = min(held.end, section.end)
             if place < len(inside) and min(inside[place].end, section.end) - begin <= chunk_size:
                 continue
-            numbers = "-".join(dict.fromkeys((inside[first].part, cell.part)))
+            numbers = "-".join(dict.fromkeys((inside[first].part, held.part)))
             label = f"cell{'s' if '-' in numbers else ''} {numbers}"
             sections.append(replace(section, start=begin, end=end, part=label))
             first, begin = place, end
