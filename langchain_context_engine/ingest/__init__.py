@@ -18,11 +18,8 @@ __all__ = [
     "Skipped",
     "Splitter",
     "delete_collection",
-    "git_files",
-    "git_repository",
     "index_file",
     "index_folder",
     "index_jsonl",
     "index_repository",
-    "report",
 ]

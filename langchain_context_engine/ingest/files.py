@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -18,12 +19,10 @@ ALWAYS_IGNORED = frozenset({".git", ".hg", ".svn", ".context-engine"})
 """Folders, and links in place of them, that are never read."""
 # Where nothing says what to ignore, these hold what nobody wrote by hand.
 _IGNORED_OUTSIDE_GIT = frozenset({"node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache"})
-# Of a pattern: spaces at its end that are not escaped, and what a name in it is made of.
 _TRAILING = re.compile(r"(?<![\\ ]) +$")
 _PIECE = re.compile(r"\*+|\?|\[[!^]?\]?(?:\\.|[^\]\\]){0,60}\]|\\.|.", re.DOTALL)
 _SET_SIGN = re.compile(r"[\[&~|]")
 _ESCAPED = re.compile(r"[\ud800-\udfff]")
-_ANY_NAME = re.compile(".+", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,48 +49,25 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pattern:
-    """A line of a `.gitignore`: what each name of a path is like, None being any number of folders."""
-
-    names: tuple[re.Pattern[str] | None, ...]
-    is_of_folders: bool
-    ignores: bool
-
-    def fits(self, path: list[str]) -> bool:
-        last = self.names[-1]
-        if last is not None and not last.fullmatch(path[-1]):
-            return False
-        reached = {0}  # how many names of the path those of the pattern so far may take
-        for name in self.names:
-            if name is None:
-                reached = set(range(min(reached), len(path) + 1))
-            else:
-                reached = {n + 1 for n in reached if n < len(path) and name.fullmatch(path[n])}
-            if not reached:
-                return False
-        return len(path) in reached
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """One file of patterns, as git reads it: the last that says anything of a path decides.
 
     Attributes:
-        patterns: In order.
+        patterns: Expression, whether it is of folders alone, whether it ignores; the last one first.
         above: The way from their folder to the one that is walked.
         below: The way from the one that is walked to theirs.
     """
 
-    patterns: tuple[_Pattern, ...]
+    patterns: tuple[tuple[re.Pattern[str], bool, bool], ...]
     above: str = ""
     below: str = ""
 
     def says(self, path: str) -> bool | None:
         """Return whether a path is ignored, a folder's with a slash; None where nothing is said of it."""
-        names, is_folder = f"{self.above}{path[len(self.below) :]}".rstrip("/").split("/"), path.endswith("/")
-        for pattern in reversed(self.patterns):
-            if (is_folder or not pattern.is_of_folders) and pattern.fits(names):
-                return pattern.ignores
+        way, is_folder = f"{self.above}{path[len(self.below) :]}".removesuffix("/"), path.endswith("/")
+        for expression, is_of_folders, ignores in self.patterns:
+            if (is_folder or not is_of_folders) and expression.fullmatch(way):
+                return ignores
         return None
 
 
@@ -101,30 +77,42 @@ def read_rules(path: Path, *, above: str = "", below: str = "") -> tuple[Rules, 
         text = "" if path.is_symlink() else path.read_bytes().decode("utf-8-sig", "surrogateescape")
     except (OSError, ValueError):
         return ()
-    return (Rules(tuple(_patterns(text.split("\n"))), above, below),)
+    return (Rules(_patterns(text.split("\n")), above, below),)
 
 
-def _patterns(lines: Iterable[str]) -> Iterator[_Pattern]:
+def _patterns(lines: Iterable[str]) -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
     # pathspec knows these too, but goes over a name of 200 letters for hours: `*a*a*a*a*b`.
+    found = []
     for line in lines:
         said = _TRAILING.sub("", line.removesuffix("\r"))
-        ignores = not said.startswith("!")
-        said = said if ignores else said[1:]
-        way = said.removesuffix("/")
+        way = said.removeprefix("!").removesuffix("/")
         if not way.strip("/") or line.startswith("#"):
             continue
         names = way.removeprefix("/").split("/")
-        try:
-            found = [None if name.strip("*") == "" and len(name) > 1 else _name(name) for name in names]
-        except re.error:
-            continue
-        before = () if "/" in way else (None,)
-        # `a/**` is what is in it, not the folder itself.
-        after = (_ANY_NAME, None) if found[-1] is None else (found[-1],)
-        yield _Pattern((*before, *found[:-1], *after), said != way, ignores)
+        with suppress(re.error):
+            expression = re.compile(_expression(names if "/" in way else ["**", *names]), re.DOTALL)
+            found.append((expression, said.endswith("/"), not said.startswith("!")))
+    return tuple(reversed(found))
 
 
-def _name(text: str) -> re.Pattern[str]:
+def _expression(names: list[str]) -> str:
+    """Return what a path is like that has these names; `**` is any number of folders, each tried once."""
+    runs: list[list[str]] = [[]]
+    for name in names:
+        if name.strip("*") or len(name) == 1:
+            runs[-1].append(_name(name))
+        else:
+            runs.append([])
+    first, *inner = ["".join(f"{name}/" for name in run) for run in runs]
+    if not inner:
+        return first.removesuffix("/")
+    *between, last = inner
+    settled = "".join(f"(?>(?:[^/]+/)*?{run})" for run in between if run)
+    # `a/**` is what is in it, not the folder itself.
+    return first + settled + (f"(?:.*/)?{last.removesuffix('/')}" if last else ".+")
+
+
+def _name(text: str) -> str:
     """Return a name with wild cards as an expression that tries each of them once."""
     parts = [""]
     for piece in _PIECE.findall(text):
@@ -132,15 +120,15 @@ def _name(text: str) -> re.Pattern[str]:
             parts.append("")
         elif piece[0] == "[" and len(piece) > 1:
             inside = _SET_SIGN.sub(r"\\\g<0>", piece[1:-1])
-            parts[-1] += f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]"
+            parts[-1] += f"(?!/)[^{inside[1:]}]" if inside[0] in "!^" else f"(?!/)[{inside}]"
         else:
-            parts[-1] += "." if piece == "?" else re.escape(piece[-1])
-    settled = "".join(f"(?>.*?{part})" for part in parts[1:-1])
-    return re.compile(parts[0] + settled + "".join(f".*{part}" for part in parts[1:][-1:]), re.DOTALL)
+            parts[-1] += "[^/]" if piece == "?" else re.escape(piece[-1])
+    settled = "".join(f"(?>[^/]*?{part})" for part in parts[1:-1])
+    return parts[0] + settled + "".join(f"[^/]*{part}" for part in parts[1:][-1:])
 
 
-class Selection:
-    """Says of a path whether it is wanted.
+def selection(include: Iterable[str] = (), exclude: Iterable[str] = ()) -> Callable[[str], bool]:
+    """Return what says of a path whether it is wanted, itself or a folder that it is in.
 
     Args:
         include: Patterns as in `.gitignore`; a path must match one. Without any, all do.
@@ -150,29 +138,23 @@ class Selection:
         ConfigError: A pattern is none.
 
     Example:
-        >>> wanted = Selection(include=["docs/", "*.py"], exclude=["test_*"])
+        >>> wanted = selection(include=["docs/", "*.py"], exclude=["test_*"])
         >>> wanted("docs/a.md"), wanted("src/a.py"), wanted("src/test_a.py"), wanted("a.md")
         (True, True, False, False)
     """
+    included, excluded = _given("include", include), _given("exclude", exclude)
 
-    def __init__(self, include: Iterable[str] = (), exclude: Iterable[str] = ()) -> None:
-        self._include = _given("include", include)
-        self._exclude = _given("exclude", exclude)
+    def is_chosen(path: str) -> bool:
+        ways = [*accumulate(f"{name}/" for name in path.split("/")[:-1]), path]
+        is_included = not included.patterns or any(map(included.says, ways))
+        return is_wanted(path) and is_included and not any(map(excluded.says, ways))
 
-    def __call__(self, path: str) -> bool:
-        """Say whether a file is wanted: itself or a folder that it is in."""
-        folders = accumulate(f"{name}/" for name in path.split("/")[:-1])
-        ways = [*folders, path]
-        is_included = not self._include.patterns or any(map(self._include.says, ways))
-        return is_included and not any(map(self._exclude.says, ways))
+    return is_chosen
 
 
 def _given(name: str, patterns: Iterable[str]) -> Rules:
     given = [patterns] if isinstance(patterns, str) else list(patterns)
-    try:
-        found = tuple(_patterns(given))
-    except (TypeError, AttributeError) as error:
-        raise ConfigError(f"{name} takes patterns as in .gitignore, got {given!r}: {error}") from error
+    found = _patterns(given) if all(isinstance(each, str) for each in given) else ()
     if len(found) < len(given):
         raise ConfigError(f"{name} takes patterns as in .gitignore, got {given!r}")
     return Rules(found)
@@ -194,7 +176,7 @@ def list_folder(
     """
     found: list[str] = []
     skipped: list[Skipped] = []
-    kept = _with_folders(tracked or ())
+    kept = {way for path in tracked or () for way in accumulate(path.split("/"), "{}/{}".format)}
     waiting = [("", rules)]
     while waiting:
         prefix, above = waiting.pop()
@@ -224,16 +206,6 @@ def list_folder(
 def is_wanted(path: str) -> bool:
     """Say whether a path lies outside of folders that are never read."""
     return ALWAYS_IGNORED.isdisjoint(path.split("/"))
-
-
-def _with_folders(paths: Iterable[str]) -> set[str]:
-    found = {""}
-    for path in paths:
-        way = path
-        while way not in found:
-            found.add(way)
-            way = way.rpartition("/")[0]
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,7 @@ _LOCK_FILES = (
     " mix.lock flake.lock pubspec.lock podfile.lock package.resolved packages.lock.json gradle.lockfile"
     " conda-lock.yml .terraform.lock.hcl"
 )
-_MINIFIED_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$")
-_SOURCE_MAP_NAME = re.compile(r"\.(?:js|mjs|cjs|css|ts)\.map$")
+_MADE_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$|\.(?:js|mjs|cjs|css|ts)(\.map)$")
 # A comment that says so itself, in the words of those who write such files. In Julia it is also a macro.
 _COMMENT = re.compile(r"(?<![ \t])[ \t]*+(?://|#|/\*|\*|--|<!--|;|%|\"\"\")[^\n]{0,300}")
 _SAYS_SO = re.compile(
@@ -49,9 +48,10 @@ _API_PAGE = re.compile(
     r"|<meta\b[^>]{0,100}\bcontent=\"(?P<name>Doxygen|rustdoc|javadoc|docfx|ApiGen|phpDocumentor|ExDoc|TypeDoc)\b",
     re.IGNORECASE,
 )
-# A tree of dependencies as Gradle, Maven, npm, cargo or pip print it.
+# A tree of dependencies as Gradle, Maven, npm, cargo or pip print it; a name or an address without a space.
 _DRAWN = re.compile(r"^[|│ ]*(?:[+\\`]-{1,3}|[├└]─{1,3}) ?\S", re.MULTILINE)
-_LEAST_LINES, _LEAST_MEAN = 200, 40
+_NAMES = re.compile(r"^[ \t]*[!-~]{30,}[ \t]*$", re.MULTILINE)
+_LEAST_LINES, _MOST_OF = 200, 0.8
 
 _LONGEST_MEAN_LINE, _LEAST_SPACE = 1000, 0.1
 # Languages that part no words have no space either.
@@ -65,17 +65,12 @@ WORDLESS = re.compile(rf"{BLOB.pattern}|(?:{_ADDRESS}){{4,}}", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _FIGURE = re.compile(r"(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d[\d_]*(?:[eE]\d+)?)(?:[uUlLfFi]\d{0,3}){0,3}")
 # What a drawing's path is made of: `M59,0L59,108`.
-_STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?\Z")
-_MANY, _FEW = 40, 4
-_VERY_MANY, _HARDLY_BUT, _SOME = 100, 0.9, 0.05
+_STEP = re.compile(r"[A-Za-z]?\d++(?:[A-Za-z]\d++){0,8}[A-Za-z]?")
+_MANY, _FEW, _HARDLY = 40, 4, 0.02
 
 
 def refuse_pointer(data: bytes) -> None:
-    """Refuse the few lines that Git LFS, or git-annex, leaves in place of a file.
-
-    Raises:
-        SkippedError: lfs or annex.
-    """
+    """Refuse (lfs, annex) the few lines that Git LFS, or git-annex, leaves in place of a file."""
     text = data.removeprefix(codecs.BOM_UTF8) if len(data) < _LONGEST_POINTER else b""
     for begins, (reason, remedy) in _POINTERS.items():
         if text.startswith(begins):
@@ -88,30 +83,20 @@ def is_lock_file(path: str) -> bool:
 
 
 def refuse_unread(path: str, data: bytes) -> None:
-    """Refuse pointers, keys and signatures; lock files, source maps and minified scripts by their names.
-
-    Raises:
-        SkippedError: lfs, annex, generated or minified.
-    """
+    """Refuse pointers, keys and signatures; lock files, source maps and minified scripts by their names."""
     refuse_pointer(data)
     if _ARMOUR.match(data[:200]):
         raise SkippedError("generated", "a signature, a key or a certificate")
-    name = PurePosixPath(path).name.lower()
     if is_lock_file(path):
         raise SkippedError("generated", "a lock file")
-    if _SOURCE_MAP_NAME.search(name):
-        raise SkippedError("generated", "a source map")
-    if _MINIFIED_NAME.search(name):
-        raise SkippedError("minified")
+    if made := _MADE_NAME.search(path.lower()):
+        raise SkippedError(*(("generated", "a source map") if made[1] else ("minified",)))
 
 
 def refuse_unwritten(text: str) -> None:
-    """Refuse code or data on endless lines, and what says in its first comments that a program wrote it.
+    """Refuse (minified) code or data on endless lines, and what says that a program wrote it.
 
     Prose with a line a paragraph has spaces; it is not asked anyway.
-
-    Raises:
-        SkippedError: minified or generated.
     """
     if len(text) > _LONGEST_MEAN_LINE * (text.count("\n") + 1):
         spaces = text.count(" ") + len(_UNSPACED.findall(text))
@@ -121,42 +106,25 @@ def refuse_unwritten(text: str) -> None:
 
 
 def refuse_generated(text: str) -> None:
-    """Refuse a text whose first comments say that a program wrote it and that nobody should edit it.
-
-    Raises:
-        SkippedError: generated.
-    """
+    """Refuse what says in its first comments that a program wrote it, and pages made of comments in code."""
     lines = text[:_HEAD_CHARACTERS].split("\n")
     comments = "\n".join(found[0] for line in lines if (found := _COMMENT.match(line)))
     if _SAYS_SO.search(comments) or (_GENERATED.search(comments) and _HANDS_OFF.search(comments)):
         raise SkippedError("generated", "its first lines say so")
-
-
-def refuse_generated_page(text: str) -> None:
-    """Refuse a page of HTML that a program wrote, of the comments in some code or otherwise.
-
-    Raises:
-        SkippedError: generated.
-    """
-    refuse_generated(text)
     if found := _API_PAGE.search(text[:_HEAD_CHARACTERS]):
         raise SkippedError("generated", f"made of the comments in code by {found[found.lastgroup or 0]}")
 
 
 def refuse_list(text: str) -> None:
-    """Refuse a long text that is but a list of names, none with a space, or a tree that a tool has drawn.
-
-    Raises:
-        SkippedError: generated.
-    """
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    if len(lines) < _LEAST_LINES:
-        return
-    if len(_DRAWN.findall(text)) > 0.8 * len(lines):
-        raise SkippedError("generated", "a tree that a tool has drawn")
-    is_long = len(text) >= _LEAST_MEAN * len(lines)
-    if is_long and sum(" " not in line and line.isascii() for line in lines) >= 0.9 * len(lines):
-        raise SkippedError("generated", "a list of names or addresses, none with a space")
+    """Refuse a long text that is but a list of names, none with a space, or a tree that a tool has drawn."""
+    lines = text.count("\n") + 1
+    if lines >= _LEAST_LINES:
+        for form, said in (
+            (_DRAWN, "a tree that a tool has drawn"),
+            (_NAMES, "a list of names or addresses"),
+        ):
+            if sum(1 for _ in form.finditer(text)) > _MOST_OF * lines:
+                raise SkippedError("generated", said)
 
 
 def is_data(text: str) -> bool:
@@ -164,10 +132,5 @@ def is_data(text: str) -> bool:
     if 2 * sum(len(blob[0]) for blob in BLOB.finditer(text)) > len(text):
         return True
     found = _WORD.findall(text)
-    if len(found) >= _VERY_MANY:
-        steps = [word for word in found if _STEP.match(word)]
-        lettered = sum(not word.isdigit() for word in steps)
-        if len(steps) >= _HARDLY_BUT * len(found) and lettered >= _SOME * len(found):
-            return True
-    telling = {word.lower() for word in found if not _FIGURE.fullmatch(word)}
-    return len(telling) < _FEW and len(found) >= _MANY
+    telling = {word.lower() for word in found if not (_FIGURE.fullmatch(word) or _STEP.fullmatch(word))}
+    return len(found) >= _MANY and len(telling) < max(_FEW, _HARDLY * len(found))

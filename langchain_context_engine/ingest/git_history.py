@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -93,25 +94,24 @@ class Change:
     old_path: str = ""
     lines: tuple[int, int] | None = None
 
+    def __str__(self) -> str:
+        path = f"{self.old_path} → {self.path}" if self.old_path else self.path
+        return path if self.lines is None else f"{path} (+{self.lines[0]} −{self.lines[1]})"
+
 
 def parse_commit(commit_id: str, data: bytes) -> Commit:
     """Return what a commit's object says; libgit2's own reader refuses one with a bad author line."""
     head, _, message = data.partition(b"\n\n")
-    fields: dict[bytes, bytes] = {}
-    parents = []
-    for line in head.split(b"\n"):
-        name, _, value = line.partition(b" ")
-        if name == b"parent":
-            parents.append(_text(value))
-        elif name:  # a line that begins with a space goes on with a signature
-            fields.setdefault(name, value)
+    # A line that begins with a space goes on with a signature.
+    lines = [line.partition(b" ") for line in head.split(b"\n") if line[:1] != b" "]
+    fields = {name: value for name, _, value in reversed(lines)}
     encoding = _text(fields.get(b"encoding", b""))
     author, created_at = _identity(fields.get(b"author", b""), encoding)
     _, committed_at = _identity(fields.get(b"committer", b""), encoding)
     return Commit(
         id=commit_id,
         tree=_text(fields.get(b"tree", b"")),
-        parents=tuple(parents),
+        parents=tuple(_text(value) for name, _, value in lines if name == b"parent"),
         author=author,
         created_at=created_at if created_at is not None else committed_at,
         committed_at=committed_at or 0,
@@ -123,23 +123,21 @@ def _identity(line: bytes, encoding: str) -> tuple[str, int | None]:
     mailed = line.rfind(b">") + 1
     dated = _DATE.search(line[mailed:])
     name = (line[: mailed + dated.start()] if dated else line).partition(b"<")[0]
-    try:
-        seconds = int(dated[1]) if dated else 0
-        _ = _EPOCH + timedelta(seconds=seconds)
-    except OverflowError:
-        seconds = 0
-    # git itself writes 0 for a date that it cannot make out.
-    return _text(name, encoding).strip(), seconds or None
+    seconds = None
+    with suppress(OverflowError):
+        if (
+            dated and (_EPOCH + timedelta(seconds=int(dated[1]))) != _EPOCH
+        ):  # git's own for what it cannot read
+            seconds = int(dated[1])
+    return _text(name, encoding).strip(), seconds
 
 
 def _text(data: bytes, encoding: str = "") -> str:
     """Return text: what is UTF-8 is that whatever is named, but for encodings of seven bits."""
     named = named_encoding(encoding) if encoding else None
     for name in (named,) if named and named.startswith(("iso2022", "hz")) else ("utf-8", named):
-        try:
+        with suppress(ValueError):
             return data.decode(name or "utf-8").replace("\0", "")
-        except ValueError:
-            continue
     return data.decode("utf-8", "replace").replace("\0", "")
 
 
@@ -166,22 +164,19 @@ class History:
 
     def read(self, commit_id: str) -> Commit | None:
         """Return a commit, or None where it cannot be read; it is then among `left_out`."""
+        reason, detail = "corrupt", "it is no commit"
         try:
             kind, data = self.git.repository.read(commit_id)
+            if kind == _COMMIT:
+                commit = parse_commit(commit_id, data)
+                is_cut = commit_id in self._shallow
+                return replace(commit, parents=(), is_cut=bool(commit.parents)) if is_cut else commit
         except KeyError:
-            detail = "a commit that is not in this clone"
-            self.left_out.append(Skipped(where=commit_id, reason="missing", detail=detail))
-            return None
+            reason, detail = "missing", "a commit that is not in this clone"
         except GIT_ERRORS as error:
-            kind, data, detail = 0, b"", " ".join(str(error).split())
-        else:
-            detail = "it is no commit"
-        if kind != _COMMIT:
-            self.left_out.append(Skipped(where=commit_id, reason="corrupt", detail=detail))
-            return None
-        commit = parse_commit(commit_id, data)
-        is_cut = commit_id in self._shallow
-        return replace(commit, parents=(), is_cut=bool(commit.parents)) if is_cut else commit
+            detail = " ".join(str(error).split())
+        self.left_out.append(Skipped(where=commit_id, reason=reason, detail=detail))
+        return None
 
     def changes(self, commit: Commit) -> list[Change] | None:
         """Return what a commit changed by itself; of a merge, the files that are as in none of its parents.
@@ -193,20 +188,17 @@ class History:
             return None
         try:
             diffs = self._diffs(commit, has_lines=True)
-            by_itself = _in_all(diffs) if len(diffs) > 1 else None
+            by_itself = _in_all(diffs)
         except GIT_ERRORS:
             self.without_contents += 1
             return None
-        if not diffs or by_itself == set():
-            return []
-        return self._counted(diffs[0], by_itself)
+        return self._counted(diffs[0], by_itself) if by_itself else []
 
     def changed_paths(self, commit: Commit) -> set[bytes]:
         """Return the paths, from the folder on, that a commit changed by itself; () where unknown."""
-        try:
+        with suppress(*GIT_ERRORS):
             return _in_all(self._diffs(commit))
-        except GIT_ERRORS:
-            return set()
+        return set()
 
     @cached_property
     def _shallow(self) -> frozenset[str]:
@@ -244,42 +236,39 @@ class History:
             seen.update(newly)
 
     def _trees(self, commit: Commit) -> tuple[pygit2.Tree | None, list[pygit2.Tree | None]]:
-        """Return the folder's tree in a commit and in each of its parents."""
+        """Return the folder's tree in a commit and in each of its parents; [None] where it has none."""
         above = []
         for parent in commit.parents:
             _, data = self.git.repository.read(parent)
             above.append(self.git.tree(data.partition(b"\n")[0].removeprefix(b"tree ").decode()))
-        return self.git.tree(commit.tree), above
+        return self.git.tree(commit.tree), above or [None]
 
     def _touches(self, commit: Commit) -> bool:
-        try:
+        with suppress(*GIT_ERRORS):
             own, above = self._trees(commit)
-        except GIT_ERRORS:
-            return False
-        return all(_is_other(own, tree) for tree in above) if above else own is not None
+            return all(_is_other(own, tree) for tree in above)
+        return False
 
     def _diffs(self, commit: Commit, *, has_lines: bool = False) -> list[pygit2.Diff]:
         """Return the difference to each parent, or to nothing; [] where a parent has the very same."""
         own, above = self._trees(commit)
-        if (own is None and not above) or not all(_is_other(own, tree) for tree in above):
+        if not all(_is_other(own, tree) for tree in above):
             return []
         # Of a merge nearly all that differs is one side's own: to look there for renames takes seconds.
-        has_renames = has_lines and not above[1:]
-        return [_diff(own, tree, has_renames=has_renames) for tree in above or [None]]
+        return [_diff(own, tree, has_renames=has_lines and not above[1:]) for tree in above]
 
-    def _counted(self, diff: pygit2.Diff, by_itself: set[bytes] | None) -> list[Change]:
+    def _counted(self, diff: pygit2.Diff, by_itself: set[bytes]) -> list[Change]:
         found = []
         lacks_contents = False
         for number, delta in enumerate(diff.deltas):
-            if by_itself is not None and delta.new_file.raw_path not in by_itself:
+            if delta.new_file.raw_path not in by_itself:
                 continue
             lines = None
-            if not lacks_contents:
-                try:
-                    patch = diff[number]
-                    lines = (0, 0) if patch is None else patch.line_stats[1:]
-                except GIT_ERRORS:
-                    lacks_contents = True
+            try:
+                patch = None if lacks_contents else diff[number]
+                lines = None if lacks_contents else (0, 0) if patch is None else patch.line_stats[1:]
+            except GIT_ERRORS:
+                lacks_contents = True
             old = _shown(delta.old_file.raw_path) if delta.status == DeltaStatus.RENAMED else ""
             found.append(Change(path=_shown(delta.new_file.raw_path), old_path=old, lines=lines))
         self.without_contents += lacks_contents
@@ -322,27 +311,20 @@ def _in_all(diffs: list[pygit2.Diff]) -> set[bytes]:
 def commit_records(
     commit: Commit, changes: Sequence[Change] | None, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> Iterator[Record]:
-    """Yield the records of a commit: its message as it was written, then the files it touched.
+    """Yield the records of a commit: its message as it was written, then the files it touched, if known.
 
     Of trailers the text has the names of others than the author; as they were written they are metadata.
     A commit links to those whose full hashes its message names (reverts, cherry-picks). A longer
     message becomes several records, `<hash>` and `<hash>-2` and so on.
-
-    Args:
-        commit: The commit.
-        changes: What it changed; None where that is unknown.
-        splitter: How a long text is cut.
-        metadata: More for every record.
     """
     message = commit.message.strip()
     told, trailers = without_trailers(message, commit.author)
     files = changes or ()
-    listed = "\n".join(_line(change) for change in files[:_MOST_LISTED])
-    if len(files) > _MOST_LISTED:
-        listed += f"\n… and {len(files) - _MOST_LISTED} more files"
-    text = "\n\n".join(part for part in (told, listed) if part) or "(no message)"
-    counted = [change.lines for change in files if change.lines is not None]
-    is_counted = changes is not None and len(counted) == len(files)
+    listed = [str(change) for change in files[:_MOST_LISTED]]
+    listed += [f"… and {len(files) - _MOST_LISTED} more files"] if len(files) > _MOST_LISTED else []
+    text = "\n\n".join(part for part in (told, "\n".join(listed)) if part) or "(no message)"
+    lines = [change.lines for change in files]
+    is_counted = changes is not None and None not in lines
     described = clean_metadata(
         {
             **metadata,
@@ -354,8 +336,8 @@ def commit_records(
             "created_at": commit.created_at,
             "files": [change.path for change in files[:_MOST_FILES]],
             "files_changed": None if changes is None else len(changes),
-            "insertions": sum(added for added, _ in counted) if is_counted else None,
-            "deletions": sum(removed for _, removed in counted) if is_counted else None,
+            "insertions": sum(each[0] for each in lines if each) if is_counted else None,
+            "deletions": sum(each[1] for each in lines if each) if is_counted else None,
             "links": [other for other in dict.fromkeys(_FULL_HASH.findall(message)) if other != commit.id],
             "trailers": trailers[:_MOST_TRAILERS],
             READING: COMMITS_VERSION,
@@ -369,39 +351,27 @@ def commit_records(
         )
 
 
-def _line(change: Change) -> str:
-    """Return a file as a line to read; a renamed one with what it was called."""
-    path = f"{change.old_path} → {change.path}" if change.old_path else change.path
-    return path if change.lines is None else f"{path} (+{change.lines[0]} −{change.lines[1]})"
-
-
 def without_trailers(message: str, author: str) -> tuple[str, list[str]]:
     """Return a commit's message without trailers, but for who else had a part in it, and the trailers.
 
     The subject stays whatever it is. Who signs is mostly the author, whom the record names already;
-    an address, an id and a robot are no matter of the commit.
+    an address, an id and a robot are no matter of the commit. Who wrote with the author is named first.
     """
     subject, mark, rest = message.partition("\n")
     found = list(_TRAILER.finditer(rest))
     body = _UPDATES.sub("", rest)
     if not found and body == rest:
         return message, []
-    lines = _GAP.sub("\n\n", _TRAILER.sub("", body)).split("\n")
-    while lines and not lines[-1].strip(" \t-"):  # a line that stood between it and its trailers
-        lines.pop()
-    told = (subject + mark + "\n".join(lines)).rstrip()
-    names = _names([(match["key"], match["value"]) for match in found], author)
-    trailers = list(dict.fromkeys(match[0].strip() for match in found))
-    return f"{told}\n\n{names}" if names else told, trailers
-
-
-def _names(trailers: Sequence[tuple[str, str]], author: str) -> str:
-    """Return a line for each role with the names in it; who wrote with the author before who did less."""
-    told = {author.casefold(), ""}
+    told = (subject + mark + _GAP.sub("\n\n", _TRAILER.sub("", body))).rstrip()
+    while "\n" in told and not told.rpartition("\n")[2].strip(" \t-"):  # a line between it and its trailers
+        told = told.rpartition("\n")[0].rstrip()
+    named = {author.casefold(), ""}
     roles: dict[str, list[str]] = {}
-    for key, value in sorted(trailers, key=lambda pair: pair[0].lower() != "co-authored-by"):
-        name = value.partition("<")[0].strip() or value.strip(" \t<>")
-        if key.lower().endswith("-by") and name.casefold() not in told and "[bot]" not in name:
-            told.add(name.casefold())
-            roles.setdefault(key.capitalize(), []).append(name)
-    return "\n".join(f"{role}: {', '.join(names)}" for role, names in roles.items())
+    for trailer in sorted(found, key=lambda each: each["key"].lower() != "co-authored-by"):
+        name = trailer["value"].partition("<")[0].strip() or trailer["value"].strip(" \t<>")
+        if trailer["key"].lower().endswith("-by") and name.casefold() not in named and "[bot]" not in name:
+            named.add(name.casefold())
+            roles.setdefault(trailer["key"].capitalize(), []).append(name)
+    names = "\n".join(f"{role}: {', '.join(each)}" for role, each in roles.items())
+    trailers = list(dict.fromkeys(trailer[0].strip() for trailer in found))
+    return f"{told}\n\n{names}" if names else told, trailers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,10 +26,7 @@ _LONGEST_TORN = 256
 
 @contextmanager
 def small_cache() -> Iterator[None]:
-    """Let libgit2 hold 16 MB of the objects that it read instead of 256, and leave the limit as it was.
-
-    A history is read once from its newest commit on: what a large cache would hold is not asked for again.
-    """
+    """Let libgit2 hold 16 MB of objects, not 256: a history is read once, and nothing is asked for again."""
     _, allowed = pygit2.settings.cached_memory
     pygit2.settings.cache_max_size(min(allowed, _CACHE_BYTES))
     try:
@@ -61,14 +58,11 @@ class GitFolder:
     @cached_property
     def head(self) -> str | None:
         """The hash of the commit at HEAD, be it missing; None where there is none yet, or no way to it."""
-        try:
+        with suppress(*GIT_ERRORS):
             return str(self.repository[self.repository.head.target].peel(pygit2.Commit).id)
-        except GIT_ERRORS:
-            pass
-        try:  # a commit that libgit2 cannot parse is still what HEAD names
+        with suppress(*GIT_ERRORS):  # a commit that libgit2 cannot parse is still what HEAD names
             return None if self.repository.head_is_unborn else str(self.repository.head.target)
-        except GIT_ERRORS:
-            return None
+        return None
 
     @cached_property
     def common(self) -> Path:
@@ -149,24 +143,23 @@ def _common(own: Path) -> Path:
 
 def read_lines(path: Path) -> list[str]:
     """Return the lines of a file; [] where it cannot be read."""
-    try:
+    with suppress(OSError):
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return []
+    return []
 
 
 def _torn(objects: Path) -> Iterator[str]:
     """Yield objects that a crash cut off within their header: libgit2 would read them for ever."""
     for path in objects.glob("[0-9a-f][0-9a-f]/*"):
-        try:
-            if path.stat().st_size < _LONGEST_TORN:
-                data = zlib.decompressobj().decompress(path.read_bytes(), _LONGEST_TORN)
-                if b"\0" not in data:
-                    yield path.parent.name + path.name
-        except zlib.error:
-            yield path.parent.name + path.name
-        except OSError:
-            continue
+        with suppress(OSError):
+            try:
+                is_whole = path.stat().st_size >= _LONGEST_TORN or b"\0" in (
+                    zlib.decompressobj().decompress(path.read_bytes(), _LONGEST_TORN)
+                )
+            except zlib.error:
+                is_whole = False
+            if not is_whole:
+                yield path.parent.name + path.name
 
 
 class _Refusing(pygit2.OdbBackend):

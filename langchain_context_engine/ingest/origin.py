@@ -35,6 +35,14 @@ class Origin:
     from_store: str
     known: Mapping[str, Mapping[str, Any]]
 
+    @classmethod
+    def of(cls, path: Path, client: ClientAPI) -> Origin:
+        """Return what is indexed, as a store sees it."""
+        settings = client.get_settings()
+        store = Path(settings.persist_directory).resolve() if settings.is_persistent else None
+        known = {str(c.name): c.metadata or {} for c in client.list_collections()}
+        return cls(path=path, from_store=os.path.relpath(path, store) if store else "", known=known)
+
     @property
     def remembered(self) -> dict[str, Any]:
         """What a collection remembers of it."""
@@ -45,13 +53,11 @@ class Origin:
 
         It is what an earlier run over the same folder used, else nothing, else the folder's name.
         """
-        own = [
-            (name, kind) for name in self.known for kind in KINDS if name.endswith(kind) and self._owns(name)
-        ]
-        for prefix in sorted({name.removesuffix(kind) for name, kind in own}) or [""]:
+        own = {n.removesuffix(k) for n in self.known for k in KINDS if n.endswith(k) and self._owns(n)}
+        for prefix in sorted(own) or [""]:
             if not self._taken(f"{prefix}{kind}" for kind in kinds):
                 return prefix, ()
-        names = _names(self.path.name, "-")
+        names = (f"{name}-" for name in _names(self.path.name))
         prefix = next(name for name in names if not any(f"{name}{kind}" in self.known for kind in KINDS))
         others = sorted({folder for _, folder in self._taken(kinds)})
         told = (
@@ -64,17 +70,15 @@ class Origin:
         """Return the collection of a single file: that of an earlier run, else it goes by its name."""
         if own := next(filter(self._owns, self.known), None):
             return own
-        stem = _UNFIT.sub("-", self.path.stem)[:_LONGEST_NAME].strip("-_")
-        if len(stem) >= _SHORTEST_NAME and _FOLDER not in self.known.get(stem, {}):
-            return stem
-        return next(name for name in _names(self.path.name, "") if name not in self.known)
+        names = (name for stem in (self.path.stem, self.path.name) for name in [next(_names(stem))])
+        free = (
+            name for name in names if len(name) >= _SHORTEST_NAME and _FOLDER not in self.known.get(name, {})
+        )
+        numbered = (f"file-{name}" for name in _names(self.path.name))
+        return next(free, None) or next(name for name in numbered if name not in self.known)
 
     def require_free(self, *names: str) -> None:
-        """Refuse names whose collections mirror another folder, unless that is gone: it has moved here.
-
-        Raises:
-            ConfigError: One does.
-        """
+        """Refuse (ConfigError) names whose collections mirror another folder, unless that has moved here."""
         for name, other in self._taken(names):
             if os.path.lexists(other):
                 raise ConfigError(
@@ -94,17 +98,6 @@ class Origin:
         return [(name, str(self.known[name][_FOLDER])) for name in found if not self._owns(name)]
 
 
-def origin_of(path: Path, client: ClientAPI) -> Origin:
-    """Return what is indexed, as a store sees it."""
-    settings = client.get_settings()
-    from_store = ""
-    if settings.is_persistent:
-        from_store = os.path.relpath(path, Path(settings.persist_directory).resolve())
-    known = {str(c.name): c.metadata or {} for c in client.list_collections()}
-    return Origin(path=path, from_store=from_store, known=known)
-
-
-def _names(name: str, end: str) -> Iterator[str]:
+def _names(name: str) -> Iterator[str]:
     fit = _UNFIT.sub("-", name)[:_LONGEST_NAME].strip("-_") or "folder"
-    fit = fit if end or len(fit) >= _SHORTEST_NAME else f"file-{fit}"
-    return (f"{fit}{f'-{number}' if number > 1 else ''}{end}" for number in count(1))
+    return (f"{fit}{f'-{number}' if number > 1 else ''}" for number in count(1))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -18,8 +19,8 @@ _LARGEST_INTEGER = 2**63 - 1
 _LONGEST_TITLE, _LONGEST_TRAIL = 60, 110
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _TEST_PATH = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|e2e|fixtures)/"
-    r"|(?:^|/)(?:test_[^/]*|conftest)\.py$|[_.-](?:test|tests|spec)\.\w+$|(?:Test|Tests|Spec)\.(?:java|kt|cs|php|scala|swift)$",
+    r"(?:^|/)(?:tests?|__tests__|specs?|testing|testdata|e2e|fixtures)/|(?:^|/)(?:test_[^/]*|conftest)\.py$"
+    r"|[_.-](?:test|tests|spec)\.\w+$|(?:Test|Tests|Spec)\.(?:java|kt|cs|php|scala|swift)$",
 )
 _EXAMPLE_PATH = re.compile(r"(?:^|/)(?:examples?|samples?|demos?|docs_src|tutorials?)/")
 
@@ -47,25 +48,21 @@ class Record:
 
 
 def content_id(*parts: str) -> str:
-    """Return an id that depends on the parts and nothing else.
-
-    Parts are told apart by their length, so that ("a:b", "c") and ("a", "b:c") differ.
-    """
+    """Return an id that depends on the parts alone: ("a:b", "c") and ("a", "b:c") differ."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = clean_text(part).encode()
-        digest.update(len(data).to_bytes(8))
-        digest.update(data)
+        digest.update(len(data).to_bytes(8) + data)
     return digest.hexdigest()
 
 
 def unique_ids(identities: Iterable[tuple[str, ...]]) -> list[str]:
     """Return a content id for each identity; equal identities are numbered in order."""
-    seen: dict[tuple[str, ...], int] = {}
+    seen = Counter[tuple[str, ...]]()
     ids = []
     for identity in identities:
-        number = seen[identity] = seen.get(identity, 0) + 1
-        ids.append(content_id(*identity, *([str(number)] if number > 1 else [])))
+        ids.append(content_id(*identity, *([str(seen[identity] + 1)] if seen[identity] else [])))
+        seen[identity] += 1
     return ids
 
 
@@ -101,27 +98,19 @@ def _stored(value: Any) -> Any:
     return clean_text(json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)) if value else None
 
 
-def is_same_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Say whether two records' metadata are equal, but for the last digits of floats: Chroma rounds them."""
-    return first.keys() == second.keys() and all(_is_same(first[key], second[key]) for key in first)
-
-
-def _is_same(first: Any, second: Any) -> bool:
+def is_same(first: Any, second: Any) -> bool:
+    """Say whether two values of metadata are equal, but for the last digits of floats: Chroma rounds them."""
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(is_same(first[key], second[key]) for key in first)
     if isinstance(first, list) and isinstance(second, list):
-        return len(first) == len(second) and all(map(_is_same, first, second))
+        return len(first) == len(second) and all(map(is_same, first, second))
     if isinstance(first, float) and isinstance(second, float):
         return math.isclose(first, second, rel_tol=1e-12)
     return type(first) is type(second) and bool(first == second)
 
 
 def code_place(path: str, first_line: int, last_line: int, symbol: str = "") -> str:
-    """Return the place of lines of a file, and of what they define.
-
-    Args:
-        path: The file.
-        first_line: 1-based.
-        last_line: 1-based, inclusive.
-        symbol: What is defined there, or "".
+    """Return the place of lines of a file (1-based, inclusive), and of what they define.
 
     Example:
         >>> code_place("httpx/_client.py", 430, 471, "Client.send")
@@ -141,19 +130,14 @@ def trail_place(path: str, titles: Sequence[str]) -> str:
         'CHANGELOG.md › 0.13.0 › Removed'
     """
     name = PurePosixPath(path)
-    said = {_folded(str(name)), _folded(name.name), _folded(name.stem)}
-    shown = [shortened(title) for title in titles[bool(titles) and _folded(titles[0]) in said :]]
-    while shown[1:-1] not in ([], ["…"]) and sum(map(len, shown)) > _LONGEST_TRAIL:
-        middle = len(shown) // 2
-        if shown[middle] == "…":
-            shown.pop(middle - 1 if middle > 1 else middle + 1)
-        else:
-            shown[middle] = "…"
+    said = {_NOT_A_LETTER.sub("", each).casefold() for each in (path, name.name, name.stem)}
+    is_said = bool(titles) and _NOT_A_LETTER.sub("", titles[0]).casefold() in said
+    shown = [shortened(title) for title in titles[is_said:]]
+    if shown[2:] and sum(map(len, shown)) > _LONGEST_TRAIL:
+        room = _LONGEST_TRAIL - len(shown[0])
+        fits = (n for n in range(2, len(shown)) if sum(map(len, shown[n:])) <= room)
+        shown[1 : next(fits, len(shown) - 1)] = ["…"]
     return SEPARATOR.join((path, *shown)) if shown else ""
-
-
-def _folded(text: str) -> str:
-    return _NOT_A_LETTER.sub("", text).casefold()
 
 
 def shortened(text: str) -> str:

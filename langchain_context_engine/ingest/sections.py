@@ -18,7 +18,7 @@ from langchain_context_engine.ingest.record import (
     unique_ids,
 )
 from langchain_context_engine.ingest.report import Skipped
-from langchain_context_engine.ingest.split import Span, Splitter, with_headers
+from langchain_context_engine.ingest.split import Span, Splitter
 
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
@@ -108,39 +108,29 @@ class Parts:
 
 
 def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
-    """Return the sections under headings, in order; together they cover the whole text.
+    """Return the sections under headings, in order, with common fields; they cover the whole text.
 
     A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
     it at all is a section of its own. No release is part of another, whatever their headings' levels: tools
     write `## 3.15.0 (date)` and, for a smaller one, `### 3.14.2 (date)` with `### Bug Fixes` below it.
-
-    Args:
-        text: The document.
-        headings: In order.
-        common: More fields for every section.
     """
+    headings = list(headings)
     found: list[Section] = []
     trail: list[Heading] = []
     start, body_start = 0, 0
     titles: tuple[str, ...] = ()
-    for heading in _beside_each_other(list(headings)):
-        is_alone = bool(trail) and heading.level <= trail[-1].level
-        if is_alone or text[body_start : heading.start].strip():
+    outermost = min((h.level for h in headings if is_dated_release(h.title)), default=0)
+    for heading in headings:
+        is_release = outermost < heading.level and outermost and is_dated_release(heading.title)
+        level = outermost if is_release else heading.level
+        if (trail and level <= trail[-1].level) or text[body_start : heading.start].strip():
             found.append(Section(start=start, end=heading.start, titles=titles, **common))
             start = heading.start
-        trail = [*(above for above in trail if above.level < heading.level), heading]
+        trail = [*(above for above in trail if above.level < level), replace(heading, level=level)]
         titles = tuple(above.title for above in trail if above.title)
         body_start = heading.end
     found.append(Section(start=start, end=len(text), titles=titles, **common))
     return tuple(found)
-
-
-def _beside_each_other(headings: list[Heading]) -> list[Heading]:
-    """Return headings with those of dated releases all at the outermost level that any of them has."""
-    levels = [heading.level for heading in headings if is_dated_release(heading.title)]
-    if len(set(levels)) <= 1:
-        return headings
-    return [replace(h, level=min(levels)) if is_dated_release(h.title) else h for h in headings]
 
 
 def document_records(
@@ -150,20 +140,13 @@ def document_records(
 
     A passage's text is `document.text[start:end]`, below its section's head where it has one. Below
     the heading of a release its version and, where it names one, its date are the passage's.
-
-    Args:
-        path: The document's path, its name in the metadata (`path`, `document`).
-        document: What was read.
-        splitter: How a long section is cut.
-        metadata: More for every passage.
     """
-    marks = path_marks(path)
     found: list[tuple[str, str, dict[str, Any]]] = []
     line, counted = 1, 0
     told = releases(path, ((s.titles, document.text[s.start : s.end]) for s in document.sections))
     for section, release in zip(document.sections, told, strict=True):
         trail = tuple(filter(None, (*section.titles, section.part)))
-        lead = SEPARATOR.join((path, *trail))
+        place = trail_place(path, trail)
         shared = {
             **metadata,
             **section.metadata,
@@ -173,9 +156,8 @@ def document_records(
             "title": section.titles[-1] if section.titles else section.metadata.get("title") or path,
             "headings": SEPARATOR.join(section.titles) or None,
             "document": path,
-            **(marks if section.kind in _OF_PROGRAMS else {}),
+            **(path_marks(path) if section.kind in _OF_PROGRAMS else {}),
         }
-        place = trail_place(path, trail)
         for (a, b), above in _worded(document.text[section.start : section.end], splitter):
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
@@ -185,7 +167,7 @@ def document_records(
             lines = {"start_line": line, "end_line": last} if document.has_lines else {}
             own = place or (code_place(path, line, last) if document.has_lines else path)
             said = clean_metadata({**shared, "start": start, "end": end, "place": own, **lines})
-            found.append((lead, f"{head}\n{text}" if head else text, said))
+            found.append((SEPARATOR.join((path, *trail)), f"{head}\n{text}" if head else text, said))
     ids = unique_ids((path, lead, text) for lead, text, _ in found)
     return [
         Record(id=record_id, text=text, lead=lead, metadata=said)
@@ -197,6 +179,6 @@ def _worded(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
     """Yield the spans of a text, leaving out what is no words, each with the header of its table."""
     start = 0
     for end, after in [*(blob.span() for blob in WORDLESS.finditer(text)), (len(text), len(text))]:
-        for (a, b), head in with_headers(text[start:end], splitter):
+        for (a, b), head in splitter.with_headers(text[start:end]):
             yield (start + a, start + b), head
         start = after

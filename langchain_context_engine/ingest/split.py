@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter, itemgetter
+from dataclasses import dataclass
 
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.text.text_tables import Table, tables_of
@@ -17,9 +16,8 @@ Span = tuple[int, int]
 _NON_SPACE = re.compile(r"\S")
 # From the best place to break to the worst: a blank line, a line, the end of a sentence, a word.
 _BREAKS = ("\n\n", "\n", ". ", "。", " ")
-HEADER_SHARE = 3
-"""A table's header that takes more than this part of a passage is not shown again."""
-_DEEPEST_ROW = 4
+# A table's header that takes more than this part of a passage is not shown again.
+_HEADER_SHARE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,46 +61,70 @@ class Splitter:
             is_code: Break where the least is open, before the line that is indented least, and keep the
                 indentation of a span's first line.
         """
-        spans: list[Span] = []
+        return [span for span, _ in self._pieces(text, (), is_code=is_code)]
+
+    def with_headers(self, text: str) -> Iterator[tuple[Span, str]]:
+        r"""Yield the spans of a text, each with the header of the table that it goes on with, or "".
+
+        A passage is no longer than others, its header included; rows that fit are whole.
+
+        Example:
+            >>> text = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 6
+            >>> [(text[a:b], head) for (a, b), head in Splitter(chunk_size=60).with_headers(text)][1]
+            ('| 1 | 2 |\n| 1 | 2 |\n| 1 | 2 |', '| a | b |\n|---|---|')
+        """
+        tables = tables_of(text) if len(text) > self.chunk_size else ()
+        return self._pieces(text, [t for t in tables if self.shows_header(t.head - t.start)])
+
+    def shows_header(self, length: int) -> bool:
+        """Say whether a table's header of that many characters is shown above each passage with its rows."""
+        return length * _HEADER_SHARE <= self.chunk_size
+
+    def _pieces(
+        self, text: str, tables: Sequence[Table], *, is_code: bool = False
+    ) -> Iterator[tuple[Span, str]]:
+        rows = [begin for table in tables for begin, _ in table.rows]
         start = _skip_space(text, 0, keeps_indent=is_code)
         while start < len(text):
-            end = self._end(text, start, is_code=is_code)
-            spans.append((start, start + len(text[start:end].rstrip())))
-            if end >= len(text):
-                break
-            start = _skip_space(text, self._next_start(text, end), keeps_indent=is_code)
-        return spans
+            head, stop, place = "", len(text), bisect_right(rows, start)
+            if table := next((t for t in tables if t.head <= start < t.end), None):
+                stop = table.end
+                if not text[rows[place - 1] : start].strip():
+                    head = text[table.start : table.head]
+                elif place < len(rows):  # of a row that is too long: the next one has the header again
+                    stop = min(stop, rows[place])
+            end = self._end(text, start, start + self.chunk_size - len(head) - bool(head), stop, is_code)
+            if place < (after := bisect_left(rows, end)) and rows[after - 1] > start + self.overlap:
+                end = rows[after - 1] if end < stop else end
+            yield (start, start + len(text[start:end].rstrip())), head
+            following = end if head or end == stop else self._next_start(text, end)
+            start = _skip_space(text, following, keeps_indent=is_code)
 
-    def _end(self, text: str, start: int, *, is_code: bool) -> int:
-        limit = start + self.chunk_size
-        if limit >= len(text):
-            return len(text)
+    def _end(self, text: str, start: int, limit: int, stop: int, is_code: bool) -> int:
+        if limit >= stop:
+            return stop
         # A piece is longer than what the next one repeats of it: that is the progress.
-        floor = start + max(self.chunk_size // 2, self.overlap)
+        floor = start + max((limit - start) // 2, self.overlap)
         if is_code and (line := _outermost_line(text, floor, limit)):
             return line
-        for mark in _BREAKS:
-            found = text.rfind(mark, floor, limit)
-            if found >= 0:
-                return found + len(mark)
-        return limit
+        ends = (found + len(mark) for mark in _BREAKS if (found := text.rfind(mark, floor, limit)) >= 0)
+        return next(ends, limit)
 
     def _next_start(self, text: str, end: int) -> int:
-        if not self.overlap:
-            return end
         start = end - self.overlap
         space = text.find(" ", start, end)
         return start if space < 0 else space
 
 
-def check_number(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number of `least` or more.
+def check_number(name: str, value: object, least: int) -> int:
+    """Return a whole number of `least` or more, and refuse anything else.
 
     Raises:
         ConfigError: It names the setting and what was given.
     """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigError(f"{name} must be a whole number of {least} or more, got {value!r}")
+    return value
 
 
 def _outermost_line(text: str, floor: int, limit: int) -> int:
@@ -129,59 +151,3 @@ def _skip_space(text: str, position: int, *, keeps_indent: bool) -> int:
     if found is None:
         return len(text)
     return max(position, text.rfind("\n", position, found.start()) + 1) if keeps_indent else found.start()
-
-
-def with_headers(text: str, splitter: Splitter) -> Iterator[tuple[Span, str]]:
-    r"""Yield the spans of a text's passages, each with the header of the table that it goes on with, or "".
-
-    A passage is no longer than others, its header included.
-
-    Example:
-        >>> text = "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 6
-        >>> [(text[a:b], head) for (a, b), head in with_headers(text, Splitter(chunk_size=60))][1]
-        ('| 1 | 2 |\n| 1 | 2 |', '| a | b |\n|---|---|')
-    """
-    spans = splitter(text)
-    found = tables_of(text) if len(spans) > 1 else ()
-    waiting = [*reversed(spans)]
-    reached = 0
-    while waiting:
-        start, end = waiting.pop()
-        table = _continued(found, start, splitter)
-        row = _row_from(text, table, start, reached) if table is not None else end
-        head = text[table.start : table.head] if table is not None and row < end else ""
-        room = splitter.chunk_size - len(head) - 1
-        if table is None or not head or end - row <= room:
-            yield (row if head else start, end), head
-            reached = end
-            continue
-        while waiting and waiting[-1][0] < table.end:
-            end = waiting.pop()[1]
-        after = min(end, table.end)
-        again = replace(splitter, chunk_size=room, overlap=min(splitter.overlap, room - 1))
-        waiting += reversed([(after + a, after + b) for a, b in splitter(text[after:end])])
-        waiting += reversed([(row + a, row + b) for a, b in again(text[row:after])])
-
-
-def _continued(found: Sequence[Table], start: int, splitter: Splitter) -> Table | None:
-    """Return the table within whose rows a passage begins, if its header may be shown again."""
-    at = bisect_right(found, start, key=attrgetter("head")) - 1
-    if at < 0 or start >= found[at].end:
-        return None
-    length = found[at].head - found[at].start
-    return found[at] if length * HEADER_SHARE <= splitter.chunk_size else None
-
-
-def _row_from(text: str, table: Table, start: int, reached: int) -> int:
-    """Return where the first row of a passage begins, after what it repeats; the text's end if none does.
-
-    A row of several lines may go on in it.
-    """
-    if not text[text.rfind("\n", 0, start) + 1 : start].strip():
-        return start
-    place = bisect_right(table.rows, start, key=itemgetter(0))
-    if place == len(table.rows) or table.rows[place][0] > reached:
-        return len(text)
-    row = table.rows[place][0]
-    indented = text[row : row + _DEEPEST_ROW]
-    return row + len(indented) - len(indented.lstrip())

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_context_engine.embeddings.vectors import check_vectors
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.ingest.record import Record, is_same_metadata
+from langchain_context_engine.ingest.record import Record, is_same
 from langchain_context_engine.ingest.report import CollectionReport
 from langchain_context_engine.search.collection import QUOTA, Portions, is_cloud
 
@@ -61,6 +61,9 @@ class CollectionWriter:
         remembers: More for the collection to remember: what it mirrors.
         is_dry: Count what would be done, and embed, write and make nothing.
 
+    Attributes:
+        counts: What was added, updated, deleted, and known to stand (unchanged).
+
     Raises:
         ConfigError: The name is not valid, or the collection was made with another model.
     """
@@ -77,46 +80,40 @@ class CollectionWriter:
         self.name = check_collection_name(name)
         if not callable(getattr(embeddings, "embed_documents", None)):
             raise ConfigError(f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}")
+        self.counts: Counter[str] = Counter()
         self._embeddings = embeddings
         named = (getattr(embeddings, attribute, None) for attribute in ("model", "model_name"))
         self._model = next((n for n in named if isinstance(n, str) and n), type(embeddings).__name__)
         self._is_dry = is_dry
-        self._opened = _open(client, name, makes=not is_dry)
+        self._collection = _open(client, name, makes=not is_dry)
         self._batch_size = min(_BATCH_SIZE, client.get_max_batch_size())
-        self._portions = Portions(QUOTA if is_cloud(self._opened) else self._batch_size)
+        self._portions = Portions(QUOTA if is_cloud(self._collection) else self._batch_size)
         self._waiting: dict[str, Record] = {}
         self._gone: dict[str, None] = {}
-        self._counts: Counter[str] = Counter()
         stored = self._stored
         if stored.get(_MODEL, self._model) != self._model:
             raise ConfigError(
                 f"collection {name!r} was made with the embedding model {stored[_MODEL]!r}, not "
                 f"{self._model!r}; use that one, another name or prefix, or delete the collection first"
             )
-        self._dimension = stored.get(_DIMENSION) or (self._opened and _dimension_of(self._opened))
+        self._dimension = stored.get(_DIMENSION)
+        if self._collection and not self._dimension:
+            vectors = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
+            self._dimension = len(vectors[0]) if vectors is not None and len(vectors) else None
         # At once, so that a run that is killed is known for what it was.
         self._remember(remembers or {})
 
     def put(self, records: Iterable[Record]) -> None:
         """Take records; of two with one id the later stands. Full batches are written."""
         for record in records:
-            if not record.text.strip():
-                continue
-            self._waiting[record.id] = record
-            if len(self._waiting) >= self._batch_size:
-                self.flush()
+            if record.text.strip():
+                self._waiting[record.id] = record
+                if len(self._waiting) >= self._batch_size:
+                    self.flush()
 
     def delete(self, ids: Iterable[str]) -> None:
         """Take ids to delete; they go after what waits is written, so nothing is ever missing between."""
         self._gone.update(dict.fromkeys(ids))
-
-    def count_unchanged(self, number: int) -> None:
-        """Count records that were known to stand without a look at them."""
-        self._counts["unchanged"] += number
-
-    def count_replaced(self, number: int) -> None:
-        """Count so many records as updated that were put and deleted: the new took the old one's place."""
-        self._counts.update(added=-number, deleted=-number, updated=number)
 
     def flush(self) -> None:
         """Write what waits, then delete what is gone.
@@ -129,54 +126,51 @@ class CollectionWriter:
             self._write(list(self._waiting.values()))
             self._waiting.clear()
         gone = list(self._gone)
-        if not self._is_dry:
-            self._portions.all_of(gone, lambda a, b: self.collection.delete(ids=gone[a:b]))
-        self._counts["deleted"] += len(gone)
+        if self._collection and not self._is_dry:
+            self._portions.all_of(gone, lambda a, b: self._opened.delete(ids=gone[a:b]))
+        self.counts["deleted"] += len(gone)
         self._gone.clear()
 
     def stored_metadata(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """Yield (id, metadata) of every record, page by page."""
-        return iter(()) if self._opened is None else _metadata(self._opened, self._portions)
-
-    @property
-    def collection(self) -> Collection:
-        """The collection; a dry run makes none."""
-        if self._opened is None:
-            raise ConfigError(f"there is no collection {self.name!r}")
-        return self._opened
+        return _metadata(self._collection, self._portions) if self._collection else iter(())
 
     @property
     def report(self) -> CollectionReport:
         """The counts so far."""
-        return CollectionReport(**self._counts)
+        return CollectionReport(**self.counts)
+
+    @property
+    def _opened(self) -> Collection:
+        return cast("Collection", self._collection)
 
     def _write(self, records: Sequence[Record]) -> None:
         texts, known = self._known(records)
         new = [r for r in records if texts.get(r.id) != r.text]
         same_text = [r for r in records if texts.get(r.id) == r.text]
-        moved = [r for r in same_text if not is_same_metadata(known[r.id], r.metadata)]
+        moved = [r for r in same_text if not is_same(known[r.id], r.metadata)]
         if new and not self._is_dry:
             vectors = self._embed([r.embedded_text for r in new])
             self._portions.all_of(
                 new,
-                lambda a, b: self.collection.upsert(
+                lambda a, b: self._opened.upsert(
                     ids=[r.id for r in new[a:b]],
                     documents=[r.text for r in new[a:b]],
                     metadatas=[_replacing(r.metadata, known.get(r.id, {})) or None for r in new[a:b]],  # type: ignore[misc]
                     embeddings=vectors[a:b],  # type: ignore[arg-type]
                 ),
             )
-        if moved and not self._is_dry:
+        if not self._is_dry:
             self._portions.all_of(
                 moved,
-                lambda a, b: self.collection.update(
+                lambda a, b: self._opened.update(
                     ids=[r.id for r in moved[a:b]],
                     metadatas=[_replacing(r.metadata, known[r.id]) for r in moved[a:b]],
                 ),
             )
-        really_moved = sum(not is_same_metadata(_told(known[r.id]), _told(r.metadata)) for r in moved)
+        really_moved = sum(not is_same(_told(known[r.id]), _told(r.metadata)) for r in moved)
         replaced = sum(r.id in known for r in new)
-        self._counts.update(
+        self.counts.update(
             added=len(new) - replaced,
             updated=replaced + really_moved,
             unchanged=len(same_text) - really_moved,
@@ -186,9 +180,9 @@ class CollectionWriter:
         """Return id → text, and id → metadata, of those of the records that are stored."""
         texts: dict[str, str] = {}
         known: dict[str, dict[str, Any]] = {}
-        ids = [r.id for r in records] if self._opened is not None else []
+        ids = [r.id for r in records] if self._collection else []
         for found in self._portions.each(
-            ids, lambda a, b: self.collection.get(ids=ids[a:b], include=["documents", "metadatas"])
+            ids, lambda a, b: self._opened.get(ids=ids[a:b], include=["documents", "metadatas"])
         ):
             texts.update(zip(found["ids"], found["documents"] or [], strict=True))
             known |= {i: dict(m or {}) for i, m in zip(found["ids"], found["metadatas"] or [], strict=True)}
@@ -215,16 +209,11 @@ class CollectionWriter:
         if not self._is_dry and any(self._stored.get(key) != value for key, value in wanted.items()):
             # Chroma refuses to be told the space again, even the same one.
             kept = {key: value for key, value in self._stored.items() if not key.startswith("hnsw:")}
-            self.collection.modify(metadata={**kept, **wanted})
+            self._opened.modify(metadata={**kept, **wanted})
 
     @property
     def _stored(self) -> dict[str, Any]:
-        return dict(self._opened.metadata or {}) if self._opened is not None else {}
-
-
-def _dimension_of(collection: Collection) -> int | None:
-    vectors = collection.get(limit=1, include=["embeddings"])["embeddings"]
-    return len(vectors[0]) if vectors is not None and len(vectors) else None
+        return dict(self._collection.metadata or {}) if self._collection else {}
 
 
 def _open(client: ClientAPI, name: str, *, makes: bool) -> Collection | None:

@@ -10,7 +10,6 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.ingest import Splitter
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.sections import document_records
-from langchain_context_engine.ingest.split import with_headers
 from tests.document_builders import records
 from tests.growth import assert_linear, repeated
 
@@ -149,7 +148,7 @@ def test_each_passage_with_rows_shows_their_header(path, text, header):
 
 def test_a_header_that_would_take_most_of_a_passage_is_not_shown_again():
     text = f"| {'long name ' * 30}| b |\n|---|---|\n" + "".join(f"| {i} | purpose {i} |\n" for i in ROWS)
-    assert all(head == "" for _, head in with_headers(text, Splitter(chunk_size=400)))
+    assert all(head == "" for _, head in Splitter(chunk_size=400).with_headers(text))
 
 
 @settings(max_examples=60, deadline=None)
@@ -158,7 +157,7 @@ def test_nothing_of_a_text_is_lost_and_no_passage_is_too_long(widths, chunk_size
     rows = "".join(f"| r{i} | {'w ' * width}|\n" for i, width in enumerate(widths))
     text = f"Before it.\n\n| a | b |\n|---|---|\n{rows}\nAfter it, this is told."
     covered = set()
-    for (start, end), head in with_headers(text, Splitter(chunk_size=chunk_size, overlap=overlap)):
+    for (start, end), head in Splitter(chunk_size=chunk_size, overlap=overlap).with_headers(text):
         assert len(head) + bool(head) + end - start <= chunk_size
         covered |= set(range(start, end))
         if head:

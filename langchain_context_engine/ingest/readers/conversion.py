@@ -7,6 +7,8 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import IO, Any, cast
@@ -25,83 +27,58 @@ sys.path[:] = {path!r}
 from langchain_context_engine.ingest.readers.conversion import answer
 answer()
 """
+_OF_THREAD = threading.local()
+"""Each thread's process and its owner: started when first needed, and anew where it died, or in a fork."""
 
 
 def convert(name: str, path: str, data: bytes, chunk_size: int) -> Document:
-    """Return a file as a document, read in another process: no bomb and no crash reaches this one.
+    """Return a file of a format of `FORMATS` as a document, read in another process.
 
-    Args:
-        name: The format, as `FORMATS` names it.
-        path: The file's path as shown.
-        data: Its bytes.
-        chunk_size: Most characters of a passage.
+    No bomb and no crash reaches this one.
 
     Raises:
         SkippedError: As the reader; `too complex` past `MOST_SECONDS` or `MOST_BYTES`.
     """
-    if not hasattr(_OF_THREAD, "converter"):
-        _OF_THREAD.converter = _Converter()
-    found = _OF_THREAD.converter.ask((name, path, data, chunk_size))
-    if isinstance(found, Document):
-        return found
-    raise SkippedError(*found)
-
-
-class _Converter:
-    """A thread's process: started when first needed, and anew where it died, or in a fork of its owner."""
-
-    process: subprocess.Popen[bytes] | None = None
-    owner = 0
-
-    def ask(self, what: tuple[Any, ...]) -> Any:
-        if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
-            self._start()
-        return self._exchange(MOST_SECONDS, what)
-
-    def stop(self) -> None:
-        """End the process where it is this one's."""
-        if self.process is not None and self.owner == os.getpid():
-            self.process.kill()
-            self.process.communicate()
-        self.process = None
-
-    __del__ = stop
-
-    def _start(self) -> None:
-        self.process = subprocess.Popen(  # noqa: S603
+    process, owner = getattr(_OF_THREAD, "started", (None, 0))
+    if process is None or owner != os.getpid() or process.poll() is not None:
+        process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-c", _PROGRAM.format(path=sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self.owner = os.getpid()
-        self._exchange(_STARTING_SECONDS, None)
-
-    def _exchange(self, seconds: float, what: object) -> Any:
-        """Send something and return what comes back; a process that is too slow is ended."""
-        process = cast("subprocess.Popen[bytes]", self.process)
-        clock = threading.Timer(seconds, process.kill)
-        clock.start()
-        try:
-            _send(cast("IO[bytes]", process.stdin), what)
-            return pickle.load(cast("IO[bytes]", process.stdout))  # noqa: S301 - what `answer` sends
-        except (OSError, EOFError, pickle.UnpicklingError):
-            self.stop()
-            most = f"{seconds:g} seconds or {MOST_BYTES >> 20:,} MB of memory"
-            raise SkippedError("too complex", f"its conversion takes more than {most}") from None
-        finally:
-            clock.cancel()
+        _OF_THREAD.started = process, os.getpid()
+        weakref.finalize(threading.current_thread(), _end, process, os.getpid())
+        _exchange(process, _STARTING_SECONDS, None)
+    found = _exchange(process, MOST_SECONDS, (name, path, data, chunk_size))
+    if isinstance(found, Document):
+        return found
+    raise SkippedError(*found)
 
 
-_OF_THREAD = threading.local()
+def _exchange(process: subprocess.Popen[bytes], seconds: float, what: object) -> Any:
+    """Send something and return what comes back; a process that is too slow is ended."""
+    clock = threading.Timer(seconds, process.kill)
+    clock.start()
+    try:
+        _send(cast("IO[bytes]", process.stdin), what)
+        return pickle.load(cast("IO[bytes]", process.stdout))  # noqa: S301 - what `answer` sends
+    except (OSError, EOFError, pickle.UnpicklingError):
+        _end(process, os.getpid())
+        most = f"{seconds:g} seconds or {MOST_BYTES >> 20:,} MB of memory"
+        raise SkippedError("too complex", f"its conversion takes more than {most}") from None
+    finally:
+        clock.cancel()
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    if owner == os.getpid():
+        process.kill()
+        process.communicate()
 
 
 def library(name: str) -> Any:
-    """Return a library of the extra `documents`.
-
-    Raises:
-        SkippedError: unsupported, where it is not installed.
-    """
+    """Return a library of the extra `documents`; without it what it reads is unsupported (SkippedError)."""
     try:
         return import_module(name)
     except ImportError:
@@ -110,29 +87,34 @@ def library(name: str) -> Any:
 
 def answer() -> None:
     """Convert what standard input asks for, one file after another, until it ends."""
-    from langchain_context_engine.ingest.reading import FORMATS
-
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # a library that prints must not answer
     with suppress(ImportError):  # not on Windows
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
-    _send(answers, pickle.load(asked))  # noqa: S301 - what `_Converter` sends
-    while True:
-        try:
-            name, path, data, chunk_size = pickle.load(asked)  # noqa: S301
-        except EOFError:
-            return
-        try:
-            found: object = cast("Any", FORMATS[name].read_bytes)(path, data, chunk_size)
-        except SkippedError as error:
-            found = error.reason, error.detail
-        except MemoryError:
-            os._exit(1)
-        except Exception as error:  # noqa: BLE001 - malformed files raise anything from within
-            found = "invalid", f"{type(error).__name__}: {error}"[:200]
-        _send(answers, found)
+    _send(answers, pickle.load(asked))  # noqa: S301 - what `convert` sends
+    with suppress(EOFError):
+        while True:
+            try:
+                found: object = converted(*pickle.load(asked))  # noqa: S301
+            except SkippedError as error:
+                found = error.reason, error.detail
+            except MemoryError:
+                os._exit(1)
+            _send(answers, found)
+
+
+def converted(name: str, path: str, data: bytes, chunk_size: int) -> Document:
+    """Return a file as a document, read in this process; raises SkippedError."""
+    from langchain_context_engine.ingest.reading import FORMATS
+
+    try:
+        return cast("Callable[..., Document]", FORMATS[name].read_bytes)(path, data, chunk_size)
+    except (SkippedError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - malformed files raise anything from within
+        raise SkippedError("invalid", f"{type(error).__name__}: {error}"[:200]) from None
 
 
 def _send(stream: IO[bytes], what: object) -> None:

@@ -39,18 +39,18 @@ _WESTERN = (
 )
 _NOT_WESTERN = re.compile(rf"[^\x00-\x7f{_WESTERN}]|[À-ÿ]{{3}}|\w[‚–—…•€«»°§©®™£·¿¡²³½¼¾±µ´×“”„][a-z]")
 # What texts are written in; few words in the letters of one decode as another's too. Where the everyday
-# letters of such a script stand, in the rows of which encoding, and which of them a text must have.
-_GUESSED = ["cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874"]
-_KANA, _MOST, _COHERENT, _FEW = {0xA4, 0xA5}, 0.9, 0.25, 3
-_KANJI = ("euc_jp", {*_KANA, *range(0xB0, 0xD0)}, _KANA, 0.15)
-_CYRILLIC = ("koi8_r", range(0xC0, 0x100), range(0xC0, 0xE0), 0.5)
-_SCRIPTS: dict[str, tuple[str, Collection[int], Collection[int], float]] = {
-    "cp949": ("euc_kr", range(0xB0, 0xC9), range(0xB0, 0xC9), _MOST),
-    "gb18030": ("gb2312", range(0xB0, 0xD8), range(0xB0, 0xD8), _MOST),
-    "big5": ("big5", range(0xA4, 0xC7), range(0xA4, 0xC7), _MOST),
+# letters of a script stand, in the rows of which encoding.
+_KANJI, _CYRILLIC = ("euc_jp", {0xA4, 0xA5, *range(0xB0, 0xD0)}), ("koi8_r", range(0xC0, 0xE0))
+_SCRIPTS: dict[str, tuple[str, Collection[int]]] = {
+    "cp949": ("euc_kr", range(0xB0, 0xC9)),
+    "gb18030": ("gb2312", range(0xB0, 0xD8)),
+    "big5": ("big5", range(0xA4, 0xC7)),
     **dict.fromkeys(("cp932", "euc_jp"), _KANJI),
     **dict.fromkeys(("cp1251", "koi8_r", "cp866"), _CYRILLIC),
 }
+_GUESSED = [*_SCRIPTS, "cp1250", "cp1253", "cp1254", "cp1255", "cp1256", "cp874"]
+_KANA = re.compile("[\u3041-\u30ff]")
+_MOST, _COHERENT, _FEW = 0.85, 0.25, 3
 # Between letters of Thai or Khmer a place to break tells where a word ends.
 _INVISIBLE = re.compile(r"[\u00ad\u2060\ufeff]|(?<![^\x00-\x7f])\u200b|\u200b(?![^\x00-\x7f])")
 
@@ -90,18 +90,16 @@ def encoding_of_lines(path: Path) -> str:
     whole = sample if len(sample) < _SAMPLE_BYTES else sample[: sample.rfind(b"\n") + 1] or sample
     telling = [line for line in whole.split(b"\n") if not line.isascii()]
     is_marked = sample.startswith(tuple(_ENCODING_OF_MARK)) or b"\0" in whole
-    if is_marked or 2 * sum(map(_is_utf8, telling)) < len(telling):
+    if is_marked or 2 * sum(_decodes(line, "utf-8") for line in telling) < len(telling):
         with suppress(SkippedError):
             return _encoding_of(whole)
     return "utf-8-sig"
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _decodes(data: bytes, encoding: str) -> bool:
+    with suppress(UnicodeDecodeError):
+        return data.decode(encoding) is not None
+    return False
 
 
 def _encoding_of(data: bytes) -> str:
@@ -112,11 +110,13 @@ def _encoding_of(data: bytes) -> str:
         return _wide_encoding(data[:HEAD_BYTES])
     if data.isascii():
         return "iso2022_jp_ext" if _INTO_KANJI.search(data) and b"\x1b(" in data else "utf-8"
-    if _is_utf8(data):
+    if _decodes(data, "utf-8"):
         return "utf-8"
     for found in _DECLARATION.finditer(data[:1024]):
         codec = named_encoding(found[1].decode("ascii", "replace"))
-        if codec is not None and codec != "utf-8" and _is_declared(codec, data):
+        # Anything decodes as what people name when they name just something.
+        is_any = codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(data.decode(codec, "replace"))
+        if codec and codec != "utf-8" and _decodes(data, codec) and not is_any:
             return codec
     return _guessed(data)
 
@@ -131,25 +131,12 @@ def named_encoding(name: str) -> str | None:
     return None
 
 
-def _is_declared(codec: str, data: bytes) -> bool:
-    """Say whether a text is in the encoding that it names."""
-    try:
-        text = data.decode(codec)
-    except UnicodeDecodeError:
-        return False
-    # Anything decodes as these, which are what people name when they name just something.
-    return not (codec in {"cp1252", "iso8859-15"} and _NOT_WESTERN.search(text))
-
-
 def _wide_encoding(head: bytes) -> str:
     """Return which UTF-16 without a mark this is: its Latin letters have NUL as every second byte."""
     for name, nul, letters in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
         is_wide = 2 * nul.count(0) >= len(nul) and 20 * letters.count(0) <= len(letters)
-        if (
-            is_wide
-            and len(head) >= _SHORTEST_WIDE
-            and not _CONTROLS.search(head[: len(head) // 2 * 2].decode(name, "ignore"))
-        ):
+        text = head[: len(head) // 2 * 2].decode(name, "ignore") if is_wide else ""
+        if len(head) >= _SHORTEST_WIDE and text and not _CONTROLS.search(text):
             return name
     raise SkippedError("binary")
 
@@ -164,22 +151,19 @@ def _guessed(data: bytes) -> str:
     with suppress(UnicodeDecodeError):  # few letters tell of no language: what reads as Western is that
         if not _NOT_WESTERN.search(sample.decode("cp1252")):
             return "cp1252"
-    matches = list(from_bytes(sample, cp_isolation=[*_SCRIPTS, *_GUESSED]))
-    likely = [found.encoding for found in matches if _is_likely(found)]
-    # A table of names has no kana: what nothing else can be needs none.
-    usual = likely or [found.encoding for found in matches if _is_likely(found, is_sure=False)]
-    best = usual[0] if likely or len(usual) == 1 else None
-    if best is None:
-        raise SkippedError("encoding", f"{matches[0].encoding}?" if matches else "")
-    return best
+    matches = list(from_bytes(sample, cp_isolation=_GUESSED))
+    if likely := list(filter(_is_likely, matches)):  # Japanese has kana, but for a table of names
+        return min(
+            likely, key=lambda m: _SCRIPTS.get(m.encoding) is _KANJI and not _KANA.search(str(m))
+        ).encoding
+    raise SkippedError("encoding", f"{matches[0].encoding}?" if matches else "")
 
 
-def _is_likely(match: CharsetMatch, *, is_sure: bool = True) -> bool:
+def _is_likely(match: CharsetMatch) -> bool:
     """Say whether a guess reads as texts do: by their everyday letters, or else by the language it is in."""
     letters = [letter for letter in str(match) if not letter.isascii() and letter.isalpha()]
     if len(letters) < _FEW or match.encoding not in _SCRIPTS:
         return len(letters) >= _FEW and match.coherence >= _COHERENT
-    codec, everyday, telling, least = _SCRIPTS[match.encoding]
+    codec, everyday = _SCRIPTS[match.encoding]
     rows = [row[0] for letter in letters if (row := letter.encode(codec, "ignore"))]
-    is_usual = sum(row in everyday for row in rows) >= _MOST * len(letters)
-    return is_usual and (not is_sure or sum(row in telling for row in rows) >= least * len(letters))
+    return sum(row in everyday for row in rows) >= _MOST * len(letters)

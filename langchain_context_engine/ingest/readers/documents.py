@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import unescape
 from pathlib import PurePosixPath
 from typing import Any
 
-from langchain_context_engine.ingest.generated import refuse_generated_page
+from langchain_context_engine.ingest.generated import refuse_generated
 from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode, without_invisible
 from langchain_context_engine.ingest.readers.markdown import front_matter, markdown_document
@@ -64,18 +62,14 @@ _PICTURE = re.compile(r"(?:^|/)(?:(?:media|Pictures|images?)/[^/]+|charts/chart\
 _NO_TITLES = ("untitled", "(anonymous)", "unspecified")
 _LARGEST_PART = 200_000_000
 
-_MOST_PAGES, _MOST_FIELDS = 5000, 1000
+_MOST_PAGES = 5000
 
 
 def read_html(path: str, data: bytes, chunk_size: int) -> Document:
-    """Return what a page says under its headings, without scripts, styles, comments and navigation.
-
-    Raises:
-        SkippedError: generated: it was made of the comments in some code; encoding.
-    """
+    """Return what a page says under its headings, without scripts, styles, comments and navigation."""
     del path, chunk_size
     text = decode(data)
-    refuse_generated_page(text)
+    refuse_generated(text)
     begin, said = front_matter(text)
     shown, title = html_text(text[begin:])
     return markdown_document(shown, said.get("title") or title)
@@ -100,7 +94,7 @@ def html_text(text: str) -> tuple[str, str]:
     found = converter.convert(prepared, options)
     title = found.metadata.document.title if found.metadata else ""
     body = (found.content or "").removeprefix("---\n").partition("\n---\n")[2] if title else found.content
-    return as_read(body or "").strip(), " ".join((title or "").split())[:200]
+    return as_read(body or "").strip(), _titled(title)
 
 
 def _without_line_numbers(table: re.Match[str]) -> str:
@@ -115,11 +109,7 @@ def as_read(text: str) -> str:
 
 
 def read_office(path: str, data: bytes, chunk_size: int) -> Document:
-    """Return the words of a document under its headings; notes and comments where they are referred to.
-
-    Raises:
-        SkippedError: unsupported without the extra, encrypted, invalid, or empty.
-    """
+    """Return the words of a document under its headings; notes and comments where they are referred to."""
     del chunk_size
     kreuzberg = library("kreuzberg")
     kind = PurePosixPath(path).suffix.lower()
@@ -138,7 +128,7 @@ def read_office(path: str, data: bytes, chunk_size: int) -> Document:
         raise SkippedError("empty", "no text, only pictures")
     properties = found.metadata.get("core_properties") or found.metadata
     title = properties.get("title") if isinstance(properties, dict) else ""
-    document = markdown_document(text, " ".join(str(title or "").split())[:200])
+    document = markdown_document(text, _titled(title))
     pictures = sum(1 for name in names if _PICTURE.search(name))
     detail = f"{pictures} pictures or charts, of which nothing is read"
     told = (Skipped(where=path, reason="picture", detail=detail),) if pictures else ()
@@ -150,9 +140,6 @@ def _prepared(data: bytes) -> tuple[list[str], bytes]:
 
     In Word each note's words stand in place of the reference to it, tabs and special hyphens are characters;
     in OpenDocument the header of a list is an item.
-
-    Raises:
-        SkippedError: huge.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         sizes = {entry.filename: entry.file_size for entry in packed.infolist()}
@@ -190,11 +177,7 @@ def _stand_in(entity: re.Match[bytes]) -> bytes:
 
 
 def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
-    """Return the text of each page, with the values of its form; a page without any is told of.
-
-    Raises:
-        SkippedError: unsupported without the extra, encrypted, invalid, or empty.
-    """
+    """Return the text of each page, with the values of its form; a page without any is told of."""
     del chunk_size
     pypdfium2 = library("pypdfium2")
     try:
@@ -204,7 +187,7 @@ def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
         reason = "encrypted" if "password" in str(error).lower() else "invalid"
         raise SkippedError(reason, str(error)[:200]) from None
     parts = Parts()
-    title = " ".join(str(file.get_metadata_dict().get("Title") or "").split())[:200]
+    title = _titled(file.get_metadata_dict().get("Title"))
     title = "" if title.lower() in _NO_TITLES else title  # what programs write where nobody gave one
     for number in range(1, min(len(file), _MOST_PAGES) + 1):
         where = f"{path}:page {number}"
@@ -215,7 +198,7 @@ def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
             continue
         if text:
             said = {"title": title or None, "page": number}
-            parts.add(text + "\n\n", part=f"page {number}", metadata=said)
+            parts.add(text, end="\n\n", part=f"page {number}", metadata=said)
         else:
             parts.leave_out(where, "empty", "no text: a picture, as of a scan")
     if not parts.sections and all(entry.reason == "empty" for entry in parts.skipped):
@@ -228,37 +211,17 @@ def read_pdf(path: str, data: bytes, chunk_size: int) -> Document:
 
 def _page_text(file: Any, number: int) -> str:
     page = file[number - 1]
-    shown = page.get_textpage()
-    text = str(shown.get_text_range())
-    fields = [] if file.formenv is None else list(_fields(file.formenv, page, text))
-    shown.close()
+    if file.formenv is not None:  # what is filled in becomes text of the page
+        page.flatten()
+        page.close()
+        page = file[number - 1]
+    text = str(page.get_textpage().get_text_range())
     page.close()
     clean = text.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
     # PDFium marks a word that is parted at the end of a line.
     clean = as_read(clean.replace("\ufffe\n", "").replace("\ufffe", "").replace("\0", ""))
-    lines = [*(line.rstrip() for line in clean.strip().split("\n")), *fields]
-    return "\n".join(lines).strip()
+    return "\n".join(line.rstrip() for line in clean.strip().split("\n"))
 
 
-def _fields(form: Any, page: Any, text: str) -> Iterator[str]:
-    """Yield `name: value` of each field of a page's form whose value the page's own text does not show."""
-    from pypdfium2 import raw
-
-    for place in range(min(raw.FPDFPage_GetAnnotCount(page), _MOST_FIELDS)):
-        annotation = raw.FPDFPage_GetAnnot(page, place)
-        kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
-        if kind in (raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON):
-            value = "yes" if raw.FPDFAnnot_IsChecked(form, annotation) else ""
-        else:
-            value = _said(raw.FPDFAnnot_GetFormFieldValue, form, annotation)
-        if value.strip() and value not in text:
-            name = _said(raw.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
-            yield f"{name or _said(raw.FPDFAnnot_GetFormFieldName, form, annotation)}: {value}"
-        raw.FPDFPage_CloseAnnot(annotation)
-
-
-def _said(ask: Callable[..., int], form: Any, annotation: Any) -> str:
-    length = ask(form, annotation, None, 0)
-    held = ctypes.create_string_buffer(max(length, 2))
-    ask(form, annotation, ctypes.cast(held, ctypes.POINTER(ctypes.c_ushort)), length)
-    return held.raw[:length].decode("utf-16-le", "replace").rstrip("\0")
+def _titled(title: object) -> str:
+    return " ".join(str(title or "").split())[:200]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,7 @@ from langchain_context_engine.ingest.sections import Document, Heading, Parts, S
 
 
 def read_notebook(path: str, text: str, chunk_size: int) -> Document:
-    """Return the cells of a notebook, small ones that follow each other under one heading together.
-
-    Raises:
-        SkippedError: invalid.
-    """
+    """Return the cells of a notebook, small ones that follow each other under one heading together."""
     cells, language = _cells(text)
     parts, headings = Parts(), list[Heading]()
     for number, cell in enumerate(cells, 1):
@@ -25,42 +21,32 @@ def read_notebook(path: str, text: str, chunk_size: int) -> Document:
         if source is None:
             parts.leave_out(f"{path}:cell {number}", "invalid")
         elif source.strip():
-            is_code, before = cell.get("cell_type") == "code", parts.length
+            is_code = cell.get("cell_type") == "code"
             for each in () if is_code else markdown_headings(source):
-                headings.append(replace(each, start=before + each.start, end=before + each.end))
+                start, end = parts.length + each.start, parts.length + each.end
+                headings.append(replace(each, start=start, end=end))
             parts.add(f"```{language}\n{source}\n```\n\n" if is_code else f"{source}\n\n", part=str(number))
     whole = parts.document()
-    said = {"language": language}
-    under = sections_under(whole.text, headings, kind="notebook", metadata=said)
-    sections = (part for section in under for part in _by_cells(section, whole.sections, chunk_size))
+    sections: list[Section] = []
+    for section in sections_under(whole.text, headings, kind="notebook", metadata={"language": language}):
+        inside = [c for c in whole.sections if c.start < section.end and c.end > section.start]
+        first, begin = 0, section.start
+        for place, held in enumerate(inside, 1):  # as few parts as a passage may hold, each of whole cells
+            end = min(held.end, section.end)
+            if place < len(inside) and min(inside[place].end, section.end) - begin <= chunk_size:
+                continue
+            numbers = "-".join(dict.fromkeys((inside[first].part, held.part)))
+            label = f"cell{'s' if '-' in numbers else ''} {numbers}"
+            sections.append(replace(section, start=begin, end=end, part=label))
+            first, begin = place, end
     return replace(whole, sections=tuple(sections))
-
-
-def _by_cells(section: Section, cells: Sequence[Section], chunk_size: int) -> Iterator[Section]:
-    """Yield a section in as few parts as a passage may hold, each of whole cells where it can."""
-    begin, end, first, last = section.start, section.start, "", ""
-    for cell in cells:
-        upto = min(cell.end, section.end)
-        if cell.start >= section.end or upto <= section.start:
-            continue
-        if first and upto - begin > chunk_size:
-            yield replace(section, start=begin, end=end, part=_label(first, last))
-            begin, first = end, ""
-        first, last, end = first or cell.part, cell.part, upto
-    if end > begin:
-        yield replace(section, start=begin, end=end, part=_label(first, last))
-
-
-def _label(first: str, last: str) -> str:
-    return f"cell {first}" if first == last else f"cells {first}-{last}"
 
 
 def _cells(text: str) -> tuple[list[Mapping[str, Any]], str]:
     try:
-        notebook = json.loads(text)
+        held = _object(json.loads(text))
     except (ValueError, RecursionError) as error:
         raise SkippedError("invalid", f"no notebook: {error}"[:200]) from None
-    held = _object(notebook)
     sheets = [held, *_objects(held.get("worksheets"))]  # of version 3 of the format
     cells = [cell for sheet in sheets for cell in _objects(sheet.get("cells"))]
     if not cells and not isinstance(held.get("cells"), list):

@@ -7,27 +7,25 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time
 from itertools import islice
-from typing import Any
-from xml.etree import ElementTree as ET
+from typing import Any, NamedTuple
 
 from langchain_context_engine.ingest.readers.conversion import library
 from langchain_context_engine.ingest.readers.decoding import decode
 from langchain_context_engine.ingest.readers.documents import OLD_OFFICE
 from langchain_context_engine.ingest.report import Skipped, SkippedError
 from langchain_context_engine.ingest.sections import Document, Section
-from langchain_context_engine.ingest.split import HEADER_SHARE
+from langchain_context_engine.ingest.split import Splitter
 
 _DELIMITERS = ",;\t|"
 _SAMPLE_LINES = 20
 _MOST_ROWS, _MOST_CELLS = 200_000, 500_000
 _LARGEST_PART = 200_000_000
+_UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     """A row, numbered as a spreadsheet does, and where it stands in the text."""
 
     number: int
@@ -44,13 +42,13 @@ def read_table(path: str, data: bytes, chunk_size: int) -> Document:
         [('row 2', 'day,sum')]
     """
     text = decode(data)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     told = lines[0].removeprefix("sep=").strip("\r") if lines[0][:4].lower() == "sep=" else ""
-    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else told[:1] or _delimiter_of(text)
-    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    delimiter = "\t" if path.lower().endswith((".tsv", ".tab")) else told[:1] or _delimiter_of(lines)
     reader = csv.reader((f"{line}\n" for line in lines[bool(told) :]), delimiter=delimiter)
     rows: list[_Row] = []
     before = int(bool(told))
@@ -62,12 +60,11 @@ def read_table(path: str, data: bytes, chunk_size: int) -> Document:
     return Document(text=text, sections=tuple(_sections(rows, text, chunk_size)))
 
 
-def _delimiter_of(text: str) -> str:
+def _delimiter_of(lines: list[str]) -> str:
     """Return what parts the columns: what gives the same number in the most lines, then most columns."""
-    lines = text[:20_000].split("\n")[:_SAMPLE_LINES]
 
     def fit(delimiter: str) -> tuple[float, int]:
-        widths = [len(row) for row in csv.reader(lines, delimiter=delimiter) if row]
+        widths = [len(row) for row in csv.reader(lines[:_SAMPLE_LINES], delimiter=delimiter) if row]
         usual = max(set(widths), key=widths.count, default=0)
         return (widths.count(usual) / len(widths), usual) if usual > 1 else (0.0, 0)
 
@@ -88,8 +85,8 @@ def _sections(rows: list[_Row], text: str, chunk_size: int, *titles: str) -> Ite
     head, below = "", 0
     if place + 1 < len(rows) and _is_header(rows[place].cells):
         head = text[rows[place].start : rows[place].end]
-        is_short = len(head) * HEADER_SHARE <= chunk_size
-        head, below = (head, place + 1) if is_short else ("", 0)
+        is_shown = Splitter(chunk_size=chunk_size).shows_header(len(head))
+        head, below = (head, place + 1) if is_shown else ("", 0)
     groups = [rows[: below - 1]] if below > 1 else []
     room = max(chunk_size - len(head) - 1, 1)
     for row in rows[below:]:
@@ -110,9 +107,6 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
 
     A formula is what it came to when the file was saved; those that nothing has computed are told. A merged
     region says its value in each of its rows. Rows keep the numbers that the sheet shows.
-
-    Raises:
-        SkippedError: unsupported without the extra, invalid, encrypted, or empty.
     """
     python_calamine = library("python_calamine")
     try:
@@ -122,32 +116,30 @@ def read_sheets(path: str, data: bytes, chunk_size: int) -> Document:
     except python_calamine.CalamineError as error:
         is_old = data.startswith(OLD_OFFICE) and not path.lower().endswith(".xls")
         raise SkippedError("encrypted" if is_old else "invalid", str(error)[:200]) from None
-    unsaved = _unsaved_formulas(data) if zipfile.is_zipfile(io.BytesIO(data)) else {}
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     sections: list[Section] = []
     skipped: list[Skipped] = []
     for name in book.sheet_names:
-        where = f"{path}:{name}"
+        rows: list[_Row] = []
         try:
             sheet = book.get_sheet_by_name(name)
-            rows: list[_Row] = []
             most = max(1, min(_MOST_ROWS, _MOST_CELLS // max(sheet.width, 1)))
             for number, cells in _filled_rows(sheet, most):
                 start = written.tell()
                 writer.writerow(cells)
                 rows.append(_Row(number, cells, start, written.tell() - 1))
         except python_calamine.CalamineError as error:
-            skipped.append(Skipped(where=where, reason="invalid", detail=str(error)[:200]))
+            skipped.append(Skipped(where=f"{path}:{name}", reason="invalid", detail=str(error)[:200]))
             continue
         written.write("\n")
-        if formulas := unsaved.get(name, 0):
-            detail = f"{formulas} formulas without a stored value: open and save it in a spreadsheet program"
-            skipped.append(Skipped(where=where, reason="no value", detail=detail))
         if (total := sheet.end[0] + 1 if sheet.end else 0) > most:
             detail = f"{total:,} rows; the first {most:,} are read"
-            skipped.append(Skipped(where=where, reason="huge", detail=detail))
+            skipped.append(Skipped(where=f"{path}:{name}", reason="huge", detail=detail))
         sections += _sections(rows, written.getvalue(), chunk_size, name)
+    if unsaved := _unsaved_formulas(data):
+        detail = f"{unsaved} formulas without a stored value: open and save it in a spreadsheet program"
+        skipped.append(Skipped(where=path, reason="no value", detail=detail))
     if not sections and not skipped:
         raise SkippedError("empty", "no cell has a value")
     text = written.getvalue()
@@ -183,21 +175,11 @@ def _shown(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-_UNSAVED = re.compile(rb"<f(?:\s[^>]*)?(?:/>|>[^<]*</f>)\s*(?:<v\s*/>|<v></v>)?\s*</c>")
-
-
-def _unsaved_formulas(data: bytes) -> dict[str, int]:
-    """Return sheet → how many of its cells have a formula that no program has computed."""
-    found: dict[str, int] = {}
+def _unsaved_formulas(data: bytes) -> int:
+    """Return how many cells of a workbook have a formula that no program has computed."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        return 0
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        names = {entry.filename for entry in packed.infolist() if entry.file_size <= _LARGEST_PART}
-        if not {"xl/workbook.xml", "xl/_rels/workbook.xml.rels"} <= names:
-            return found
-        links = ET.fromstring(packed.read("xl/_rels/workbook.xml.rels"))  # noqa: S314 - bounded here
-        targets = {link.get("Id"): link.get("Target", "").removeprefix("/xl/") for link in links}
-        for element in ET.fromstring(packed.read("xl/workbook.xml")).iter():  # noqa: S314
-            link = next((value for key, value in element.attrib.items() if key.endswith("}id")), None)
-            part = f"xl/{targets.get(link, '')}"
-            if element.tag.endswith("}sheet") and part in names:
-                found[element.get("name", "")] = sum(1 for _ in _UNSAVED.finditer(packed.read(part)))
-    return found
+        entries = [e for e in packed.infolist() if re.match(r"xl/worksheets/[^/]+\.xml$", e.filename)]
+        read = (packed.read(entry) for entry in entries if entry.file_size <= _LARGEST_PART)
+        return sum(len(_UNSAVED.findall(part)) for part in read)
