@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         SearchOptions,
         SearchResult,
     )
-    from langchain_context_engine.designs.parameters import EngineSettings
     from langchain_context_engine.designs.plan import ContextAssembler, ContextPlan
     from langchain_context_engine.designs.plan_assembly import (
         ContextPack,
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
         PrimeContextService,
         PrimeSettings,
     )
+    from langchain_context_engine.designs.shared import EngineSettings
     from langchain_context_engine.designs.workspace import (
         ActivitySettings,
         CollectorSettings,
@@ -128,7 +128,7 @@ __all__ = [
     "WorkspaceRequest",
 ]
 
-_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_assembly", "plan_messages", "parameters")
+_FILES = ("memory", "prime", "workspace", "learning", "plan", "plan_assembly", "plan_messages", "shared")
 
 
 def __getattr__(name: str) -> Any:

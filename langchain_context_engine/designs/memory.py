@@ -31,8 +31,7 @@ from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.functions import as_source
-from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.designs.shared import Checked, EngineSettings, as_source
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
@@ -59,7 +58,7 @@ from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.parameters import Store
+    from langchain_context_engine.designs.shared import Store
 
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""

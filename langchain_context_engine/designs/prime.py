@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.parameters import EngineSettings
+from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope

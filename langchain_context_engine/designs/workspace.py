@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from langchain_core.embeddings import Embeddings
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.designs.shared import Checked, EngineSettings
 from langchain_context_engine.designs.workspace_blocks import (
     ActivitySource,
     Blocks,
