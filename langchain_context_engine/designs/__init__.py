@@ -56,21 +56,23 @@ if TYPE_CHECKING:
     )
     from langchain_context_engine.designs.shared import EngineSettings
     from langchain_context_engine.designs.workspace import (
-        ActivitySettings,
         CollectorSettings,
         ContextConfig,
         ContextHints,
         ContextPayload,
         ContextValidationResult,
         FocusPoint,
-        FocusSettings,
-        RelationSettings,
         SemanticSettings,
         TokenBudget,
         TruncationSettings,
         User,
         WorkspaceContextBuilder,
         WorkspaceRequest,
+    )
+    from langchain_context_engine.designs.workspace_blocks import (
+        ActivitySettings,
+        FocusSettings,
+        RelationSettings,
     )
 
 __all__ = [
