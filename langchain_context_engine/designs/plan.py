@@ -20,17 +20,7 @@ from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.plan_assembly import (
-    Answer,
-    Assembly,
-    Call,
-    Job,
-    OpenPack,
-    PlanResult,
-    aanswer,
-    answer,
-)
+from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, OpenPack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
@@ -45,6 +35,7 @@ from langchain_context_engine.designs.plan_messages import (
 from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, UnknownNameError
+from langchain_context_engine.journal import open_journal
 from langchain_context_engine.langchain.calls import check_options
 from langchain_context_engine.models.registry import Registry, with_own
 from langchain_context_engine.rendering.compact import COMPACTORS, resolve_compactor
@@ -133,8 +124,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         self.max_tokens = _input_budget(self.policy, context_window, model)
         self.specs = self._specs()
         self.engines = {name: pack.engine for name, pack in self.packs.items() if pack.engine}
-        self.engine = self._replaying_engine(journal)
-        self.journal = self.engine.journal
+        self.engine = self._replaying_engine()
+        self.journal = open_journal(journal)
 
     def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Return the prompt in its parts.
@@ -157,8 +148,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             jobs = next(steps)
             while True:
                 with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
-                    answers = list(pool.map(answer, jobs))
-                jobs = steps.send(answers)
+                    asked = [pool.submit(engine.build, request) for engine, request in jobs]
+                jobs = steps.send([future.exception() or future.result() for future in asked])
         except StopIteration as done:
             return self._recorded(done.value)
 
@@ -168,7 +159,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         try:
             jobs = next(steps)
             while True:
-                jobs = steps.send(list(await asyncio.gather(*map(aanswer, jobs))))
+                asked = (engine.abuild(request) for engine, request in jobs)
+                jobs = steps.send(await asyncio.gather(*asked, return_exceptions=True))
         except StopIteration as done:
             return self._recorded(done.value)
 
@@ -203,7 +195,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
 
     def _steps(
         self, values: Mapping[str, Any] | None, options: dict[str, Any]
-    ) -> Generator[list[Job], list[Answer], PlanResult]:
+    ) -> Generator[list[Job], list[Any], PlanResult]:
         if values is not None and not isinstance(values, Mapping):
             raise ConfigError(f"a plan takes a dictionary, got {type(values).__name__}")
         given = dict(values or {})
@@ -242,13 +234,11 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
                 raise ConfigError(f"plan {self.name!r}: {told}")
         return specs
 
-    def _replaying_engine(self, journal: Any) -> ContextEngine:
-        """Return an engine that asks nobody and has every function that the packs' engines were given."""
+    def _replaying_engine(self) -> ContextEngine:
+        """Return an engine that has every function that the packs' engines were given."""
         engines = list(self.engines.values())
-        own = engines[0].config if engines else EngineConfig()
         signals = {name: signal for e in reversed(engines) for name, signal in e.config.signals.items()}
-        settings = {name: getattr(own, name) for name in EngineConfig.model_fields}
-        return ContextEngine([], journal=journal, **{**settings, "tokenizer": self.count, "signals": signals})
+        return (engines or [ContextEngine([])])[0].with_settings(tokenizer=self.count, signals=signals)
 
 
 class ContextAssembler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,21 +60,15 @@ _MOST = 1_000_000
 """Tokens that a pack is tried with where one asks what all of it would take."""
 
 Job: TypeAlias = tuple[ContextEngine, ContextRequest]
-Answer: TypeAlias = Context | ContextEngineError
-_Asking: TypeAlias = Generator[list[Job], list[Answer], Any]
-"""Written once for sync and async: it yields what must be asked, and is sent the answers."""
+_Asking: TypeAlias = Generator[list[Job], list[Any], Any]
+"""Written once for sync and async: it yields what must be asked, and is sent what each gives or raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRetrieverRequest:
-    """What a retrieval function is asked.
+    """What a retrieval function is asked: which records, and how many tokens the pack may have at first.
 
-    Attributes:
-        query: The question.
-        offset: Records to skip.
-        limit: Records wanted.
-        max_tokens: Tokens that the pack may have at first; None is no bound.
-        metadata: `retriever`, the pack's name, and what the pack was given.
+    Its metadata are `retriever`, the pack's name, and what the pack was given.
     """
 
     query: str
@@ -125,25 +120,12 @@ class Pack:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, given: Any) -> Pack:
-        """Return a pack of what may stand for one.
-
-        Args:
-            name: What the plan calls it.
-            given: A `Pack`, a mapping of its fields, or what may be its source; or an object whose
-                `config` is such a mapping, of which what is no field becomes metadata.
-
-        Raises:
-            ConfigError: A field is unknown.
-        """
-        known, config = cls.__dataclass_fields__, getattr(given, "config", None)
-        if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(known))
-            if unknown:
-                raise ConfigError(f"pack {name!r} has no setting {unknown[0]!r}; known: {', '.join(known)}")
-            return cls(**given)
+    def of(cls, given: Any) -> Pack:
+        """Return a pack of its source, or of an object whose `config` has its fields and what is metadata."""
+        config = getattr(given, "config", None)
         if isinstance(given, Pack) or not isinstance(config, Mapping):
             return given if isinstance(given, Pack) else cls(source=given)
+        known = cls.__dataclass_fields__
         own = {key: value for key, value in config.items() if key in known}
         told = {key: value for key, value in config.items() if key not in known}
         return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
@@ -229,7 +211,7 @@ class OpenPack:
         """
         from langchain_context_engine.designs.plan import ContextPlan
 
-        pack = Pack.of(name, given)
+        pack = Pack.of(given)
         source = pack.source
         if source is None or isinstance(source, ContextPlan):
             return cls(name=name, pack=pack, plan=source)
@@ -307,35 +289,11 @@ def _items(name: str, answer: Any) -> Sequence[Any]:
         return (answer,) if answer else ()
     if isinstance(answer, Sequence):
         return answer
-    told = (
-        answer if isinstance(answer, Mapping) else {n: getattr(answer, n, None) for n in ("blocks", "text")}
-    )
+    told = answer if isinstance(answer, Mapping) else dict(inspect.getmembers(answer))
     if not told.get("blocks") and not isinstance(told.get("text"), str):
         kind = type(answer).__name__
         raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")
     return tuple(told.get("blocks") or ()) or _items(name, told["text"])
-
-
-def answer(job: Job) -> Answer:
-    """Return what a job gives, or why it gives nothing."""
-    engine, request = job
-    try:
-        return engine.build(request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
-
-
-async def aanswer(job: Job) -> Answer:
-    """Return what a job gives, from a running event loop."""
-    engine, request = job
-    try:
-        return await engine.abuild(request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
 
 
 @dataclass(kw_only=True)
@@ -369,7 +327,7 @@ class Assembly:
         """The input budget."""
         return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
 
-    def run(self) -> Generator[list[Job], list[Answer], PlanResult]:
+    def run(self) -> Generator[list[Job], list[Any], PlanResult]:
         """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
         start, call = time.perf_counter(), self.call
         bare = self._draft({})
@@ -476,6 +434,8 @@ class Assembly:
             for pack, found in zip(wanting, answers, strict=True):
                 if isinstance(found, Context):
                     self._pages(pack.name).append(found)
+                elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
+                    raise found
                 else:
                     self.call.failures[self._key(pack.name)] = safe_message(found)
 
