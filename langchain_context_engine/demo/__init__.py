@@ -76,7 +76,8 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
     DemoQuestion(
         question="What did we decide most recently: Paddle or Stripe?",
         shows="The older decision for Paddle resembles the question as much as the newer one for Stripe; "
-        "since the question asks for the most recent, the newer one and the commit that carried it out lead.",
+        "since the question asks for the most recent, the newer one leads; the commit that carried it out "
+        "follows.",
         budget=400,
         key_id="m-provider-stripe",
     ),
@@ -84,7 +85,7 @@ DEMO_QUESTIONS: tuple[DemoQuestion, ...] = (
 
 NEXT_QUESTIONS: tuple[str, ...] = (
     "Why were there gaps in the invoice numbers?",
-    "Why do we move from Paddle to Stripe?",
+    "Why did we decide to move from Paddle to Stripe?",
     "How do I void an invoice that is already paid?",
 )
 """Questions of the same company that the demo proposes; each is answered by its first passages."""

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_context_engine.designs.functions import FunctionSource, as_source, read_candidate
-from langchain_context_engine.designs.parameters import EngineSettings
+from langchain_context_engine.designs.shared import EngineSettings, FunctionSource, as_source, read_candidate
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -42,7 +41,7 @@ from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.parameters import Store
+    from langchain_context_engine.designs.shared import Store
 
 KIND_OF: Mapping[str, str] = MappingProxyType(
     {

@@ -12,18 +12,15 @@ Every call names its workspace; there is no default.
 
 from __future__ import annotations
 
-import asyncio
-import functools
 import inspect
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
@@ -31,34 +28,27 @@ from langchain_core.stores import ByteStore
 from pydantic import Field, field_validator
 
 from langchain_context_engine.config import EngineConfig, Registry
-from langchain_context_engine.designs.functions import as_source
-from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.designs.shared import Checked, EngineSettings, as_source, off_loop
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.errors import (
-    ConfigError,
-    ContextEngineError,
-    EmbeddingError,
-    ScopeError,
-    TemplateError,
-    UnknownNameError,
-)
+from langchain_context_engine.errors import ConfigError, ContextEngineError, ScopeError, TemplateError
 from langchain_context_engine.journal import kept_in
 from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Status, Verdict
+from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Status
 from langchain_context_engine.ranking.links import links_of
 from langchain_context_engine.ranking.signals import MISSING, Stated, clamp, read_number
 from langchain_context_engine.rendering.templates import TEMPLATES, Template
+from langchain_context_engine.sources.shared import QueryVectors
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.assemble import assemble
-from langchain_context_engine.trace.context import Context
+from langchain_context_engine.trace.context import Context, finds_nothing
 from langchain_context_engine.trace.replay import ranking, replay
 
 if TYPE_CHECKING:
-    from langchain_context_engine.designs.parameters import Store
+    from langchain_context_engine.designs.shared import Store
 
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""
@@ -85,12 +75,9 @@ _METADATA_SHOWN = " ({{type}}, confidence: {{confidence}}, {{timestamp}})"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheConfig:
-    """How query embeddings are remembered.
+    """How query embeddings are remembered: how many (None: no bound), for how many seconds (None: for ever).
 
-    Attributes:
-        max_size: Embeddings kept, the least recently used evicted first; None is no bound.
-        ttl: How many seconds one serves; None is for ever.
-        store: Any LangChain `ByteStore`, for example one over Redis, to keep them in; None is memory.
+    A `store` is any LangChain `ByteStore`, for example one over Redis; None is memory.
     """
 
     max_size: int | None = 10_000
@@ -270,41 +257,55 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextResult:
-    """A context; `str(result)` is its text.
+    """A context, and what a preview tells of it; `str(result)` is its text.
 
     Attributes:
         memories: What stands in it, best first.
-        truncated: The budget made a difference: something was cut or left out for room.
+        memory_ids: Their ids; `collection/id` where two collections have that id.
+        ranking_scores: Id, or `collection/id`, → what it was sorted by, of every memory considered.
+        template: The name of its template.
         error: Why it is empty, where `build_or_empty` had to give up; else None.
         trace: The whole record: why each memory is in or out.
     """
 
-    context: str = ""
-    token_count: int = 0
     memories: tuple[SearchResult, ...] = ()
-    truncated: bool = False
+    memory_ids: tuple[str, ...] = ()
+    ranking_scores: Mapping[str, float] = field(default_factory=dict)
     template: str = ""
-    warnings: tuple[str, ...] = ()
     error: Exception | None = None
     trace: Context = field(default_factory=Context, repr=False)
 
     def __str__(self) -> str:
         return self.context
 
+    @property
+    def context(self) -> str:
+        """The text."""
+        return self.trace.text
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextPreview(ContextResult):
-    """The same context as `build_context` gives, with more figures.
+    @property
+    def token_count(self) -> int:
+        """Its tokens."""
+        return self.trace.tokens
 
-    Attributes:
-        memory_ids: Ids of what stands in it, best first; `collection/id` where two collections have that id.
-        ranking_scores: Id, or `collection/id`, → what it was sorted by, of every memory considered.
-        budget_used: Tokens in percent of the budget, 0–100.
-    """
+    @property
+    def budget_used(self) -> float:
+        """Its tokens in percent of the budget, 0–100."""
+        return 100 * self.trace.tokens / self.trace.budget if self.trace.budget else 0.0
 
-    memory_ids: tuple[str, ...] = ()
-    ranking_scores: Mapping[str, float] = field(default_factory=dict)
-    budget_used: float = 0.0
+    @property
+    def truncated(self) -> bool:
+        """The budget made a difference: something was cut or left out for room."""
+        return self.trace.is_truncated
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self.trace.warnings
+
+
+ContextPreview = ContextResult
+"""A preview is the same context with the same figures; it is not recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -324,15 +325,9 @@ class SearchAnalytics:
 class ContextTemplate:
     """How a context of memories looks, as the memory design writes it.
 
-    Attributes:
-        name: What it is called.
-        memory_format: Each memory. Variables: content, type, confidence (two decimals), timestamp
-            (ISO 8601), score (the similarity, three decimals).
-        separator: Between memories.
-        header: Before them.
-        footer: After them.
-        include_metadata: True adds type, confidence and timestamp to a format that shows none of them,
-            False takes a format that shows some back to the bare content; None leaves the format be.
+    Variables of `memory_format`: content, type, confidence (two decimals), timestamp (ISO 8601), score (the
+    similarity, three decimals). `include_metadata=True` adds type, confidence and timestamp to a format that
+    shows none of them, False takes one that shows some back to the bare content; None leaves it be.
     """
 
     name: str
@@ -341,6 +336,16 @@ class ContextTemplate:
     header: str = ""
     footer: str = ""
     include_metadata: bool | None = None
+
+    def as_template(self) -> Template:
+        """Return it as a template of the engine."""
+        return Template(
+            name=self.name,
+            header=self.header,
+            passage=self.memory_format,
+            separator=self.separator,
+            footer=self.footer,
+        )
 
 
 RankingFunction = Callable[..., Sequence[SearchResult]]
@@ -361,14 +366,7 @@ RANKERS: Mapping[str, Ranker] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class CustomRanker:
-    """A ranker that sorts by a function of each result, the highest first; ties keep their order.
-
-    Example:
-        >>> longest = CustomRanker(lambda result: len(result.memory.content))
-        >>> results = [SearchResult(memory=Memory(id=i, content=i), score=0.5) for i in ("a", "bbb")]
-        >>> [result.memory.id for result in longest(results)]
-        ['bbb', 'a']
-    """
+    """A ranker that sorts by a function of each result, the highest first; ties keep their order."""
 
     score_fn: Callable[[SearchResult], float]
 
@@ -380,18 +378,6 @@ class CustomRanker:
 Options = Mapping[str, Any] | SearchOptions | None
 Results = tuple[SearchResult, ...]
 Vector = Sequence[float]
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _off_loop(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Return a call for a running event loop: it runs in a thread, with the caller's context variables."""
-
-    @functools.wraps(call)
-    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        return await asyncio.to_thread(call, *args, **kwargs)
-
-    return run
 
 
 class MemoryEngine:
@@ -456,8 +442,7 @@ class MemoryEngine:
         **settings: Unpack[EngineSettings],
     ) -> None:
         embeddings = getattr(storage, "embeddings", None) if embeddings is None else embeddings
-        self.embedding_cache = _cached(embeddings, cache or CacheConfig())
-        _check_dimensions(self.embedding_cache, expected_embedding_dimensions)
+        self.embedding_cache = _cached(embeddings, cache or CacheConfig(), expected_embedding_dimensions)
         self.rankers: Registry[Ranker] = Registry("ranker", RANKERS)
         self.templates: Registry[Template] = Registry("template", TEMPLATES)
         self._ranking = ranking or RankingOptions()
@@ -491,16 +476,11 @@ class MemoryEngine:
         """
         return self._results(self._run("search", query, workspace_id, options, more))
 
-    asearch = _off_loop(search)
-    """Do the same as `search`, from a running event loop; so do all that begin with an a."""
-
     def search_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
     ) -> Results:
         """Return what `search` returns for the question that has this embedding."""
         return self._results(self._run("search_by_vector", vector, workspace_id, options, more))
-
-    asearch_by_vector = _off_loop(search_by_vector)
 
     def search_batch(
         self, queries: Sequence[str], workspace_id: str, options: Options = None, **more: Any
@@ -508,8 +488,6 @@ class MemoryEngine:
         """Return what `search` returns for each question, in order; the first failure is raised."""
         with ContextThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             return tuple(pool.map(lambda query: self.search(query, workspace_id, options, **more), queries))
-
-    asearch_batch = _off_loop(search_batch)
 
     def build_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -524,23 +502,17 @@ class MemoryEngine:
         """
         return self._result(self._run("build_context", query, workspace_id, options, more))
 
-    abuild_context = _off_loop(build_context)
-
     def build_context_by_vector(
         self, vector: Vector, workspace_id: str, options: Options = None, **more: Any
     ) -> ContextResult:
         """Return what `build_context` returns for the question that has this embedding."""
         return self._result(self._run("build_context_by_vector", vector, workspace_id, options, more))
 
-    abuild_context_by_vector = _off_loop(build_context_by_vector)
-
     def preview_context(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
-    ) -> ContextPreview:
-        """Return what `build_context` returns, with more figures; nothing is recorded."""
-        return self._preview(self._run("preview_context", query, workspace_id, options, more))
-
-    apreview_context = _off_loop(preview_context)
+    ) -> ContextResult:
+        """Return what `build_context` returns; nothing is recorded."""
+        return self._result(self._run("preview_context", query, workspace_id, options, more))
 
     def build_or_empty(
         self, query: str, workspace_id: str, options: Options = None, **more: Any
@@ -549,9 +521,18 @@ class MemoryEngine:
         try:
             return self.build_context(query, workspace_id, options, **more)
         except ContextEngineError as error:
-            return ContextResult(error=error, warnings=(f"no context: {safe_message(error)}",))
+            told = f"no context: {safe_message(error)}"
+            return ContextResult(error=error, trace=Context(warnings=(told,)))
 
-    abuild_or_empty = _off_loop(build_or_empty)
+    asearch = off_loop(search)
+    """Do the same as `search`, from a running event loop; so do all that begin with an a."""
+
+    asearch_by_vector = off_loop(search_by_vector)
+    asearch_batch = off_loop(search_batch)
+    abuild_context = off_loop(build_context)
+    abuild_context_by_vector = off_loop(build_context_by_vector)
+    apreview_context = off_loop(preview_context)
+    abuild_or_empty = off_loop(build_or_empty)
 
     def register_template(self, name: str, template: ContextTemplate | Template) -> None:
         """Add a template, or replace one that was added before.
@@ -604,13 +585,16 @@ class MemoryEngine:
         try:
             options, request = self._asked(name, asked, workspace_id, given, more)
             ranker = self._ranker(options.ranker)
-            if _is_embedded(request):
-                with _embedding_errors():
-                    vector = self.embedding_cache.embed_query(request.query)
-                request = replace(request, vector=tuple(vector))
-            is_recorded = ranker is None and name != "preview_context"
-            engine = self.engine if is_recorded else self._unrecorded
-            return self._ranked(engine.build(request), ranker, name)
+            if request.budget != 0 and request.query.strip() and not finds_nothing(request):
+                vector = QueryVectors().embed(self.embedding_cache, request.query)
+                request = replace(request, vector=vector)
+            is_preview = name == "preview_context"
+            engine = self.engine if ranker is None and not is_preview else self._unrecorded
+            context = engine.build(request)
+            if ranker is None:
+                return context
+            context = self._ranked(context, ranker)
+            return context if is_preview else kept_in(self.journal, context)
         except ContextEngineError as error:
             told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
             self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
@@ -646,37 +630,29 @@ class MemoryEngine:
         return {self._workspace_key: workspace_id}
 
     def _template_of(self, given: Any, include_metadata: bool | None = None) -> Template:
-        template = self.templates[given] if isinstance(given, str) else given
-        return _as_template(template, include_metadata)
+        return _as_template(self.templates[given] if isinstance(given, str) else given, include_metadata)
 
     def _ranker(self, given: Any) -> Any:
         """Return a ranker by its name (`by_` may be left out), or as it is; None is the default one."""
         if given is None or given == "default":
             return None
         if isinstance(given, str):
-            given = f"by_{given}" if given not in self.rankers and f"by_{given}" in self.rankers else given
-            if given not in self.rankers:
-                raise UnknownNameError("ranker", given, self.rankers)
-            given = self.rankers[given]
+            return self.rankers[f"by_{given}" if f"by_{given}" in self.rankers else given]
         return _checked_ranker(given)
 
-    def _ranked(self, context: Context, ranker: Ranker | None, name: str) -> Context:
+    def _ranked(self, context: Context, ranker: Ranker) -> Context:
         """Return what was found under another ranker. What a function says is written on the candidates.
 
         So the trace holds it as data, and is replayed, tried and tuned without the function.
         """
-        if ranker is None:
-            return context
         if isinstance(ranker, RankingOptions):
-            context = replay(context, self.engine, weights=ranker.weights())
-        else:
-            places = _places(context.candidates, ranker, self._ranking)
-            marked = tuple(
-                replace(c, metadata={**c.metadata, _PLACE: place})
-                for c, place in zip(context.candidates, places, strict=True)
-            )
-            context = replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
-        return context if name == "preview_context" else kept_in(self.journal, context)
+            return replay(context, self.engine, weights=ranker.weights())
+        places = _places(context.candidates, ranker, self._ranking)
+        marked = tuple(
+            replace(c, metadata={**c.metadata, _PLACE: place})
+            for c, place in zip(context.candidates, places, strict=True)
+        )
+        return replay(replace(context, candidates=marked), self.engine, **_BY_PLACE, min_score=_LEAST)
 
     def _results(self, context: Context) -> Results:
         """Return the memories that were found themselves, best first."""
@@ -685,32 +661,17 @@ class MemoryEngine:
         return _results_of(direct[: context.request.limit], context)
 
     def _result(self, context: Context) -> ContextResult:
-        return ContextResult(**self._fields(context, ranking(context, self.engine)))
-
-    def _preview(self, context: Context) -> ContextPreview:
         ranked = ranking(context, self.engine)
         ids = Counter(candidate.id for candidate in context.candidates)
         names = {item.key: "/".join(item.key) if ids[item.key[1]] > 1 else item.key[1] for item in ranked}
         kept = {passage.key for passage in context.passages}
-        return ContextPreview(
-            **self._fields(context, ranked),
+        return ContextResult(
+            memories=_results_of((item for item in ranked if item.key in kept), context),
             memory_ids=tuple(names[item.key] for item in ranked if item.key in kept),
             ranking_scores={names[item.key]: item.score for item in ranked},
-            budget_used=100 * context.tokens / context.budget if context.budget else 0.0,
+            template=context.request.template.name,
+            trace=context,
         )
-
-    @staticmethod
-    def _fields(context: Context, ranked: Sequence[Ranked]) -> dict[str, Any]:
-        kept = {passage.key for passage in context.passages}
-        return {
-            "context": context.text,
-            "token_count": context.tokens,
-            "memories": _results_of((item for item in ranked if item.key in kept), context),
-            "truncated": context.is_truncated,
-            "template": context.request.template.name,
-            "warnings": context.warnings,
-            "trace": context,
-        }
 
 
 class ContextFormatter:
@@ -738,23 +699,18 @@ class ContextFormatter:
             ConfigError: The template or the budget is wrong.
         """
         shown = _as_template(TEMPLATES[template] if isinstance(template, str) else template)
-        config = EngineConfig(
-            **{**SETTINGS, "tokenizer": self._count, "budget": token_budget, "template": shown},
-            **_BY_PLACE,
-            dedupe_threshold=None,
-            dedupe_rules=(),
-        )
-        given = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
+        own = {**SETTINGS, **_BY_PLACE, "dedupe_threshold": None, "dedupe_rules": ()}
+        own |= {"budget": token_budget, "template": shown, "tokenizer": self._count}
+        parts = EngineConfig(**own).parts()
+        found = [_candidate(result, 1 - place / (1 + len(memories))) for place, result in enumerate(memories)]
         request = ContextRequest(budget=token_budget, template=shown)
-        context = assemble(given, request, config.parts()) if token_budget else Context(request=request)
+        context = Context(request=request, is_truncated=bool(memories))
+        context = assemble(found, request, parts) if token_budget else context
         kept = {passage.key[1] for passage in context.passages}
         return ContextResult(
-            context=context.text,
-            token_count=context.tokens,
             memories=tuple(result for result in memories if result.memory.id in kept),
-            truncated=context.is_truncated or (not token_budget and bool(memories)),
+            memory_ids=tuple(result.memory.id for result in memories if result.memory.id in kept),
             template=shown.name,
-            warnings=context.warnings,
             trace=context,
         )
 
@@ -774,7 +730,6 @@ def _candidate(result: SearchResult, place: float) -> Candidate:
     return Candidate(
         id=memory.id,
         text=memory.content,
-        source="memories",
         kind=memory.type,
         relevance=result.score,
         created_at=memory.created_at,
@@ -782,65 +737,34 @@ def _candidate(result: SearchResult, place: float) -> Candidate:
     )
 
 
-def _cached(embeddings: Any, cache: CacheConfig) -> CachedEmbeddings:
-    if isinstance(embeddings, CachedEmbeddings):
-        return embeddings
-    if not callable(getattr(embeddings, "embed_query", None)):
-        kind = type(embeddings).__name__
-        raise ConfigError(f"embeddings must have embed_query, as LangChain's Embeddings have; got {kind}")
-    return CachedEmbeddings(embeddings, cache.store, max_size=cache.max_size, ttl_seconds=cache.ttl)
+def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> CachedEmbeddings:
+    """Return embeddings behind a cache; those that do not tell how long their vectors are embed one word."""
+    cached = (
+        embeddings
+        if isinstance(embeddings, CachedEmbeddings)
+        else CachedEmbeddings(embeddings, cache.store, max_size=cache.max_size, ttl_seconds=cache.ttl)
+    )
+    if expected is not None:
+        actual = cached.dimensions or len(QueryVectors().embed(cached, "dimensions"))
+        if actual != expected:
+            raise ConfigError(
+                f"expected_embedding_dimensions is {expected}, but {cached.model} gives {actual}; "
+                "use the embeddings that the collection was filled with"
+            )
+    return cached
 
 
-def _check_dimensions(embeddings: CachedEmbeddings, expected: int | None) -> None:
-    """Raise where vectors are not as long as expected; embeddings that do not tell embed one word."""
-    if expected is None:
-        return
-    actual = embeddings.dimensions
-    if actual is None:
-        with _embedding_errors():
-            actual = len(embeddings.embed_query("dimensions"))
-    if actual != expected:
-        raise ConfigError(
-            f"expected_embedding_dimensions is {expected}, but {embeddings.model} gives {actual}; "
-            "use the embeddings that the collection was filled with"
-        )
-
-
-@contextmanager
-def _embedding_errors() -> Iterator[None]:
-    """Turn whatever an embedder raises into an `EmbeddingError` without secrets."""
-    try:
-        yield
-    except EmbeddingError:
-        raise
-    except Exception as error:  # noqa: BLE001 - embedders are anyone's and raise anything
-        # Not `from error`: its text may hold a key, and tracebacks end in logs.
-        raise EmbeddingError(f"the query could not be embedded: {safe_message(error)}") from None
-
-
-def _is_embedded(request: ContextRequest) -> bool:
-    """Return whether a request needs the embedding of its question: it can find something."""
-    finds = request.budget != 0 and request.limit != 0 and request.kinds != ()
-    return finds and request.vector is None and bool(request.query.strip())
-
-
-def _as_template(template: Any, include_metadata: bool | None = None) -> Template:
+def _as_template(given: Any, include_metadata: bool | None = None) -> Template:
     """Return a template of the engine; `include_metadata` goes before the template's own."""
-    if isinstance(template, ContextTemplate):
-        include_metadata = template.include_metadata if include_metadata is None else include_metadata
-        template = Template(
-            name=template.name,
-            header=template.header,
-            passage=template.memory_format,
-            separator=template.separator,
-            footer=template.footer,
-        )
-    if not isinstance(template, Template):
-        raise TemplateError(f"expected a ContextTemplate or a Template, got {type(template).__name__}")
-    shows = _METADATA.search(template.passage) is not None
-    if include_metadata is True and not shows:
-        return replace(template, passage=template.passage + _METADATA_SHOWN)
-    return replace(template, passage="{{content}}") if include_metadata is False and shows else template
+    if isinstance(given, ContextTemplate):
+        include_metadata = given.include_metadata if include_metadata is None else include_metadata
+        given = given.as_template()
+    if not isinstance(given, Template):
+        raise TemplateError(f"expected a ContextTemplate or a Template, got {type(given).__name__}")
+    shows = _METADATA.search(given.passage) is not None
+    if include_metadata is None or include_metadata == shows:
+        return given
+    return replace(given, passage=given.passage + _METADATA_SHOWN if include_metadata else "{{content}}")
 
 
 def _checked_ranker(ranker: Any) -> Any:
@@ -857,11 +781,8 @@ def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: R
     values = [0.0] * len(results)
     name = getattr(ranker, "__name__", type(ranker).__name__)
     try:
-        takes_options = sum(p.kind in _POSITIONAL for p in inspect.signature(ranker).parameters.values()) > 1
-    except (TypeError, ValueError):  # a builtin
-        takes_options = False
-    try:
-        ranked = list(ranker(list(results), options) if takes_options else ranker(list(results)))
+        needed = [p for p in inspect.signature(ranker).parameters.values() if p.default is p.empty]
+        ranked = list(ranker(list(results), options) if len(needed) > 1 else ranker(list(results)))
     except Exception as error:
         raise ConfigError(f"ranker {name!r} failed: {safe_message(error)}") from error
     for rank, result in enumerate(ranked):
@@ -871,18 +792,10 @@ def _places(candidates: Sequence[Candidate], ranker: RankingFunction, options: R
     return values
 
 
-_POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
-
-
 def _links_taken(context: Context) -> dict[Key, tuple[Key, int]]:
     """Return, for each memory that came through a link, the one that links to it and the depth."""
-    return {
-        d.key: (tuple(d.details["by"]), int(d.details["depth"]))
-        for d in context.decisions
-        if d.verdict is Verdict.CHANGED
-        and d.reason is Reason.EXPANDED
-        and d.details.get("through") == Reason.EXPANDED
-    }
+    through = (d for d in context.decisions if d.details.get("through") == Reason.EXPANDED)
+    return {d.key: (tuple(d.details["by"]), int(d.details["depth"])) for d in through}
 
 
 def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
@@ -898,7 +811,11 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             link = Relationship(source_id=by[1], target_id=key[1])
             found = RelatedMemory(memory=Memory.of(known[key]), relationship=link, depth=depth)
             related.setdefault(root, []).append(found)
-    is_followed = context.request.depth > 0
+
+    def skipped(candidate: Candidate) -> tuple[str, ...]:
+        links = links_of(candidate) if context.request.depth else ()
+        return tuple(link for link in links if (candidate.source, link) not in known)
+
     return tuple(
         SearchResult(
             memory=Memory.of(item.candidate),
@@ -906,11 +823,7 @@ def _results_of(ranked: Iterable[Ranked], context: Context) -> Results:
             rank=place,
             rank_score=item.score,
             relationships=tuple(sorted(related.get(item.key, ()), key=lambda r: r.depth)),
-            skipped_links=tuple(
-                link for link in links_of(item.candidate) if (item.candidate.source, link) not in known
-            )
-            if is_followed
-            else (),
+            skipped_links=skipped(item.candidate),
         )
         for place, item in enumerate(ranked, start=1)
     )

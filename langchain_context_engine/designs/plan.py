@@ -12,28 +12,19 @@ The user's new message is never cut. What is counted is what the model is given:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.prompt_values import ChatPromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ContextThreadPoolExecutor
 
-from langchain_context_engine.config import EngineConfig, Registry
-from langchain_context_engine.designs.parameters import EngineSettings
-from langchain_context_engine.designs.plan_assembly import (
-    Assembly,
-    Call,
-    OpenPack,
-    PlanResult,
-    Steps,
-    aanswer,
-    answers,
-)
+from langchain_context_engine.config import Registry, with_own
+from langchain_context_engine.designs.plan_assembly import Assembly, Call, Job, OpenPack, PlanResult
 from langchain_context_engine.designs.plan_messages import (
     ContextDeclaration,
     ContextPolicySpec,
-    CountMessages,
     Directive,
     HistorySpec,
     MessageCounter,
@@ -42,10 +33,12 @@ from langchain_context_engine.designs.plan_messages import (
     packs_named,
     read_messages,
 )
+from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, UnknownNameError
+from langchain_context_engine.journal import open_journal
 from langchain_context_engine.langchain.calls import check_options
-from langchain_context_engine.rendering.compact import COMPACTORS, Compactor, resolve_compactor
+from langchain_context_engine.rendering.compact import COMPACTORS, resolve_compactor
 from langchain_context_engine.text.tokens import resolve_tokenizer
 
 
@@ -106,7 +99,7 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         model: Any = None,
         context_window: int | None = None,
         tokens_per_message: int = 0,
-        count_messages: CountMessages | None = None,
+        count_messages: Any = None,
         tools: Sequence[Any] = (),
         journal: Any = None,
         **settings: Unpack[EngineSettings],
@@ -119,7 +112,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             count=self.count, tokens_per_message=tokens_per_message
         )
         self.tool_tokens = count_tools(tools, self.count)
-        compactor = _compactor(self.policy, compactors or {}, model)
+        known, chosen = with_own("compactor", COMPACTORS, compactors or {}), self.policy.compactor
+        compactor = None if chosen is None else resolve_compactor(chosen.type, model=model, known=known)
         self.compactor = compactor or COMPACTORS["truncate"]
         self.settings: dict[str, Any] = {"compactor": compactor, **settings, "tokenizer": self.count}
         self.packs = {name: OpenPack.of(name, given, self.settings) for name, given in (packs or {}).items()}
@@ -127,12 +121,11 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         if declaration.messages is None:
             placed = (PackSpec(type="context", name=name) for name in self.packs)
             self.directives = (*placed, HistorySpec(type="history"))
-        self.specs = self._specs()
         self.max_tokens = _input_budget(self.policy, context_window, model)
-        self._check()
+        self.specs = self._specs()
         self.engines = {name: pack.engine for name, pack in self.packs.items() if pack.engine}
-        self.engine = self._replaying_engine(journal)
-        self.journal = self.engine.journal
+        self.engine = self._replaying_engine()
+        self.journal = open_journal(journal)
 
     def assemble(self, values: Mapping[str, Any] | None = None, **options: Any) -> PlanResult:
         """Return the prompt in its parts.
@@ -154,7 +147,9 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         try:
             jobs = next(steps)
             while True:
-                jobs = steps.send(answers(jobs))
+                with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
+                    asked = [pool.submit(engine.build, request) for engine, request in jobs]
+                jobs = steps.send([future.exception() or future.result() for future in asked])
         except StopIteration as done:
             return self._recorded(done.value)
 
@@ -164,7 +159,8 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
         try:
             jobs = next(steps)
             while True:
-                jobs = steps.send(list(await asyncio.gather(*map(aanswer, jobs))))
+                asked = (engine.abuild(request) for engine, request in jobs)
+                jobs = steps.send(await asyncio.gather(*asked, return_exceptions=True))
         except StopIteration as done:
             return self._recorded(done.value)
 
@@ -197,18 +193,17 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             self.journal.record(result.trace)
         return result
 
-    def _steps(self, values: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Steps:
+    def _steps(
+        self, values: Mapping[str, Any] | None, options: dict[str, Any]
+    ) -> Generator[list[Job], list[Any], PlanResult]:
         if values is not None and not isinstance(values, Mapping):
             raise ConfigError(f"a plan takes a dictionary, got {type(values).__name__}")
-        given, options = dict(values or {}), dict(options)
-        max_tokens = options.pop("max_tokens", None)
-        history = options.pop("history", None) or given.get("history")
-        said = options.pop("user_message", None) or given.get("user_message")
-        own = given.get("input")
+        given = dict(values or {})
+        own, max_tokens = given.get("input"), options.pop("max_tokens", None)
         call = Call(
             values={**given, "input": own if isinstance(own, Mapping) else given},
-            history=read_messages(history),
-            user=_user(said),
+            history=read_messages(options.pop("history", None) or given.get("history")),
+            user=_user(options.pop("user_message", None) or given.get("user_message")),
             base_system_prompt=str(options.pop("base_system_prompt", None) or ""),
             override=options.pop("retriever_override", None),
             tool_tokens=count_tools(options.pop("tools", None) or (), self.count),
@@ -225,32 +220,25 @@ class ContextPlan(Runnable[Mapping[str, Any], ChatPromptValue]):
             if spec.name in specs:
                 raise ConfigError(f"plan {self.name!r} places pack {spec.name!r} twice")
             specs[spec.name] = spec
-        for name in (name for directive in self.directives for name in packs_named(directive)):
+        for name in _names_in(self.directives):
             if name in self.packs:
                 specs.setdefault(name, PackSpec(type="context", name=name))
-        return specs
-
-    def _check(self) -> None:
-        ratios = {f"pack {s.name!r}: budget.ratio": s.budget.ratio for s in self.specs.values() if s.budget}
-        for told, ratio in {
-            "pack_budget.default_ratio": self.policy.pack_budget.default_ratio,
-            **ratios,
-        }.items():
+        ratios = {f"pack {s.name!r}: budget.ratio": s.budget.ratio for s in specs.values() if s.budget}
+        ratios["pack_budget.default_ratio"] = self.policy.pack_budget.ratio
+        for told, ratio in ratios.items():
             if ratio is not None and self.max_tokens is None:
                 raise ConfigError(f"{told} is a share of input_budget, which is not given")
         for name, pack in self.packs.items():
-            nested = () if pack.plan is None else pack.plan.directives
-            if any(isinstance(directive, HistorySpec) for directive in nested):
+            if pack.plan and any(isinstance(directive, HistorySpec) for directive in pack.plan.directives):
                 told = f"the nested plan {name!r} has a history; only the outermost may have one"
                 raise ConfigError(f"plan {self.name!r}: {told}")
+        return specs
 
-    def _replaying_engine(self, journal: Any) -> ContextEngine:
-        """Return an engine that asks nobody and has every function that the packs' engines were given."""
+    def _replaying_engine(self) -> ContextEngine:
+        """Return an engine that has every function that the packs' engines were given."""
         engines = list(self.engines.values())
-        own = engines[0].config if engines else EngineConfig()
         signals = {name: signal for e in reversed(engines) for name, signal in e.config.signals.items()}
-        settings = {name: getattr(own, name) for name in EngineConfig.model_fields}
-        return ContextEngine([], journal=journal, **{**settings, "tokenizer": self.count, "signals": signals})
+        return (engines or [ContextEngine([])])[0].with_settings(tokenizer=self.count, signals=signals)
 
 
 class ContextAssembler:
@@ -325,27 +313,15 @@ class ContextAssembler:
                 for pack in used
                 if pack in self._declared or pack in self._retrievers
             }
-            plan = ContextPlan(
+            self.plans[name] = ContextPlan(
                 declared.messages, packs=packs, policy=declared.policy, name=name, **self._settings
             )
-            self.plans.register(name, plan)
         return self.plans[name]
 
 
-def _names_in(directives: Sequence[Directive]) -> list[str]:
+def _names_in(directives: Iterable[Directive]) -> list[str]:
     placed = ([d.name] if isinstance(d, PackSpec) else packs_named(d) for d in directives)
     return [name for names in placed for name in names]
-
-
-def _compactor(policy: ContextPolicySpec, own: Mapping[str, Any], model: Any) -> Compactor | None:
-    known: Registry[Compactor] = Registry("compactor", COMPACTORS)
-    for name, compactor in own.items():
-        if not callable(compactor):
-            raise ConfigError(f"compactor {name!r} must be (text, allowance) -> text")
-        known.register(name, compactor)
-    if policy.compactor is None:
-        return None
-    return resolve_compactor(policy.compactor.type, model=model, known=known)
 
 
 def _input_budget(policy: ContextPolicySpec, context_window: int | None, model: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
 from langchain_core.prompt_values import ChatPromptValue
-from langchain_core.runnables.config import ContextThreadPoolExecutor
 
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.functions import FunctionSource, read_candidate
 from langchain_context_engine.designs.plan_messages import (
     Draft,
     PackSpec,
@@ -22,6 +21,7 @@ from langchain_context_engine.designs.plan_messages import (
     turns,
     write_draft,
 )
+from langchain_context_engine.designs.shared import FunctionSource, read_candidate
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import (
     AllSourcesFailedError,
@@ -56,21 +56,19 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
 
 _PAGE = 10
 _QUERY_KEYS = ("query", "message", "question")
-_ROLES = {"human": "user", "ai": "assistant"}
 _MOST = 1_000_000
 """Tokens that a pack is tried with where one asks what all of it would take."""
+
+Job: TypeAlias = tuple[ContextEngine, ContextRequest]
+_Asking: TypeAlias = Generator[list[Job], list[Any], Any]
+"""Written once for sync and async: it yields what must be asked, and is sent what each gives or raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextRetrieverRequest:
-    """What a retrieval function is asked.
+    """What a retrieval function is asked: which records, and how many tokens the pack may have at first.
 
-    Attributes:
-        query: The question.
-        offset: Records to skip.
-        limit: Records wanted.
-        max_tokens: Tokens that the pack may have at first; None is no bound.
-        metadata: `retriever`, the pack's name, and what the pack was given.
+    Its metadata are `retriever`, the pack's name, and what the pack was given.
     """
 
     query: str
@@ -122,26 +120,12 @@ class Pack:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, given: Any) -> Pack:
-        """Return a pack of what may stand for one.
-
-        Args:
-            name: What the plan calls it.
-            given: A `Pack`, a mapping of its fields, or what may be its source; or an object whose
-                `config` is such a mapping, of which what is no field becomes metadata.
-
-        Raises:
-            ConfigError: A field is unknown.
-        """
-        known = cls.__dataclass_fields__
-        if isinstance(given, Mapping):
-            unknown = sorted(set(given) - set(known))
-            if unknown:
-                raise ConfigError(f"pack {name!r} has no setting {unknown[0]!r}; known: {', '.join(known)}")
-            return cls(**given)
+    def of(cls, given: Any) -> Pack:
+        """Return a pack of its source, or of an object whose `config` has its fields and what is metadata."""
         config = getattr(given, "config", None)
         if isinstance(given, Pack) or not isinstance(config, Mapping):
             return given if isinstance(given, Pack) else cls(source=given)
+        known = cls.__dataclass_fields__
         own = {key: value for key, value in config.items() if key in known}
         told = {key: value for key, value in config.items() if key not in known}
         return cls(**{**own, "metadata": {**told, **own.get("metadata", {})}})
@@ -155,10 +139,6 @@ class PlanResult:
         system_prompt: The system messages and packs, in the plan's order.
         history: The conversation so far and the plan's own user and assistant messages.
         user_message: The new message: a text, or content blocks; "" where there is none.
-        token_count: Tokens of all messages and tool schemas.
-        max_tokens: The input budget, or None.
-        packs: Name → the context that fills it; of a nested plan, its own result.
-        warnings: What a person should know: what was left out, which pack failed.
         trace: The whole as one `Context` that replays, tells what it would take, and opens in the
             inspector; its `parts` say what each was promised, took and lost.
 
@@ -170,16 +150,32 @@ class PlanResult:
     system_prompt: str = ""
     history: tuple[BaseMessage, ...] = ()
     user_message: str | list[Any] = ""
-    token_count: int = 0
-    max_tokens: int | None = None
-    packs: Mapping[str, Context | PlanResult] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
     trace: Context = field(default_factory=Context, repr=False)
+
+    @property
+    def token_count(self) -> int:
+        """Tokens of all messages and tool schemas."""
+        return self.trace.tokens
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The input budget, or None."""
+        return self.trace.request.budget
+
+    @property
+    def packs(self) -> dict[str, Context]:
+        """Name → the context that fills that pack; of a nested plan its trace."""
+        return {part.name: part.context for part in self.parts if part.context is not None}
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts of the prompt, in order: what each was promised, took and lost."""
         return self.trace.parts
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know: what was left out, which pack failed."""
+        return self.trace.warnings
 
     @property
     def messages(self) -> tuple[BaseMessage, ...]:
@@ -215,13 +211,22 @@ class OpenPack:
         """
         from langchain_context_engine.designs.plan import ContextPlan
 
-        pack = Pack.of(name, given)
-        if pack.source is None or isinstance(pack.source, ContextPlan):
-            return cls(name=name, pack=pack, plan=pack.source)
-        engine = _engine_of(name, pack, own)
-        return cls(
-            name=name, pack=pack, engine=engine, config=engine.config.changed(tokenizer=own["tokenizer"])
+        pack = Pack.of(given)
+        source = pack.source
+        if source is None or isinstance(source, ContextPlan):
+            return cls(name=name, pack=pack, plan=source)
+        if callable(getattr(source, "invoke", None)):
+            source = RetrieverSource(source, name)
+        elif callable(source):
+            source = _function_source(name, source, pack.metadata)
+        elif not isinstance(source, ContextEngine) and not callable(getattr(source, "fetch", None)):
+            expected = "must be an engine, a source, a retriever, a function or a plan"
+            raise ConfigError(f"pack {name!r} {expected}, got {type(source).__name__}")
+        engine = (
+            source if isinstance(source, ContextEngine) else ContextEngine([source], **{**SETTINGS, **own})
         )
+        config = engine.config.changed(tokenizer=own["tokenizer"])
+        return cls(name=name, pack=pack, engine=engine, config=config)
 
     @property
     def limit(self) -> int:
@@ -257,22 +262,6 @@ class OpenPack:
         return len(offered) < self.limit or offered <= {c.key for page in pages[:-1] for c in page.candidates}
 
 
-def _engine_of(name: str, pack: Pack, own: Mapping[str, Any]) -> ContextEngine:
-    source = pack.source
-    if isinstance(source, ContextEngine):
-        return source
-    if callable(getattr(source, "invoke", None)):
-        source = RetrieverSource(source, name)
-    elif not callable(getattr(source, "fetch", None)):
-        if not callable(source):
-            told = (
-                f"must be an engine, a source, a retriever, a function or a plan, got {type(source).__name__}"
-            )
-            raise ConfigError(f"pack {name!r} {told}")
-        source = _function_source(name, source, pack.metadata)
-    return ContextEngine([source], **{**SETTINGS, **own})
-
-
 def _function_source(name: str, function: Any, metadata: Mapping[str, Any]) -> FunctionSource:
     def ask(request: ContextRequest) -> Any:
         return function(
@@ -300,44 +289,11 @@ def _items(name: str, answer: Any) -> Sequence[Any]:
         return (answer,) if answer else ()
     if isinstance(answer, Sequence):
         return answer
-    told = (
-        answer if isinstance(answer, Mapping) else {n: getattr(answer, n, None) for n in ("blocks", "text")}
-    )
+    told = answer if isinstance(answer, Mapping) else dict(inspect.getmembers(answer))
     if not told.get("blocks") and not isinstance(told.get("text"), str):
         kind = type(answer).__name__
         raise SourceError(f"retriever {name!r} gave {kind}, expected a pack, Documents or texts")
     return tuple(told.get("blocks") or ()) or _items(name, told["text"])
-
-
-_Job: TypeAlias = tuple[ContextEngine, ContextRequest]
-_Answer: TypeAlias = Context | ContextEngineError
-
-
-def answers(jobs: Sequence[_Job]) -> list[_Answer]:
-    """Return what each job gives, all asked at once."""
-    with ContextThreadPoolExecutor(max_workers=len(jobs)) as pool:
-        return list(pool.map(_answer, jobs))
-
-
-def _answer(job: _Job) -> _Answer:
-    engine, request = job
-    try:
-        return engine.build(request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
-
-
-async def aanswer(job: _Job) -> _Answer:
-    """Return what a job gives, from a running event loop."""
-    engine, request = job
-    try:
-        return await engine.abuild(request)
-    except ConfigError:
-        raise
-    except ContextEngineError as error:
-        return error
 
 
 @dataclass(kw_only=True)
@@ -351,30 +307,10 @@ class Call:
     fields: Mapping[str, Any] = field(default_factory=dict)
     override: Any = None
     tool_tokens: int = 0
-    pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
     question: str = ""
+    pages: dict[tuple[int, str], list[Context]] = field(default_factory=dict)
     failures: dict[tuple[int, str], str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """A pack's text, its cost, the context or nested plan's result behind it, and what it was promised."""
-
-    text: str = ""
-    tokens: int = 0
-    given: Context | PlanResult = field(default_factory=Context)
-    promised: int = 0
-
-    @property
-    def context(self) -> Context:
-        """The context of a pack; of a nested plan its trace."""
-        return self.given if isinstance(self.given, Context) else self.given.trace
-
-
-_Asking: TypeAlias = Generator[list[_Job], list[_Answer], Any]
-Steps: TypeAlias = Generator[list[_Job], list[_Answer], PlanResult]
-"""An assembly, written once for sync and async: it yields what must be asked, and is sent the answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,45 +327,49 @@ class Assembly:
         """The input budget."""
         return min((n for n in (self.plan.max_tokens, self.bound) if n is not None), default=None)
 
-    def run(self) -> Steps:
+    def run(self) -> Generator[list[Job], list[Any], PlanResult]:
         """Assemble; see `ContextPolicySpec` for what gives way when, in which order."""
-        start = time.perf_counter()
+        start, call = time.perf_counter(), self.call
         bare = self._draft({})
         self._check_fixed(bare)
         if bare.user is not None:
-            self.call.question = Message.of(bare.user).text
+            call.question = Message.of(bare.user).text
         room = UNBOUNDED if self.limit is None else max(0, -self._excess(bare))
-        fitted: dict[str, _Fitted] = yield from self._fill(room)
+        filled: dict[str, Part] = yield from self._fill(room)
         for _ in range(self.plan.policy.max_iterations):
-            excess = self._excess(self._draft(fitted))
-            if excess <= 0 or not any(pack.text for pack in fitted.values()):
+            excess = self._excess(self._draft(filled))
+            if excess <= 0 or not any(part.text for part in filled.values()):
                 break
             # Texts side by side may cost more than each alone: fit again, smaller by that.
-            fitted = yield from self._fill(max(0, sum(pack.tokens for pack in fitted.values()) - excess))
-        draft = self._draft(fitted)
+            filled = yield from self._fill(max(0, sum(part.tokens for part in filled.values()) - excess))
+        draft = self._draft(filled)
         if self._excess(draft) > 0:
-            fitted, draft = {}, self._compacted(bare)
-        failed = [why for (plan, _), why in self.call.failures.items() if plan == id(self.plan)]
+            filled, draft = {}, self._compacted(bare)
+        failed = [why for name in self.plan.specs if (why := call.failures.get(self._key(name)))]
         if failed and len(failed) == len(self.plan.specs) and not self.is_nested:
             raise AllSourcesFailedError(failed)
         draft = self._with_history(draft)
-        failures = (f"pack {name!r} is empty: {why}" for (_, name), why in self.call.failures.items())
-        own = (warning for pack in fitted.values() for warning in pack.given.warnings)
-        result = PlanResult(
+        parts = [*self._system(draft, bare, filled), *self._spoken(draft)]
+        warnings = [f"pack {name!r} is empty: {why}" for (_, name), why in call.failures.items()]
+        warnings += [
+            *call.warnings,
+            *(w for part in filled.values() if part.context for w in part.context.warnings),
+        ]
+        base = replace(
+            self._base(parts),
+            warnings=tuple(dict.fromkeys(warnings)),
+            timings={"total": (time.perf_counter() - start) * 1000},
+            status=Status.PARTIAL if failed else Status.OK,
+        )
+        return PlanResult(
             system_prompt=draft.system,
             history=(*draft.before, *draft.history, *draft.after),
             user_message="" if draft.user is None else draft.user.content,
-            token_count=self._cost(draft),
-            max_tokens=self.limit,
-            packs={name: pack.given for name, pack in fitted.items()},
-            warnings=tuple(dict.fromkeys((*failures, *self.call.warnings, *own))),
+            trace=compose(parts, base, tokens=self._cost(draft)),
         )
-        milliseconds = (time.perf_counter() - start) * 1000
-        parts = [*self._system(draft, bare, fitted), *self._spoken(draft)]
-        return replace(result, trace=self._trace(parts, result, milliseconds, is_partial=bool(failed)))
 
     def _fill(self, room: int) -> _Asking:
-        """Return every pack by name, all of them within so many tokens.
+        """Return every pack by name as a part, all of them within so many tokens.
 
         Packs of the highest priority come first. Within a priority each has a share by weight; what one
         does not need goes to the others, and what all of them leave to the next priority. A pack never has
@@ -437,7 +377,7 @@ class Assembly:
         """
         default = self.plan.policy.pack_budget.of(self.limit)
         left, left_default = room, UNBOUNDED if default is None else default
-        filled: dict[str, _Fitted] = {}
+        filled: dict[str, Part] = {}
         for priority in sorted({spec.priority for spec in self.plan.specs.values()}, reverse=True):
             packs = {s.name: self._pack(s.name) for s in self.plan.specs.values() if s.priority == priority}
             claims = {name: self._claim(self.plan.specs[name]) for name in packs}
@@ -467,64 +407,90 @@ class Assembly:
         """Return a pack, with what the call retrieves by in place of its own source."""
         pack, override = self.plan.packs[name], self.call.override
         chosen = override.get(name) if isinstance(override, Mapping) else override
-        if chosen is None or pack.plan is not None:
-            if pack.engine is None and pack.plan is None:
-                raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
-            return pack
-        return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
+        if chosen is not None and pack.plan is None:
+            return OpenPack.of(name, replace(pack.pack, source=chosen), self.plan.settings)
+        if pack.engine is None and pack.plan is None:
+            raise ConfigError(f"pack {name!r} has no source; give it one, or pass retriever_override")
+        return pack
+
+    def _key(self, name: str) -> tuple[int, str]:
+        return (id(self.plan), name)
+
+    def _pages(self, name: str) -> list[Context]:
+        return self.call.pages.setdefault(self._key(name), [])
 
     def _ask(
         self, packs: Mapping[str, OpenPack], most: Mapping[str, int], promised: Mapping[str, int]
     ) -> _Asking:
         """Ask all packs at once for a page, and for a further one while they are not full."""
         while wanting := [pack for name, pack in packs.items() if self._wants_more(pack, most[name])]:
-            jobs: list[_Job] = []
+            jobs: list[Job] = []
             for pack in wanting:
-                page = len(self._pages(pack))
+                page = len(self._pages(pack.name))
                 bound = _bound(promised[pack.name] or most[pack.name])
                 engine: Any = pack.engine
                 jobs.append((engine, pack.request(self._query(pack), page, bound, self.call.fields)))
             answers = yield jobs
-            for pack, answer in zip(wanting, answers, strict=True):
-                if isinstance(answer, Context):
-                    self._pages(pack).append(answer)
+            for pack, found in zip(wanting, answers, strict=True):
+                if isinstance(found, Context):
+                    self._pages(pack.name).append(found)
+                elif isinstance(found, ConfigError) or not isinstance(found, ContextEngineError):
+                    raise found
                 else:
-                    self.call.failures[id(self.plan), pack.name] = safe_message(answer)
-
-    def _pages(self, pack: OpenPack) -> list[Context]:
-        return self.call.pages.setdefault((id(self.plan), pack.name), [])
+                    self.call.failures[self._key(pack.name)] = safe_message(found)
 
     def _wants_more(self, pack: OpenPack, most: int) -> bool:
         """Return whether another page is worth asking for: there may be one, and there is room for it."""
-        if pack.engine is None or most <= 0 or (id(self.plan), pack.name) in self.call.failures:
+        if pack.engine is None or most <= 0 or self._key(pack.name) in self.call.failures:
             return False
-        pages, expansion = self._pages(pack), self.plan.policy.expansion
+        pages, expansion = self._pages(pack.name), self.plan.policy.expansion
         if not pages or len(pages) >= expansion.max_pages or most >= UNBOUNDED or pack.is_dry(pages):
             return not pages
         return pack.fit(pages, most).tokens < expansion.min_fill_ratio * most
 
     def _fitted(self, pack: OpenPack, most: int, promised: int) -> _Asking:
-        """Return a pack within so many tokens."""
-        if most <= 0:
-            return _Fitted(promised=promised)
-        if pack.plan is None:
-            context = pack.fit(self._pages(pack), _bound(most))
-            return _Fitted(context.text, self.plan.count(context.text), context, promised)
-        nested = Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
-        result = yield from nested.run()
-        return _Fitted(result.system_prompt, self.plan.count(result.system_prompt), result, promised)
+        """Return a pack within so many tokens, as a part."""
+        context = Context()
+        if pack.plan is not None and most > 0:
+            nested = Assembly(plan=pack.plan, call=self.call, bound=_bound(most), is_nested=True)
+            context = (yield from nested.run()).trace
+        elif most > 0:
+            context = pack.fit(self._pages(pack.name), _bound(most))
+        return replace(
+            self._empty(pack.name),
+            text=context.text,
+            tokens=self.plan.count(context.text),
+            promised=_bound(promised),
+            context=context,
+        )
+
+    def _empty(self, name: str) -> Part:
+        spec = self.plan.specs[name]
+        own = {"max_tokens": None, "ratio": None} if spec.budget is None else spec.budget.model_dump()
+        return Part(
+            name=name,
+            kind="pack" if self.plan.packs[name].plan is None else "plan",
+            rule={
+                "weight": spec.weight,
+                "priority": spec.priority,
+                "has_budget": spec.budget is not None,
+                **own,
+                **self.plan.policy.pack_budget.model_dump(by_alias=True),
+            },
+            context=Context(),
+        )
 
     def _query(self, pack: OpenPack) -> str:
         """Return what to ask a pack: its own query, else the input's, else the user's message."""
         if pack.pack.query:
-            return fill_paths(pack.pack.query, self.call.values)
+            return str(fill_paths(pack.pack.query, self.call.values))
         given = self.call.values.get("input")
         asked = [given.get(key) for key in _QUERY_KEYS] if isinstance(given, Mapping) else []
         texts = (text for text in asked if isinstance(text, str) and text.strip())
         return next(texts, self.call.question)
 
-    def _draft(self, fitted: Mapping[str, _Fitted]) -> Draft:
-        texts = {name: fitted[name].text if name in fitted else "" for name in self.plan.specs}
+    def _draft(self, filled: Mapping[str, Part]) -> Draft:
+        texts = {name: filled[name].text if name in filled else "" for name in self.plan.specs}
         call, directives = self.call, self.plan.directives
         if self.is_nested:
             return write_draft(directives, call.values, texts, as_text=True)
@@ -538,7 +504,8 @@ class Assembly:
     def _cost(self, draft: Draft) -> int:
         if self.is_nested:
             return self.plan.count(draft.system)
-        return self.plan.count_messages(draft.messages()) + self.plan.tool_tokens + self.call.tool_tokens
+        tokens: int = self.plan.count_messages(draft.messages())
+        return tokens + self.plan.tool_tokens + self.call.tool_tokens
 
     def _excess(self, draft: Draft) -> int:
         return 0 if self.limit is None else self._cost(draft) - self.limit
@@ -569,8 +536,8 @@ class Assembly:
             allowance = self.plan.count(draft.system) - excess
             short = compact(draft.system, allowance, self.plan.count, self.plan.compactor)
             self.call.warnings.append(short.warning or "the system prompt was cut for room")
-            draft = replace(draft, system=short.text)
-        return draft if self._excess(draft) <= 0 else replace(draft, system="")
+            draft = replace(draft, pieces=(("system", short.text),))
+        return draft if self._excess(draft) <= 0 else replace(draft, pieces=(("system", ""),))
 
     def _with_history(self, draft: Draft) -> Draft:
         """Return the draft with as many of the latest turns as fit, whole and without a gap."""
@@ -580,7 +547,14 @@ class Assembly:
                 self.call.warnings.append("the plan has no place for history; it was left out")
             return draft
         if self._excess(replace(draft, history=history)) > 0:
-            history = self._latest(draft)
+            kept = trim_messages(
+                list(history),
+                max_tokens=0,
+                token_counter=lambda messages: self._excess(replace(draft, history=tuple(messages))),
+                strategy="last",
+                start_on="human",
+            )
+            history = tuple(kept)
         missing = len(self.call.history) - len(history)
         if missing and self.plan.policy.overflow == "error":
             raise BudgetError(f"plan {self.plan.name!r}: {missing} messages of the history do not fit")
@@ -588,104 +562,60 @@ class Assembly:
             self.call.warnings.append(f"{missing} older messages of the history were left out for room")
         return replace(draft, history=history)
 
-    def _latest(self, draft: Draft) -> tuple[BaseMessage, ...]:
-        """Return the latest whole turns that fit: each begins with what the user says."""
-        kept = trim_messages(
-            list(self.call.history),
-            max_tokens=0,
-            token_counter=lambda messages: self._excess(replace(draft, history=tuple(messages))),
-            strategy="last",
-            start_on="human",
-        )
-        return tuple(kept)
-
-    def _trace(
-        self, parts: Sequence[Part], result: PlanResult, milliseconds: float, *, is_partial: bool
-    ) -> Context:
-        """Return the assembly as its trace: every part with what it was promised, took and lost."""
-        plan, call, limit = self.plan, self.call, self.limit
+    def _base(self, parts: Sequence[Part]) -> Context:
+        """Return what the whole was asked and under which settings: those of the first pack's engine."""
+        plan, call = self.plan, self.call
+        budget = UNBOUNDED if self.limit is None else self.limit
         contexts = [part.context for part in parts if part.context is not None]
         asked = next((context.request for context in contexts if context.request.now), ContextRequest())
-        budget = UNBOUNDED if limit is None else limit
-        # The settings of the packs' engines: those of the first, with the plan's own budget.
         own = next((context.settings for context in contexts if context.settings), None)
         own = EngineConfig(tokenizer=plan.count).described() if own is None else own
-        base = Context(
-            budget=budget,
-            request=ContextRequest(
-                query=call.question or asked.query,
-                scope=asked.scope,
-                history=tuple(map(Message.of, call.history)),
-                focus={"plan": plan.name},
-                budget=limit,
-                now=asked.now,
-            ),
-            settings={**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]},
-            warnings=result.warnings,
-            timings={"total": milliseconds},
-            status=Status.PARTIAL if is_partial else Status.OK,
+        request = ContextRequest(
+            query=call.question or asked.query,
+            scope=asked.scope,
+            history=tuple(map(Message.of, call.history)),
+            focus={"plan": plan.name},
+            budget=self.limit,
+            now=asked.now,
         )
-        return compose(parts, base, tokens=result.token_count)
+        settings = {**own, "budget": EngineConfig(budget=Budget(tokens=budget)).described()["budget"]}
+        return Context(budget=budget, request=request, settings=settings)
 
-    def _system(self, draft: Draft, bare: Draft, fitted: Mapping[str, _Fitted]) -> Iterator[Part]:
+    def _system(self, draft: Draft, bare: Draft, filled: Mapping[str, Part]) -> Iterator[Part]:
         """Yield what is in the system prompt, and the packs that stand in messages."""
-        count, told = self.plan.count, set[str]()
-        is_cut = draft.system != bare.system and not fitted
-        for piece in draft.pieces:
-            if piece.is_pack:
-                yield self._pack_part(piece.name, "", fitted)
-            elif piece.text.strip() and not is_cut:
-                yield Part(name=piece.name, kind="system", text=piece.text, tokens=count(piece.text))
-            told.add(piece.name)
-        if is_cut:
-            text = draft.system
-            tokens = count(text) if text else 0
-            lost = max(0, count(bare.system) - tokens)
-            yield Part(
-                name="system", kind="system", text=text, tokens=tokens, lost=lost, reason="cut for room"
-            )
-        for name in (name for name in self.plan.specs if name not in told):
-            yield self._pack_part(name, self._message_of(name, told), fitted)
+        count, names = self.plan.count, [name for name, _ in draft.pieces]
+        for name, text in draft.pieces:
+            if name in self.plan.specs:
+                yield self._told(name, "", filled)
+            elif name == "system":
+                lost = max(0, count(bare.system) - count(text))
+                part = Part(name=name, kind="system", text=text, tokens=count(text), lost=lost)
+                yield replace(part, reason="cut for room")
+            elif text.strip():
+                yield Part(name=name, kind="system", text=text, tokens=count(text))
+        for name in (name for name in self.plan.specs if name not in names):
+            yield self._told(name, self._message_of(name, names), filled)
 
-    def _message_of(self, pack: str, told: set[str]) -> str:
+    def _message_of(self, pack: str, names: Sequence[str]) -> str:
         """Return the part in whose text a pack stands by its name."""
         for number, directive in enumerate(self.plan.directives, 1):
             if pack in packs_named(directive):
                 name = f"{directive.type} {number}"
-                return name if name in told else "user" if directive.type == "user" else "examples"
+                return name if name in names else "user" if directive.type == "user" else "examples"
         return ""
 
-    def _pack_part(self, name: str, within: str, filled: Mapping[str, _Fitted]) -> Part:
-        spec, default = self.plan.specs[name], self.plan.policy.pack_budget
-        budget, fitted = spec.budget, filled.get(name, _Fitted(promised=UNBOUNDED))
-        lost = max(0, self._needed(name, fitted.context) - fitted.tokens)
+    def _told(self, name: str, within: str, filled: Mapping[str, Part]) -> Part:
+        """Return a pack's part with where it stands, and what is not in it."""
+        part = filled.get(name) or self._empty(name)
+        context, pack = part.context or Context(), self._pack(name)
+        if context.is_truncated and pack.plan is None:
+            needed = max(context.tokens, pack.fit(self._pages(name), _MOST).tokens)
+        else:
+            needed = context.tokens + sum(inner.lost for inner in context.parts)
+        lost = max(0, needed - part.tokens)
         cut = "some of it was left out or cut for room" if lost else ""
-        return Part(
-            name=name,
-            kind="pack" if self.plan.packs[name].plan is None else "plan",
-            text=fitted.text,
-            tokens=fitted.tokens,
-            promised=None if fitted.promised >= UNBOUNDED else fitted.promised,
-            lost=lost,
-            reason=self.call.failures.get((id(self.plan), name)) or cut,
-            within=within,
-            rule={
-                "weight": spec.weight,
-                "priority": spec.priority,
-                "has_budget": budget is not None,
-                "max_tokens": None if budget is None else budget.max_tokens,
-                "ratio": None if budget is None else budget.ratio,
-                **default.model_dump(),
-            },
-            context=fitted.context,
-        )
-
-    def _needed(self, name: str, context: Context) -> int:
-        """Return the tokens that all of a pack would take."""
-        if not context.is_truncated or self.plan.packs[name].plan is not None:
-            return context.tokens + sum(part.lost for part in context.parts)
-        pack = self._pack(name)
-        return max(context.tokens, pack.fit(self._pages(pack), _MOST).tokens)
+        reason = self.call.failures.get(self._key(name)) or cut
+        return replace(part, lost=lost, reason=reason, within=within)
 
     def _spoken(self, draft: Draft) -> Iterator[Part]:
         """Yield what is said: the plan's own examples, the history by turns, the user's message."""
@@ -705,13 +635,8 @@ class Assembly:
 
     def _messages(self, name: str, kind: str, messages: Sequence[BaseMessage]) -> Part:
         said = [Message.of(message) for message in messages]
-        return Part(
-            name=name,
-            kind=kind,
-            role=_ROLES.get(messages[0].type, said[0].role),
-            text="\n".join(message.text for message in said),
-            tokens=self.plan.count_messages(messages),
-        )
+        text, tokens = "\n".join(message.text for message in said), self.plan.count_messages(messages)
+        return Part(name=name, kind=kind, role=said[0].role, text=text, tokens=tokens)
 
 
 def _bound(tokens: int) -> int | None:

@@ -19,7 +19,7 @@ from langchain_core.messages import (
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import Field, field_validator
 
-from langchain_context_engine.designs.parameters import Checked
+from langchain_context_engine.designs.shared import Checked
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import Message
@@ -28,21 +28,15 @@ from langchain_context_engine.trace.prompt import JOINT
 Ratio = Annotated[float, Field(gt=0, le=1, strict=True)]
 Tokens = Annotated[int, Field(ge=0, strict=True)]
 
-CountMessages = Callable[[Sequence[BaseMessage]], int]
-"""Anything that counts the tokens of messages, such as a chat model's `get_num_tokens_from_messages`."""
-
 _PATH = r"[A-Za-z_]\w*(?:\.[\w-]+)*"
 _SLOT = re.compile(rf"\{{\{{({_PATH})\}}\}}|\{{({_PATH})\}}")
 _MEDIA = frozenset({"image", "image_url", "input_image", "audio", "input_audio", "video", "file"})
 
 
 class BudgetSpec(Checked):
-    """A number of tokens, a ratio of a larger budget, or the smaller of both.
+    """A number of tokens, a ratio (above 0, at most 1) of a larger budget, or the smaller of both.
 
-    Attributes:
-        max_tokens: Tokens at most.
-        ratio: Share at most, above 0 and at most 1: of the model's window (`input_budget`), or of the
-            input budget (a pack's `budget`).
+    The larger one is the model's window for `input_budget`, and the input budget for a pack's `budget`.
     """
 
     max_tokens: Tokens | None = None
@@ -54,15 +48,11 @@ class BudgetSpec(Checked):
         return min((bound for bound in (self.max_tokens, share) if bound is not None), default=None)
 
 
-class PackBudgetSpec(Checked):
+class PackBudgetSpec(BudgetSpec):
     """What the packs without a budget of their own share, by weight: a share of the input budget, tokens."""
 
-    default_ratio: Ratio | None = None
-    default_max_tokens: Tokens | None = None
-
-    def of(self, whole: int | None) -> int | None:
-        """Return the tokens that this leaves of a whole; None is no bound."""
-        return BudgetSpec(max_tokens=self.default_max_tokens, ratio=self.default_ratio).of(whole)
+    max_tokens: Tokens | None = Field(default=None, alias="default_max_tokens")
+    ratio: Ratio | None = Field(default=None, alias="default_ratio")
 
 
 class ExpansionSpec(Checked):
@@ -119,15 +109,7 @@ class HistorySpec(Checked):
 
 
 class PackSpec(Checked):
-    """Where a pack stands, and what it may have.
-
-    Attributes:
-        type: "context".
-        name: Which pack.
-        budget: Its own budget; not given takes part in `pack_budget`.
-        weight: Its share beside packs of the same priority.
-        priority: Packs of a higher one take what they need first.
-    """
+    """Where a pack stands; its own budget (not given takes part in `pack_budget`), weight and priority."""
 
     type: Literal["context"]
     name: str
@@ -172,8 +154,8 @@ def packs_named(directive: Directive) -> list[str]:
     return [path[1] for path in paths if path[0] == "context" and len(path) > 1]
 
 
-def fill_paths(text: str, values: Mapping[str, Any]) -> str:
-    """Return a text with its paths filled in; a value is never read again, None is nothing.
+def fill_paths(content: Any, values: Mapping[str, Any]) -> Any:
+    """Return a text, or content blocks, with paths filled in; a value is never read again, None is nothing.
 
     Only keys of mappings are looked up, never attributes. `{{path}}` stands for the text `{path}`, and
     every other brace for itself.
@@ -192,7 +174,13 @@ def fill_paths(text: str, values: Mapping[str, Any]) -> str:
         value = _look_up(slot[2], values)
         return "" if value is None else str(value)
 
-    return _SLOT.sub(filled, text)
+    if isinstance(content, str):
+        return _SLOT.sub(filled, content)
+    if isinstance(content, list):
+        return [fill_paths(block, values) for block in content]
+    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
+        return {**content, "text": _SLOT.sub(filled, content["text"])}
+    return content
 
 
 def _look_up(path: str, values: Mapping[str, Any]) -> Any:
@@ -206,17 +194,6 @@ def _look_up(path: str, values: Mapping[str, Any]) -> Any:
             )
         found = found[part]
     return found
-
-
-def _filled(content: Any, values: Mapping[str, Any]) -> Any:
-    """Return a message's content with its paths filled in; of content blocks, in their texts."""
-    if isinstance(content, str):
-        return fill_paths(content, values)
-    if isinstance(content, list):
-        return [_filled(block, values) for block in content]
-    if isinstance(content, Mapping) and isinstance(content.get("text"), str):
-        return {**content, "text": fill_paths(content["text"], values)}
-    return content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,30 +217,30 @@ class MessageCounter:
 
     def __call__(self, messages: Sequence[BaseMessage]) -> int:
         """Return the tokens of some messages."""
-        return sum(self._of(message) for message in messages)
+        return sum(self.tokens_per_message + sum(map(self._of, _carried(m))) for m in messages)
 
-    def _of(self, message: BaseMessage) -> int:
-        content = message.content
-        blocks = [content] if isinstance(content, str) and content else content or ()
-        tokens = self.tokens_per_message + sum(map(self._of_block, blocks))
-        if message.name:
-            tokens += self.count(message.name)
-        if isinstance(message, AIMessage):
-            tokens += sum(self._of_data({"name": c["name"], "args": c["args"]}) for c in message.tool_calls)
-        if isinstance(message, ToolMessage):
-            tokens += self.count(message.tool_call_id)
-        return tokens
-
-    def _of_block(self, block: Any) -> int:
+    def _of(self, block: Any) -> int:
         if not isinstance(block, Mapping):
             return self.count(str(block))
         if block.get("type") in _MEDIA:
             return self.tokens_per_image
         text = block.get("text")
-        return self.count(text) if isinstance(text, str) else self._of_data(block)
+        return self.count(text if isinstance(text, str) else _as_json(block))
 
-    def _of_data(self, data: Any) -> int:
-        return self.count(json.dumps(data, ensure_ascii=False, default=str))
+
+def _carried(message: BaseMessage) -> list[Any]:
+    """Return all that a message carries: texts, blocks, the calls of tools."""
+    content = message.content
+    found = [content] if isinstance(content, str) and content else list(content or ())
+    if isinstance(message, AIMessage):
+        found += [{"name": call["name"], "args": call["args"]} for call in message.tool_calls]
+    if isinstance(message, ToolMessage):
+        found.append(message.tool_call_id)
+    return [*found, message.name] if message.name else found
+
+
+def _as_json(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, default=str)
 
 
 def count_tools(tools: Iterable[Any], count: Callable[[str], int]) -> int:
@@ -272,14 +249,10 @@ def count_tools(tools: Iterable[Any], count: Callable[[str], int]) -> int:
     Raises:
         ConfigError: One is no tool.
     """
-    tokens = 0
-    for tool in tools:
-        try:
-            schema = convert_to_openai_tool(tool)
-        except Exception as error:
-            raise ConfigError(f"not a tool: {type(tool).__name__}: {safe_message(error)}") from error
-        tokens += count(json.dumps(schema, ensure_ascii=False))
-    return tokens
+    try:
+        return sum(count(_as_json(convert_to_openai_tool(tool))) for tool in tools)
+    except Exception as error:
+        raise ConfigError(f"not a tool: {safe_message(error)}") from error
 
 
 def read_messages(messages: Any) -> tuple[BaseMessage, ...]:
@@ -322,26 +295,21 @@ def turns(messages: Sequence[BaseMessage]) -> list[tuple[BaseMessage, ...]]:
     return [tuple(turn) for turn in grouped]
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of the system prompt: what it is called, whether a pack fills it, its text."""
-
-    name: str
-    is_pack: bool
-    text: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A prompt."""
+    """A prompt: the pieces of its system prompt as (name, text), examples around the history, the message."""
 
-    system: str = ""
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[tuple[str, str], ...] = ()
     before: tuple[BaseMessage, ...] = ()
     history: tuple[BaseMessage, ...] = ()
     after: tuple[BaseMessage, ...] = ()
     user: BaseMessage | None = None
     has_history: bool = False
+
+    @property
+    def system(self) -> str:
+        """The system prompt."""
+        return JOINT.join(text for _, text in self.pieces if text.strip())
 
     def messages(self) -> list[BaseMessage]:
         """Return all messages, in order."""
@@ -372,18 +340,18 @@ def write_draft(
     """
     given = values.get("context")
     root = {**values, "context": {**(given if isinstance(given, Mapping) else {}), **packs}}
-    system, before, after = [Piece("base", False, base)], list[BaseMessage](), list[BaseMessage]()
+    pieces, before, after = [("base", base)], list[BaseMessage](), list[BaseMessage]()
     spoken, has_history = before, False
     for number, directive in enumerate(directives, 1):
         if isinstance(directive, PackSpec):
-            system.append(Piece(directive.name, True, packs[directive.name]))
+            pieces.append((directive.name, packs[directive.name]))
         elif isinstance(directive, HistorySpec):
             has_history, spoken = True, after
         else:
-            content = _filled(directive.content, root)
+            content = fill_paths(directive.content, root)
             if as_text or directive.type == "system":
                 text = Message.of((directive.type, content)).text
-                system.append(Piece(f"{directive.type} {number}", False, text))
+                pieces.append((f"{directive.type} {number}", text))
             else:
                 spoken.append(HumanMessage(content) if directive.type == "user" else AIMessage(content))
     user = None
@@ -393,10 +361,5 @@ def write_draft(
             user = part.pop(places[-1])
             break
     return Draft(
-        system=JOINT.join(piece.text for piece in system if piece.text.strip()),
-        pieces=tuple(system),
-        before=tuple(before),
-        after=tuple(after),
-        user=user,
-        has_history=has_history,
+        pieces=tuple(pieces), before=tuple(before), after=tuple(after), user=user, has_history=has_history
     )

@@ -10,6 +10,7 @@ answer    4000 tokens less 500 for the system prompt, kept 30 seconds for the sa
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 from collections import Counter
@@ -18,13 +19,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
+from pydantic.alias_generators import to_camel
+
 from langchain_context_engine.config import EngineConfig
-from langchain_context_engine.designs.parameters import EngineSettings
+from langchain_context_engine.designs.shared import EngineSettings
 from langchain_context_engine.engine import ContextEngine
 from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
-from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.metadata import checked_fields
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.source import SupportsGet, SupportsPrepare, collection_of
@@ -150,6 +152,30 @@ class ContextItem:
     citation: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, passage: Passage, context: Context) -> ContextItem:
+        """Return a passage of a context as an item."""
+        candidate = passage.ranked.candidate
+        keywords = KEYWORDS.keywords(context.request.query)
+        told = {
+            "path": candidate.metadata.get("path"),
+            "created_at": candidate.created_at,
+            "matched_keywords": tuple(sorted(keywords.intersection(words(candidate.text)))),
+            "search_rank": candidate.metadata.get("search_rank"),
+        }
+        is_shared = any(c.id == candidate.id and c.key != candidate.key for c in context.candidates)
+        return cls(
+            id="/".join(candidate.key) if is_shared else candidate.id,
+            type=candidate.kind,
+            content=passage.text,
+            excerpt=str(candidate.metadata.get("excerpt") or ""),
+            source=str(candidate.metadata.get("path") or title_of(candidate) or candidate.origin),
+            relevance=passage.ranked.score,
+            tokens=passage.tokens,
+            citation=passage.citation,
+            metadata={name: value for name, value in told.items() if value is not None},
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextStats:
@@ -180,8 +206,7 @@ class ContextMetrics:
 
     def to_dict(self) -> dict[str, float]:
         """Return the figures under the document's names, JSON-ready."""
-        names = [name for name in self.__slots__ if name != "is_cached"]
-        return {_camel(name): getattr(self, name) for name in names}
+        return _named(self, without=("is_cached",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,19 +227,13 @@ class PrimeContext:
     @classmethod
     def of(cls, context: Context, *, cache_hit_rate: float = 0.0) -> PrimeContext:
         """Read a context of any engine."""
-        ids = Counter(id_ for _, id_ in {candidate.key for candidate in context.candidates})
         found = Counter(_COUNTED.get(candidate.kind, "search") for candidate in context.candidates)
-        keywords = KEYWORDS.keywords(context.request.query)
         return cls(
             total_tokens=context.tokens,
-            items=tuple(
-                _item(passage, keywords, is_shared=ids[passage.key[1]] > 1) for passage in context.passages
-            ),
+            items=tuple(ContextItem.of(passage, context) for passage in context.passages),
             citations=list_citations(context),
             stats=ContextStats(
-                explicit_count=found["explicit"],
-                search_count=found["search"],
-                history_count=found["history"],
+                **{f"{name}_count": found[name] for name in ("explicit", "search", "history")},
                 excluded_count=len(context.candidates) - len(context.passages),
             ),
             text=context.text,
@@ -242,10 +261,9 @@ class PrimeContext:
         )
 
     def mark_as_used(self, used: Iterable[str] | str) -> PrimeContext:
-        """Return a copy whose citations say which ones were used; those marked before stay so.
+        """Return a copy whose citations say which ones were used (markers, or the answer itself).
 
-        Args:
-            used: Markers, or the answer itself.
+        Those marked before stay so.
         """
         return replace(self, citations=mark_used(self.citations, used))
 
@@ -261,7 +279,7 @@ class PrimeContext:
             "status": str(self.trace.status),
             "items": [_item_data(item) for item in self.items],
             "citations": [_citation_data(citation) for citation in self.citations],
-            "stats": {_camel(name): getattr(self.stats, name) for name in self.stats.__slots__},
+            "stats": _named(self.stats),
         }
 
 
@@ -306,18 +324,24 @@ class PrimeContextService:
         fields: Mapping[str, str] | None = None,
         **engine_settings: Unpack[EngineSettings],
     ) -> None:
-        journal = open_journal(journal)
+        journal, names = open_journal(journal), checked_fields(fields)
         collections = files if isinstance(files, (list, tuple)) else [files]
-        asked = _Sources(settings=settings, fields=checked_fields(fields), journal=journal)
-        found = asked.of(collections, messages, references)
+        found = [
+            *_explicit(collections, references, settings, names),
+            *_searched(collections, journal, settings, names),
+        ]
+        if messages is not None:
+            finder = OfThread(thread_key=settings.thread_key, by=names.get("created_at", "created_at"))
+            found.append(_whole(messages, finder, "thread", "message", names, limit=settings.history))
+        history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
         keeps = settings.cache_seconds > 0
         self.user_key = settings.user_key
         self.engine = ContextEngine(
-            sources=[*found, *sources],
+            sources=[*found, history, *sources],
             journal=journal,
             **{
                 **ENGINE,
-                "budget": Budget(tokens=settings.max_tokens, reserve=settings.system_prompt_tokens),
+                "budget": max(0, settings.max_tokens - settings.system_prompt_tokens),
                 "scope_keys": (settings.user_key,) if settings.user_key else (),
                 # Each source has a bound of its own; none is cut short by the engine's.
                 "limit": max(_LEAST_LIMIT, *(getattr(source, "limit", 0) for source in found)),
@@ -325,7 +349,6 @@ class PrimeContextService:
                 **engine_settings,
             },
         )
-        self.unreserved = _unreserved(self.engine)
 
     @classmethod
     def over(cls, engine: ContextEngine, *, user_key: str = "") -> PrimeContextService:
@@ -336,8 +359,7 @@ class PrimeContextService:
             user_key: The key of the scope that a user's id is given under; "" where there are no users.
         """
         service = cls.__new__(cls)
-        service.user_key = user_key
-        service.engine, service.unreserved = engine, _unreserved(engine)
+        service.user_key, service.engine = user_key, engine
         return service
 
     def build_prime_context(
@@ -358,15 +380,14 @@ class PrimeContextService:
             ConfigError: A field is wrong.
             AllSourcesFailedError: Every source failed.
         """
-        request = self._request(thread_id, user_message, user_id, fields)
-        return self._told(self._engine(request).build(request))
+        return self._told(self.engine.build(self._request(thread_id, user_message, user_id, **fields)))
 
     async def abuild_prime_context(
         self, thread_id: str | None, user_message: str, user_id: str | None = None, **fields: Any
     ) -> PrimeContext:
         """Return the same as `build_prime_context`, from a running event loop."""
-        request = self._request(thread_id, user_message, user_id, fields)
-        return self._told(await self._engine(request).abuild(request))
+        request = self._request(thread_id, user_message, user_id, **fields)
+        return self._told(await self.engine.abuild(request))
 
     @staticmethod
     def extract_keywords(query: str) -> tuple[str, ...]:
@@ -406,14 +427,14 @@ class PrimeContextService:
             context: What the answer was made from.
             used: Markers, or the answer itself.
         """
-        citations = context.trace.citations
+        citations, journal = context.trace.citations, self.engine.journal
         markers = used_citations(used, citations) if isinstance(used, str) else tuple(used)
         keys = [(key[0], key[1]) for marker in markers if (key := citations.get(marker))]
-        if self.engine.journal is not None and keys:
-            self.engine.journal.touch(keys)
+        if journal is not None and keys:
+            journal.touch(keys)
             user = context.trace.request.scope.get(self.user_key)
             for key in keys if isinstance(user, str) else ():
-                self.engine.journal.view(user, key)
+                journal.view(user, key)
             self._forget_those_of(keys)
         return context.mark_as_used(markers)
 
@@ -438,8 +459,7 @@ class PrimeContextService:
         share of its tokens that is in.
         """
         trace = context.trace
-        config = EngineConfig.read(trace.settings, self.engine.config)
-        packing = config.parts().packing_for(trace.request)
+        packing = EngineConfig.read(trace.settings, self.engine.config).parts().packing_for(trace.request)
         ranked = ranking(trace, self.engine)
         whole = [Passage(ranked=item, text=item.candidate.text) for item in ranked]
         texts = (Writer(packing.layout)([passage]).text for passage in whole)
@@ -465,10 +485,6 @@ class PrimeContextService:
         if self.engine.journal is not None:
             self.engine.journal.close()
 
-    def _engine(self, request: ContextRequest) -> ContextEngine:
-        """Return what answers: of a budget given for one call nothing is kept free."""
-        return self.engine if request.budget is None else self.unreserved
-
     def _told(self, context: Context) -> PrimeContext:
         """Return an answer, its figures logged: no text, id or scope."""
         cache = self.engine.cache
@@ -477,15 +493,18 @@ class PrimeContextService:
         return answer
 
     def _request(
-        self, thread_id: str | None, message: str, user_id: str | None, fields: Mapping[str, Any]
+        self,
+        thread_id: str | None,
+        message: str,
+        user_id: str | None,
+        *,
+        references: Iterable[str] | str = (),
+        scope: Any = None,
+        **fields: Any,
     ) -> ContextRequest:
-        more = dict(fields)
-        references = more.pop("references", ())
         named = (references,) if isinstance(references, str) else tuple(references)
-        scope = self._scope(user_id, more.pop("scope", None))
-        return ContextRequest(
-            query=message, scope=scope, focus={"thread": thread_id, "references": named}, **more
-        )
+        focus = {"thread": thread_id, "references": named}
+        return ContextRequest(query=message, scope=self._scope(user_id, scope), focus=focus, **fields)
 
     def _scope(self, user_id: str | None, scope: Mapping[str, Any] | None) -> dict[str, Any]:
         own = {self.user_key: user_id} if self.user_key and user_id is not None else {}
@@ -501,11 +520,10 @@ class PrimeContextService:
         collection, _, rest = item_id.partition("/")
         keys: set[Key] = set()
         for source in self.engine.sources:
-            if not isinstance(source, SupportsGet):
-                continue
-            is_named = rest and collection == collection_of(source)
-            found = source.get([rest if is_named else item_id], request)
-            keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
+            if isinstance(source, SupportsGet):
+                is_named = rest and collection == collection_of(source)
+                found = source.get([rest if is_named else item_id], request)
+                keys |= {candidate.key for candidate in found if in_scope(candidate, request)}
         if len(keys) > 1:
             named = " or ".join(sorted("/".join(key) for key in keys))
             raise ConfigError(f"item {item_id!r} stands in several collections; give {named}")
@@ -528,84 +546,82 @@ class PrimeContextService:
             self.engine.cache.invalidate(lambda _, context: is_outdated(context))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sources:
-    """Makes the sources of the service."""
+def _suffix(collection: Any, files: Sequence[Any]) -> str:
+    return f":{CollectionHandle(collection).name}" if len(files) > 1 else ""
 
-    settings: PrimeSettings
-    fields: Mapping[str, str]
-    journal: Any
 
-    def of(self, files: Sequence[Any], messages: Any, references: Any) -> list[Any]:
-        """Return them in the order that breaks ties: explicit, search, history."""
-        settings, thread = self.settings, self.settings.thread_key
-        by = self.fields.get("created_at", "created_at")
-        accessed = self.fields.get("accessed_at", "accessed_at")
-        searches: Sequence[tuple[str, Finder, int]] = (
-            ("full_text", full_text, settings.full_text),
-            ("keywords", by_keywords, settings.keywords),
-            ("fuzzy", Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
-            (
-                "recent",
-                RecentlyAccessed(by=accessed, journal=self.journal, user_key=settings.user_key),
-                settings.recent,
-            ),
-        )
-        named = Referenced(
-            kept=None if references is None else CollectionHandle(references), thread_key=thread
-        )
-        explicit, found = [], []
-        for collection in files:
-            suffix = f":{CollectionHandle(collection).name}" if len(files) > 1 else ""
-            source = self._whole(collection, named, f"explicit{suffix}", "reference")
-            explicit.append(self._by_path(CollectionHandle(collection), source))
-            found += [
-                FileSource(
-                    collection,
-                    finder,
-                    name=f"{kind}{suffix}",
-                    limit=limit,
-                    without_kinds=() if kind == "full_text" else ("chunk",),
-                    fields=self.fields,
-                )
-                for kind, finder, limit in searches
-            ]
-        if references is not None:
-            finder = OfThread(thread_key=thread, by=by, lacking="file_id")
-            explicit.append(self._whole(references, finder, "references", "reference"))
-        if messages is not None:
-            finder = OfThread(thread_key=thread, by=by)
-            found.append(self._whole(messages, finder, "thread", "message", settings.history))
-        history = AdaptedSource(HistorySource(last=settings.history), name="history", shape=_written_by)
-        return [*explicit, *found, history]
-
-    def _by_path(self, handle: CollectionHandle, source: FileSource) -> Any:
-        """Return the source of named files, which knows paths under the key `path` alone, for another key."""
-        key = self.fields.get("path")
-
-        def ask(request: ContextRequest) -> ContextRequest:
-            focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
-            names = [str(name) for name in focus.get("references", ())]
-            ids = handle.find({str(key): {"$in": names}}) if names else []
-            return replace(request, focus={**focus, "references": [*names, *ids]})
-
-        return source if key is None else AdaptedSource(source, name=source.name, ask=ask)
-
-    def _whole(
-        self, collection: Any, finder: Finder, name: str, kind: str, limit: int = _MOST_REFERENCES
-    ) -> FileSource:
-        """Return a source of whole records: messages, or references, which must come in."""
-        return FileSource(
+def _searched(
+    files: Sequence[Any], journal: Any, settings: PrimeSettings, fields: Mapping[str, str]
+) -> list[FileSource]:
+    """Return the searches of each collection of files."""
+    accessed = fields.get("accessed_at", "accessed_at")
+    recent = RecentlyAccessed(by=accessed, journal=journal, user_key=settings.user_key)
+    searches: Mapping[str, tuple[Finder, int]] = {
+        "full_text": (full_text, settings.full_text),
+        "keywords": (by_keywords, settings.keywords),
+        "fuzzy": (Fuzzy(settings.fuzzy_threshold), settings.fuzzy),
+        "recent": (recent, settings.recent),
+    }
+    return [
+        FileSource(
             collection,
             finder,
-            name=name,
+            name=f"{name}{_suffix(collection, files)}",
             limit=limit,
-            kind_always=kind,
-            excerpt_characters=None,
-            is_pinned=kind == "reference",
-            titled_by=_WRITERS if kind == "message" else (),
-            fields=self.fields,
+            without_kinds=() if name == "full_text" else ("chunk",),
+            fields=fields,
         )
+        for collection in files
+        for name, (finder, limit) in searches.items()
+    ]
+
+
+def _explicit(
+    files: Sequence[Any], references: Any, settings: PrimeSettings, fields: Mapping[str, str]
+) -> list[Any]:
+    """Return the sources of what the user or the thread names, which must come in."""
+    thread, path = settings.thread_key, fields.get("path")
+    kept = None if references is None else CollectionHandle(references)
+
+    def by_id(handle: CollectionHandle, request: ContextRequest) -> ContextRequest:
+        focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+        names = [str(name) for name in focus.get("references", ())]
+        ids = handle.find({str(path): {"$in": names}}) if names else []
+        return replace(request, focus={**focus, "references": [*names, *ids]})
+
+    found: list[Any] = []
+    for collection in files:
+        name, finder = f"explicit{_suffix(collection, files)}", Referenced(kept=kept, thread_key=thread)
+        source = _whole(collection, finder, name, "reference", fields)
+        # The finder knows paths under the key `path` alone.
+        ask = functools.partial(by_id, CollectionHandle(collection))
+        found.append(source if path is None else AdaptedSource(source, name=name, ask=ask))
+    if references is not None:
+        of_thread = OfThread(thread_key=thread, by=fields.get("created_at", "created_at"), lacking="file_id")
+        found.append(_whole(references, of_thread, "references", "reference", fields))
+    return found
+
+
+def _whole(  # noqa: PLR0917 - a source's own parts
+    collection: Any,
+    finder: Finder,
+    name: str,
+    kind: str,
+    fields: Mapping[str, str],
+    limit: int = _MOST_REFERENCES,
+) -> FileSource:
+    """Return a source of whole records: messages, or references, which must come in."""
+    return FileSource(
+        collection,
+        finder,
+        name=name,
+        limit=limit,
+        kind_always=kind,
+        excerpt_characters=None,
+        is_pinned=kind == "reference",
+        titled_by=_WRITERS if kind == "message" else (),
+        fields=fields,
+    )
 
 
 def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
@@ -614,39 +630,17 @@ def _written_by(found: Sequence[Candidate], request: ContextRequest) -> list[Can
     return [replace(c, metadata={**c.metadata, "title": c.metadata["role"]}) for c in found]
 
 
-def _unreserved(engine: ContextEngine) -> ContextEngine:
-    return engine.with_settings(budget=replace(engine.config.budget, reserve=0))
-
-
-def _item(passage: Passage, keywords: frozenset[str], *, is_shared: bool) -> ContextItem:
-    candidate = passage.ranked.candidate
-    told = {
-        "path": candidate.metadata.get("path"),
-        "created_at": candidate.created_at,
-        "matched_keywords": tuple(sorted(keywords.intersection(words(candidate.text)))),
-        "search_rank": candidate.metadata.get("search_rank"),
-    }
-    return ContextItem(
-        id="/".join(candidate.key) if is_shared else candidate.id,
-        type=candidate.kind,
-        content=passage.text,
-        excerpt=str(candidate.metadata.get("excerpt") or ""),
-        source=str(candidate.metadata.get("path") or title_of(candidate) or candidate.origin),
-        relevance=passage.ranked.score,
-        tokens=passage.tokens,
-        citation=passage.citation,
-        metadata={name: value for name, value in told.items() if value is not None},
-    )
+def _named(figures: Any, without: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the fields of a value under the document's names."""
+    return {to_camel(name): getattr(figures, name) for name in figures.__slots__ if name not in without}
 
 
 def _item_data(item: ContextItem) -> dict[str, Any]:
-    created_at = item.metadata.get("created_at")
     told = {**item.metadata, "matched_keywords": list(item.metadata["matched_keywords"])}
-    if created_at is not None:
-        told["created_at"] = created_at.isoformat()
-    names = [name for name in item.__slots__ if name != "citation" and (name != "excerpt" or item.excerpt)]
-    metadata = {_camel(name): value for name, value in told.items()}
-    return {**{name: getattr(item, name) for name in names}, "metadata": metadata}
+    if "created_at" in told:
+        told["created_at"] = told["created_at"].isoformat()
+    data = _named(item, without=("citation",) if item.excerpt else ("citation", "excerpt"))
+    return {**data, "metadata": {to_camel(name): value for name, value in told.items()}}
 
 
 def _citation_data(citation: Citation) -> dict[str, Any]:
@@ -659,8 +653,3 @@ def _citation_data(citation: Citation) -> dict[str, Any]:
         "relevance": citation.relevance,
         "usedInResponse": citation.is_used,
     }
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.capitalize() for part in rest)

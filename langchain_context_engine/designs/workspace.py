@@ -2,7 +2,7 @@
 
 collect   focus, semantic, relations, activity (one collection, the user's permissions in every read),
           history, system
-(near)    of the search what has at least .6 of the best hits' similarity
+(near)    of the search what has a word of the question or stands out, and .6 of the best hits' similarity
 rank      semantic · .35 + structural · .25 + recency · .15 + type match · .15 + user affinity · .10
 dedupe    the better ranked of two that say the same
 pack      a share for each section, scaled to the total; whole, cut (extractive), the rest handed on
@@ -11,6 +11,7 @@ render    a section for each collector, `_No relevant content found._` where one
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,13 +22,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 from langchain_core.embeddings import Embeddings
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from langchain_context_engine.designs.parameters import Checked, EngineSettings
+from langchain_context_engine.designs.shared import Checked, EngineSettings, off_loop
 from langchain_context_engine.designs.workspace_blocks import (
-    ActivitySource,
+    ActivitySettings,
     Blocks,
-    FocusSource,
-    RelationsSource,
+    BlockSource,
+    FocusSettings,
+    Number,
+    RelationSettings,
+    around_focus,
+    connected,
     focus_of,
+    lately,
     target_of,
 )
 from langchain_context_engine.engine import ContextEngine
@@ -47,6 +53,7 @@ from langchain_context_engine.sources.chroma import ChromaSource
 from langchain_context_engine.sources.history import HistorySource
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.text.truncate import TRUNCATORS, AtLeast
+from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.context import Context
 
 if TYPE_CHECKING:
@@ -66,16 +73,8 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
 """Section → title. The last two are there where the request brings something for them."""
 
 _IF_ASKED = ("history", "system")
-
-COLLECTORS_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "assist": tuple(SECTIONS),
-        "chat": tuple(SECTIONS),
-        "search": ("focus", "semantic", "relations", "system"),
-        "automate": ("focus", "semantic", "relations", "system"),
-    }
-)
-"""Request type → collectors: what a person did or said lately says nothing to a search or an automation."""
+_PERSONAL = ("activity", "history")
+"""What a person did or said lately says nothing to a search or an automation, which leave it out."""
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"semantic": 0.35, "structural": 0.25, "recency": 0.15, "type_match": 0.15, "user_affinity": 0.10}
@@ -94,16 +93,14 @@ SETTINGS: Mapping[str, Any] = MappingProxyType(
         "empty_section": "_No relevant content found._",
         "closing": "\n\n---\n\nUser Query: {{query}}",
         "selection": "score",
-        "signals": {
-            "structural": TreeDistance(),
-            "type_match": TypeMatch(),
-            "user_affinity": UserAffinity(),
-        },
     }
 )
 """What this design sets of the engine; everything else is the engine's default."""
 
-_STRATEGIES = ("keep_start", "keep_end", "extractive", "summarize")
+SIGNALS: Mapping[str, Any] = MappingProxyType(
+    {"structural": TreeDistance(), "type_match": TypeMatch(), "user_affinity": UserAffinity()}
+)
+
 _LEAST_LIMIT = 50
 _FOCUS_ASKED = 600
 """Characters of the focused block that the search is asked with, beside the question."""
@@ -111,7 +108,6 @@ _FOCUS_ASKED = 600
 _MINIMUM_CUT = 101
 """What does not fit is cut where more than 100 tokens are left."""
 
-Number = Annotated[int, Field(ge=0, strict=True)]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Names = Annotated[tuple[str, ...], BeforeValidator(tuple)]
 
@@ -161,6 +157,9 @@ def _instant(value: Any) -> datetime | None:
     return instant
 
 
+Instant = Annotated[Any, BeforeValidator(_instant)]
+
+
 class ContextHints(Checked):
     """What the caller knows beyond the question.
 
@@ -174,15 +173,10 @@ class ContextHints(Checked):
     """
 
     prioritize_types: Names = ()
-    time_range: tuple[Any, Any] | None = None
+    time_range: tuple[Instant, Instant] | None = None
     include_blocks: Names = ()
     exclude_blocks: Names = ()
     max_depth: Number | None = None
-
-    @field_validator("time_range")
-    @classmethod
-    def _read_range(cls, value: Any) -> Any:
-        return None if value is None else tuple(map(_instant, value))
 
 
 class FocusPoint(Checked):
@@ -199,8 +193,8 @@ class WorkspaceRequest(Checked):
     Attributes:
         query: What the user asks.
         user: Who asks.
-        type: assist, chat, search or automate; see `COLLECTORS_OF`.
-        focus: A `FocusPoint`, or a mapping of its fields; None: nowhere.
+        type: assist or chat; search or automate, which leave out what the user did and said lately.
+        focus: A `FocusPoint`, or a mapping of its fields.
         conversation_history: Messages, oldest first; system messages go to the section `system`.
         token_budget: A `TokenBudget`, or a total whose sections have the configured proportions; None is
             the configured one. There is no way to ask without a budget.
@@ -212,51 +206,27 @@ class WorkspaceRequest(Checked):
     query: str
     user: User
     type: Literal["assist", "chat", "search", "automate"] = "assist"
-    focus: FocusPoint | None = None
+    focus: FocusPoint = FocusPoint()
     conversation_history: tuple[Any, ...] = ()
     token_budget: TokenBudget | Number | None = None
     hints: ContextHints = ContextHints()
     system: str = ""
-    now: Annotated[Any, BeforeValidator(_instant)] = None
-
-
-class FocusSettings(Checked):
-    """Levels up, siblings on each side, children of each block."""
-
-    enabled: bool = True
-    ancestor_depth: Number = 3
-    sibling_count: Number = 2
-    children_limit: Number = 5
+    now: Instant = None
 
 
 class SemanticSettings(Checked):
-    """How many hits, and how similar: at least what share of the best three hits' similarity (0–1).
+    """How many hits of the search, and how similar.
 
-    As a similarity, .6 is one embedder's; of another the best hits are at .3, and nothing would pass. Where
-    the document's .6 is meant, of an embedder whose hits are above it, say `min_similarity=0.6`.
+    A hit that has no word of what was asked must stand out from the others; and each must have at least
+    `min_threshold` of the best three hits' similarity (0–1), and `min_similarity` itself. As a similarity,
+    the document's .6 is one embedder's; of another the best hits are at .3, and nothing would pass. Where
+    it is meant, of an embedder whose hits are above it, say `min_similarity=0.6`.
     """
 
     enabled: bool = True
     top_k: Number = 15
     min_threshold: Share = 0.6
     min_similarity: Share = 0.0
-
-
-class RelationSettings(Checked):
-    """Steps from the focus, and blocks at most."""
-
-    enabled: bool = True
-    max_depth: Number = 2
-    max_items: Number = 10
-
-
-class ActivitySettings(Checked):
-    """Edits and views at most, and hours after which they are no longer recent."""
-
-    enabled: bool = True
-    recent_edit_count: Number = 10
-    recent_view_count: Number = 5
-    max_age_hours: float = Field(default=72, ge=0, allow_inf_nan=False)
 
 
 class CollectorSettings(Checked):
@@ -288,25 +258,22 @@ class TruncationSettings(Checked):
 
     def settings(self) -> dict[str, Any]:
         """Return them as settings of the engine."""
-        if self.default_strategy not in _STRATEGIES:
-            raise UnknownNameError("truncation strategy", self.default_strategy, _STRATEGIES)
-        is_cut = self.default_strategy in TRUNCATORS
-        cut = TRUNCATORS[self.default_strategy if is_cut else "extractive"]
+        known = ("keep_start", "keep_end", "extractive", "summarize")
+        if self.default_strategy not in known:
+            raise UnknownNameError("truncation strategy", self.default_strategy, known)
+        cut = TRUNCATORS.get(self.default_strategy)
         return {
-            "truncator": AtLeast(truncator=cut, characters=self.min_content_length),
-            "compactor": None if is_cut else resolve_compactor("summary", model=self.model),
+            "truncator": AtLeast(
+                truncator=cut or TRUNCATORS["extractive"], characters=self.min_content_length
+            ),
+            "compactor": None if cut else resolve_compactor("summary", model=self.model),
         }
 
 
 class ContextConfig(Checked):
-    """Everything that a workspace context can be set to.
-
-    Attributes:
-        token_budget: What a request has that names none.
-        collectors: What each collector takes.
-        weights: Signal → weight; see `WEIGHTS`.
-        truncation: How what does not fit is shortened.
-    """
+    """Everything that a workspace context can be set to: the budget of a request that names none, what each
+    collector takes, signal → weight (see `WEIGHTS`), how what does not fit is shortened.
+    """  # noqa: D205
 
     token_budget: TokenBudget = TokenBudget()
     collectors: CollectorSettings = CollectorSettings()
@@ -383,7 +350,7 @@ class PayloadMetadata:
     collectors_used: tuple[str, ...]
     blocks_included: int
     blocks_considered: int
-    remaining_budget: int = 0
+    remaining_budget: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -453,7 +420,8 @@ class WorkspaceContextBuilder:
         self._blocks = Blocks(collection, fields)
         self.store = self._blocks.name
         self._count = resolve_tokenizer(settings.get("tokenizer", "auto"))
-        near, activity = config.collectors.semantic, config.collectors.activity
+        collectors = config.collectors
+        near, activity = collectors.semantic, collectors.activity
         own: dict[str, Any] = {
             **SETTINGS,
             "weights": {_SIGNAL_OF.get(name, name): weight for name, weight in config.weights.items()},
@@ -462,16 +430,23 @@ class WorkspaceContextBuilder:
             "limit": max(
                 _LEAST_LIMIT,
                 near.top_k,
-                config.collectors.relations.max_items,
+                collectors.relations.max_items,
                 activity.recent_edit_count + activity.recent_view_count,
             ),
             **config.truncation.settings(),
             **settings,
             **_divided(config.token_budget, ()),
+            "signals": {**SIGNALS, **settings.get("signals", {})},
         }
-        own["signals"] = {**SETTINGS["signals"], **own["signals"]}
-        sources = self._collectors(collection, embeddings)
-        self.engine = ContextEngine(sources, journal=self.journal, **own)
+        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=self._blocks.fields)
+        found = {
+            "focus": self._collector("focus", around_focus, collectors.focus),
+            "semantic": self._collector("semantic", self._nearest, search),
+            "relations": self._collector("relations", connected, collectors.relations),
+            "activity": self._collector("activity", lately, activity, self.journal),
+        }
+        sources = [source for name, source in found.items() if getattr(collectors, name).enabled]
+        self.engine = ContextEngine([*sources, *map(_messages, _IF_ASKED)], journal=self.journal, **own)
 
     def build(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
         """Return the context for a request.
@@ -485,15 +460,15 @@ class WorkspaceContextBuilder:
             ConfigError: A field is wrong.
             AllSourcesFailedError: Every collector failed.
         """
-        request = _request(query, fields)
+        given = dict(query) if isinstance(query, WorkspaceRequest) else {"query": query}
+        if "user" not in {**given, **fields}:
+            raise ConfigError("a workspace is read for a user: pass user=User(id=…)")
+        request = WorkspaceRequest(**{**given, **fields})
         engine, asked = self._asked(request)
         return self._payload(engine.build(asked), request)
 
-    async def abuild(self, query: str | WorkspaceRequest, **fields: Any) -> ContextPayload:
-        """Return the same as `build`, from a running event loop."""
-        request = _request(query, fields)
-        engine, asked = self._asked(request)
-        return self._payload(await engine.abuild(asked), request)
+    abuild = off_loop(build)
+    """Do the same as `build`, from a running event loop."""
 
     def estimate_tokens(self, payload: ContextPayload | str) -> int:
         """Return the tokens of a payload or a text: counted, not estimated."""
@@ -532,16 +507,14 @@ class WorkspaceContextBuilder:
             budget = own if budget is None else TokenBudget(**{**dict(own), "total": budget})
         history = _history(request)
         brought = {"system" if message.role == "system" else "history" for message in history}
-        enabled = {source.name for source in self.engine.sources} & set(budget.shares())
-        sources = tuple(
-            name
-            for name in COLLECTORS_OF[request.type]
-            if name in enabled and (name not in _IF_ASKED or name in brought)
-        )
+        left_out = {name for name in _IF_ASKED if name not in brought}
+        left_out |= set(_PERSONAL) if request.type in {"search", "automate"} else set()
+        enabled = ({source.name for source in self.engine.sources} & set(budget.shares())) - left_out
+        scope = self._scope(request.user)
         asked = ContextRequest(
             query=request.query,
-            scope=self._scope(request.user),
-            sources=sources,
+            scope=scope,
+            sources=tuple(name for name in SECTIONS if name in enabled),
             history=history,
             pinned=tuple((self.store, id_) for id_ in request.hints.include_blocks),
             excluded=request.hints.exclude_blocks,
@@ -549,10 +522,17 @@ class WorkspaceContextBuilder:
             budget=budget.total,
             now=request.now,
         )
-        more = tuple(name for name in _IF_ASKED if name in sources)
-        if not more and budget == own:
-            return self.engine, asked
-        return self.engine.with_settings(**_divided(budget, more)), asked
+        target = target_of(asked)
+        for record in self._blocks.read([target] if target else (), asked).values():
+            said = str(record.get("documents") or "")[:_FOCUS_ASKED]
+            asked = replace(asked, focus={**focus_of(asked), "said": said})
+        more = [name for name in _IF_ASKED if name in enabled]
+        settings = _divided(budget, more)
+        near = self.engine.config.thresholds.get("semantic")
+        if near is not None and near.of_best:
+            words = tuple(query_terms(_asked_of_search(asked)))
+            settings["thresholds"] = {**self.engine.config.thresholds, "semantic": replace(near, words=words)}
+        return self.engine.with_settings(**settings), asked
 
     def _scope(self, user: User) -> dict[str, Any]:
         scope = self._permissions(user)
@@ -563,72 +543,16 @@ class WorkspaceContextBuilder:
             )
         return dict(scope)
 
-    def _collectors(self, collection: Any, embeddings: Any) -> list[Any]:
-        """Return the collectors that are enabled, in the order of the sections; history and system are."""
-        blocks, own = self._blocks, self.config.collectors
-        focus = FocusSource(
-            blocks=blocks,
-            ancestors=own.focus.ancestor_depth,
-            siblings=own.focus.sibling_count,
-            children=own.focus.children_limit,
-        )
-        search = ChromaSource(collection, embeddings=embeddings, hybrid=False, fields=blocks.fields)
-        relations = RelationsSource(
-            blocks=blocks, depth=own.relations.max_depth, most=own.relations.max_items
-        )
-        activity = ActivitySource(
-            blocks=blocks,
-            journal=self.journal,
-            edits=own.activity.recent_edit_count,
-            views=own.activity.recent_view_count,
-            hours=own.activity.max_age_hours,
-        )
-        found = (
-            (own.focus, focus),
-            (own.semantic, self._semantic(search)),
-            (own.relations, self._timely(relations)),
-            (own.activity, self._timely(activity)),
-        )
-        enabled = (source for settings, source in found if settings.enabled)
-        return [*enabled, *map(_messages, _IF_ASKED)]
+    def _collector(self, name: str, collect: Callable[..., Any], *given: Any) -> BlockSource:
+        return BlockSource(name=name, blocks=self._blocks, collect=functools.partial(collect, *given))
 
-    def _within_time(self, request: ContextRequest) -> ContextRequest:
-        """Return the request with the time range of its hints as a filter on when a block was changed."""
-        focus = focus_of(request)
-        bounds = {"$gte": focus.get("since"), "$lte": focus.get("until")}
-        told = {operator: bound for operator, bound in bounds.items() if bound is not None}
-        if not told:
-            return request
-        updated, created = self._blocks.key("updated_at"), self._blocks.key("created_at")
-        is_unchanged = {updated: {"$exists": False}, created: told}
-        return replace(request, where={"$and": [request.where, {"$or": [{updated: told}, is_unchanged]}]})
-
-    def _timely(self, source: Any) -> AdaptedSource:
-        return AdaptedSource(source, name=source.name, ask=self._within_time)
-
-    def _semantic(self, search: ChromaSource) -> AdaptedSource:
-        """Return the search: the nearest blocks, placed in the tree; which are near enough the engine tells.
-
-        Where a block is focused, its own words are asked too: "break this task into subtasks" names none.
-        """
-
-        def ask(request: ContextRequest) -> ContextRequest:
-            target = target_of(request)
-            own = self._blocks.read([target], request) if target and request.vector is None else {}
-            words = " ".join(str(record.get("documents") or "")[:_FOCUS_ASKED] for record in own.values())
-            query = f"{request.query}\n{words}".strip() if request.query.strip() else request.query
-            return replace(
-                self._within_time(request), query=query, limit=self.config.collectors.semantic.top_k
-            )
-
-        def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
-            # The similarity stays known where another collector finds the block too, with a claim of its own.
-            alike = _cosines(found, self._blocks.handle.space)
-            similar = [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]
-            return self._blocks.placed(similar, request)
-
-        # A store fills up its answer with what has nothing in common with the question.
-        return AdaptedSource(search, name="semantic", ask=ask, keep=lambda c: c.relevance > 0, shape=shape)
+    def _nearest(self, search: ChromaSource, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
+        """Return the nearest blocks; which of them are near enough the engine tells."""
+        query, limit = _asked_of_search(request), self.config.collectors.semantic.top_k
+        found = search.fetch(replace(blocks.within_time(request), query=query, limit=limit))
+        # The similarity stays known where another collector finds the block too, with a claim of its own.
+        alike = _cosines(found, blocks.handle.space)
+        return [replace(c, claims={"dense": value}) for c, value in zip(found, alike, strict=True)]
 
     def _payload(self, context: Context, request: WorkspaceRequest) -> ContextPayload:
         types = {title: type_ for type_, title in SECTIONS.items()}
@@ -642,11 +566,11 @@ class WorkspaceContextBuilder:
             )
             for section in context.sections
         )
-        focus, now = request.focus or FocusPoint(), context.request.now
+        now = context.request.now
         metadata = PayloadMetadata(
             total_tokens=context.tokens,
-            focus_block_id=focus.block_id,
-            focus_page_id=focus.page_id,
+            focus_block_id=request.focus.block_id,
+            focus_page_id=request.focus.page_id,
             timestamp="" if now is None else now.isoformat(),
             collectors_used=context.request.sources or (),
             blocks_included=sum(key[0] == self.store for key in passages),
@@ -663,14 +587,6 @@ def _divided(budget: TokenBudget, more: Sequence[str]) -> dict[str, Any]:
     return {"budget": Budget(tokens=budget.total, shares=shares, minimum_cut=_MINIMUM_CUT), "titles": titles}
 
 
-def _request(query: str | WorkspaceRequest, fields: Mapping[str, Any]) -> WorkspaceRequest:
-    if isinstance(query, WorkspaceRequest):
-        return WorkspaceRequest(**{**dict(query), **fields})
-    if "user" not in fields:
-        raise ConfigError("a workspace is read for a user: pass user=User(id=…)")
-    return WorkspaceRequest(query=query, **fields)
-
-
 def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
     told = "\n".join(f"- {name}: {value}" for name, value in request.user.preferences.items())
     texts = [request.system, f"The user's preferences:\n{told}" if told else ""]
@@ -680,7 +596,7 @@ def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
 
 def _focus(request: WorkspaceRequest) -> dict[str, Any]:
     """Return where and who the asker is, as plain data that a trace can keep."""
-    focus, hints = request.focus or FocusPoint(), request.hints
+    focus, hints = request.focus, request.hints
     since, until = hints.time_range or (None, None)
     told = {
         "block": focus.block_id,
@@ -693,6 +609,15 @@ def _focus(request: WorkspaceRequest) -> dict[str, Any]:
         "until": until and until.isoformat(),
     }
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _asked_of_search(request: ContextRequest) -> str:
+    """Return the question, and where a block is focused its own words too.
+
+    For "break this task into subtasks" names none.
+    """
+    said = focus_of(request).get("said", "")
+    return f"{request.query}\n{said}".strip() if request.query.strip() else request.query
 
 
 def _cosines(found: Sequence[Candidate], space: str) -> list[float]:
@@ -715,10 +640,8 @@ def _messages(name: str) -> AdaptedSource:
     """Return the messages of the conversation, or its system prompts."""
 
     def ask(request: ContextRequest) -> ContextRequest:
-        is_system = name == "system"
-        return replace(
-            request, history=tuple(m for m in request.history if (m.role == "system") == is_system)
-        )
+        own = (m for m in request.history if (m.role == "system") == (name == "system"))
+        return replace(request, history=tuple(own))
 
     def shape(found: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
         del request

@@ -7,11 +7,14 @@ scope looks like one that does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from langchain_context_engine.designs.shared import Checked
 from langchain_context_engine.filters import (
     EVERYTHING,
     HIDDEN,
@@ -32,9 +35,10 @@ from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline.expand import LINK_DECAY
 from langchain_context_engine.ranking.signals import read_number
 from langchain_context_engine.search.collection import CollectionHandle
-from langchain_context_engine.search.records import to_candidate
+from langchain_context_engine.search.records import Rows, to_candidate
 
 Record = Mapping[str, Any]
+Number = Annotated[int, Field(ge=0, strict=True)]
 
 _HIGHEST = 10
 """Steps up the tree that are looked at: beyond them, nothing is near."""
@@ -51,6 +55,49 @@ _WINDOWS = (1 / 64, 1 / 8, 1.0)
 
 _VIEWS_LOOKED_AT = 200
 _NAME, _LONGEST_NAME = "\0name", 60
+
+
+class FocusSettings(Checked):
+    """What is taken around the focus: levels up, siblings on each side, children of each block.
+
+    Relevance: the block 1; ancestors 0.9 − 0.1·i, nearest first; children 0.85 − 0.05·i in reading
+    order, a level further down 0.1 less; siblings 0.8 − 0.05·i, nearest first, the one before it first; the
+    page's summary 0.9. What is several of these has the best. Without a block the page is focused, without
+    a page the database. One level of children is taken, or as many as `ContextHints.max_depth` says.
+    """
+
+    enabled: bool = True
+    ancestor_depth: Number = 3
+    sibling_count: Number = 2
+    children_limit: Number = 5
+
+
+class RelationSettings(Checked):
+    """Steps from the focus, and blocks at most; breadth-first, each once at its shortest distance.
+
+    Related rows are those that the block's `relations` name, and the rows (`database_id`) of the focused
+    database: relevance 0.75. Links are its `links`, 0.7: a list, a JSON list, or split at commas. Backlinks,
+    0.65, are the blocks whose `links` have it, and those that its own `backlinks` name. A step further,
+    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are.
+    """
+
+    enabled: bool = True
+    max_depth: Number = 2
+    max_items: Number = 10
+
+
+class ActivitySettings(Checked):
+    """The user's latest edits and views at most, and hours after which they are no longer recent.
+
+    Edits are told by the metadata `updated_by` and `updated_at`: relevance 0.6 − 0.02·i. Views are told by
+    the journal: 0.5 − 0.02·i, with a page's `summary` for its text. What is both has the better. By epoch
+    numbers in `updated_at` the store finds the latest edits; of dates as texts the metadata of all are read.
+    """
+
+    enabled: bool = True
+    recent_edit_count: Number = 10
+    recent_view_count: Number = 5
+    max_age_hours: float = Field(default=72, ge=0, allow_inf_nan=False)
 
 
 def focus_of(request: ContextRequest) -> Mapping[str, Any]:
@@ -75,9 +122,20 @@ class Blocks:
         self.name = self.handle.name
         self.fields = checked_fields(fields)
 
-    def key(self, name: str) -> str:
-        """Return the metadata key under which something is stored."""
-        return self.fields.get(name, name)
+    def has(self, name: str, operator: str, *values: Any) -> Condition:
+        """Return a condition on what is read, under the metadata key that it is stored under."""
+        return Condition(self.fields.get(name, name), operator, values)
+
+    def within_time(self, request: ContextRequest) -> ContextRequest:
+        """Return the request with the time range of its focus as a filter on when a block was changed."""
+        focus = focus_of(request)
+        bounds = {"$gte": focus.get("since"), "$lte": focus.get("until")}
+        told = {operator: bound for operator, bound in bounds.items() if bound is not None}
+        if not told:
+            return request
+        updated, created = (self.fields.get(name, name) for name in ("updated_at", "created_at"))
+        is_unchanged = {updated: {"$exists": False}, created: told}
+        return replace(request, where={"$and": [request.where, {"$or": [{updated: told}, is_unchanged]}]})
 
     def read(self, ids: Iterable[str], request: ContextRequest) -> dict[str, Record]:
         """Return id → record of those that exist and may be known, in the order of the ids; one call."""
@@ -95,7 +153,7 @@ class Blocks:
     def find(self, condition: Filter, request: ContextRequest) -> dict[str, Mapping[str, Any]]:
         """Return id → metadata of all that fulfil a condition and may be known; a second call for many."""
         is_wanted = matcher(all_of(condition, Not(HIDDEN), _pushed(request)))
-        found = self._asked(condition, request, ("metadatas",))
+        found = self._rows(condition, request, ("metadatas",))
         known = {id_: row["metadatas"] or {} for id_, row in found.items()}
         return {id_: renamed(m, self.fields) for id_, m in known.items() if is_wanted(m)}
 
@@ -109,15 +167,15 @@ class Blocks:
             request: Its scope goes into a second call where many fulfil it.
             where: What only Chroma can check, for example of lists.
         """
-        return list(self._asked(condition, request, (), where))
+        return list(self._rows(condition, request, (), where))
 
-    def _asked(
+    def _rows(
         self,
         condition: Filter,
         request: ContextRequest,
         include: Sequence[str],
         where: dict[str, Any] | None = None,
-    ) -> dict[str, dict[str, Any]]:
+    ) -> Rows:
         """Return what the store finds; only where that is much is it asked for what is in the scope."""
         pushed = all_of(condition, _pushed(request))
         if pushed == NOTHING:
@@ -127,7 +185,7 @@ class Blocks:
 
     def linking(self, ids: Sequence[str], request: ContextRequest) -> list[str]:
         """Return the ids of blocks whose `links` name one of these: in a list, a JSON list, a text."""
-        key = self.key("links")
+        key = self.fields.get("links", "links")
         tests = [{key: test} for id_ in ids for test in ({"$contains": id_}, {"$eq": id_})]
         listed = self.ids(EVERYTHING, request, where={"$or": tests}) if tests else []
         # A store finds an id in a list; within a text it cannot look.
@@ -142,8 +200,7 @@ class Blocks:
 
     def children(self, parents: Sequence[str], request: ContextRequest) -> dict[str, list[str]]:
         """Return parent → ids of its children in reading order (`position`, then id)."""
-        condition = Condition(self.key("parent_id"), "$in", tuple(parents))
-        found = self.find(condition, request) if parents else {}
+        found = self.find(self.has("parent_id", "$in", *parents), request) if parents else {}
 
         def place(id_: str) -> tuple[float, str]:
             stated = read_number(found[id_].get("position"))
@@ -158,26 +215,22 @@ class Blocks:
     def line(self, id_: str, steps: int, request: ContextRequest) -> dict[str, Record]:
         """Return a block and its ancestors, nearest first, at most so many steps up; a cycle ends it."""
         found = self.read([id_], request)
-        above = id_ if id_ in found else None
+        above: str | None = id_
         for _ in range(steps):
-            parent = found[above]["metadatas"].get("parent_id") if above else None
+            parent = found[above]["metadatas"].get("parent_id") if above in found else None
             if not parent or parent in found:
                 break
             found |= self.read([parent], request)
-            above = parent if parent in found else None
+            above = parent
         return found
 
-    def candidates(
-        self, relevance: Mapping[str, float], records: Mapping[str, Record], request: ContextRequest
-    ) -> list[Candidate]:
-        """Return records as candidates, best first, placed in the tree, as `offset` and `limit` ask."""
-        found = [
-            to_candidate(id_, records[id_], source=self.name, relevance=value)
+    def candidates(self, relevance: Mapping[str, float], records: Mapping[str, Record]) -> list[Candidate]:
+        """Return records as candidates, best first."""
+        return [
+            to_candidate(id_, records[id_], source=self.name, relevance=max(0.0, value))
             for id_, value in sorted(relevance.items(), key=lambda pair: -pair[1])
             if id_ in records
         ]
-        end = None if request.limit is None else request.offset + request.limit
-        return self.placed(found[request.offset : end], request)
 
     def placed(self, candidates: Sequence[Candidate], request: ContextRequest) -> list[Candidate]:
         """Return candidates with their place in the tree told.
@@ -189,7 +242,7 @@ class Blocks:
         """
         target = target_of(request)
         known = self._with_ancestors(candidates, target, request)
-        near = _line_of(target, known) if target in known else []
+        near = _line_of(target, known)
         return [_told(candidate, known, near) for candidate in candidates]
 
     def _with_ancestors(
@@ -212,211 +265,139 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FocusSource:
-    """The focused block with its ancestors, siblings, children, and the summary of its page.
+class BlockSource:
+    """A collector as a source of blocks, best first, placed in the tree."""
 
-    Relevance: the block 1; ancestors 0.9 − 0.1·i, nearest first; children 0.85 − 0.05·i in reading
-    order, a level further down 0.1 less; siblings 0.8 − 0.05·i, nearest first, the one before it first; the
-    page's summary 0.9. What is several of these has the best. Without a block the page is focused, without
-    a page the database. Of `children`, `request.focus["depth"]` levels down are offered, else one.
-    """
-
+    name: str
     blocks: Blocks
-    name: str = "focus"
-    ancestors: int = 3
-    siblings: int = 2
-    children: int = 5
+    collect: Callable[[Blocks, ContextRequest], Sequence[Candidate]]
 
     @property
     def collection_name(self) -> str:
         """The collection's name: the `source` of every candidate."""
         return self.blocks.name
 
-    def get(self, ids: Sequence[str], request: ContextRequest) -> list[Candidate]:
+    def get(self, ids: Sequence[str], request: ContextRequest) -> Sequence[Candidate]:
         """Return the blocks of these ids in their order; the missing and the out of scope are left out."""
         records = self.blocks.read(ids, request)
-        found = [to_candidate(id_, record, source=self.blocks.name) for id_, record in records.items()]
-        return self.blocks.placed(found, request)
+        return self.blocks.placed(self.blocks.candidates(dict.fromkeys(records, 0.0), records), request)
 
-    def fetch(self, request: ContextRequest) -> list[Candidate]:
-        """Return what is around the focus, best first; nothing where the request names none."""
-        focus, target = focus_of(request), target_of(request)
-        if target is None or request.limit == 0:
-            return []
-        depth, page = focus.get("depth"), focus.get("page")
-        up = self.ancestors if depth is None else min(self.ancestors, depth)
-        line = self.blocks.line(target, up, request)
-        if target not in line:
-            return []
-        relevance = {id_: 1.0 if i == 0 else 0.9 - 0.1 * (i - 1) for i, id_ in enumerate(line)}
-        for id_, value in (
-            *self._below(target, 1 if depth is None else depth, request),
-            *self._beside(target, line, request),
-            *([(page, 0.9)] if page else []),
-        ):
-            relevance[id_] = max(value, relevance.get(id_, 0.0))
-        records = {**line, **self.blocks.read([id_ for id_ in relevance if id_ not in line], request)}
-        if page in records:
-            records[page] = _summarised(records[page])
-        return self.blocks.candidates(relevance, records, request)
-
-    def _below(self, target: str, levels: int, request: ContextRequest) -> list[tuple[str, float]]:
-        found: list[tuple[str, float]] = []
-        parents, seen = [target], {target}
-        for level in range(levels):
-            children = self.blocks.children(parents, request)
-            parents = []
-            for ids in children.values():
-                new = [id_ for id_ in ids if id_ not in seen][: self.children]
-                seen.update(new)
-                parents += new
-                found += [(id_, max(0.0, 0.85 - 0.05 * i - 0.1 * level)) for i, id_ in enumerate(new)]
-            if not parents:
-                break
-        return found
-
-    def _beside(
-        self, target: str, line: Mapping[str, Record], request: ContextRequest
-    ) -> list[tuple[str, float]]:
-        parent = line[target]["metadatas"].get("parent_id")
-        siblings = self.blocks.children([parent], request)[parent] if parent and self.siblings else []
-        if target not in siblings:
-            return []
-        place = siblings.index(target)
-        before = siblings[max(0, place - self.siblings) : place][::-1]
-        after = siblings[place + 1 : place + 1 + self.siblings]
-        # Nearest first, the one before and the one after in turn.
-        nearest = [id_ for i in range(self.siblings) for id_ in (*before[i : i + 1], *after[i : i + 1])]
-        return [(id_, 0.8 - 0.05 * i) for i, id_ in enumerate(nearest)]
+    def fetch(self, request: ContextRequest) -> Sequence[Candidate]:
+        """Return what is collected for a request, at most its `limit`."""
+        found = self.collect(self.blocks, request) if request.limit != 0 else ()
+        return self.blocks.placed(found[: request.limit], request)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RelationsSource:
-    """Rows, links and backlinks of the focused block, breadth-first, each once at its shortest distance.
-
-    Related rows are those that the block's `relations` name, and the rows (`database_id`) of the focused
-    database: relevance 0.75. Links are its `links`, 0.7: a list, a JSON list, or split at commas. Backlinks,
-    0.65, are the blocks whose `links` have it, and those that its own `backlinks` name. A step further,
-    relevance is 0.8 of that. Each step asks the store a few times, however many edges there are;
-    `request.focus["depth"]` bounds the steps.
-    """
-
-    blocks: Blocks
-    name: str = "relations"
-    depth: int = 2
-    most: int = 10
-
-    @property
-    def collection_name(self) -> str:
-        """The collection's name: the `source` of every candidate."""
-        return self.blocks.name
-
-    def fetch(self, request: ContextRequest) -> list[Candidate]:
-        """Return what is connected, best first; nothing where the request names no focus."""
-        focus, target = focus_of(request), target_of(request)
-        bound = focus.get("depth")
-        depth = self.depth if bound is None else min(self.depth, bound)
-        most = self.most if request.limit is None else min(self.most, request.offset + request.limit)
-        if target is None or not depth or not most:
-            return []
-        relevance: dict[str, float] = {}
-        records: dict[str, Record] = {}
-        level, seen = self.blocks.read([target], request), {target}
-        for step in range(depth):
-            wanted = self._connected(level, request)
-            if step == 0 and focus.get("database") is not None:
-                condition = Condition(self.blocks.key("database_id"), "$in", (focus["database"],))
-                wanted |= dict.fromkeys(self.blocks.ids(condition, request)[: 2 * self.most], 0.75)
-            best = sorted(wanted, key=lambda id_: -wanted[id_])
-            new = [id_ for id_ in best if id_ not in seen][: 2 * most]
+def around_focus(settings: FocusSettings, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
+    """Return what is around the focus; nothing where the request names none."""
+    focus, target = focus_of(request), target_of(request)
+    depth, page = focus.get("depth"), focus.get("page")
+    up = settings.ancestor_depth if depth is None else min(settings.ancestor_depth, depth)
+    line = blocks.line(target, up, request) if target else {}
+    if target is None or target not in line:
+        return []
+    relevance = {id_: 1.0 if i == 0 else 0.9 - 0.1 * (i - 1) for i, id_ in enumerate(line)}
+    parents, seen = [target], {target}
+    offered = [(page, 0.9)] if page else []
+    for level in range(1 if depth is None else depth):
+        children, parents = blocks.children(parents, request), []
+        for ids in children.values():
+            new = [id_ for id_ in ids if id_ not in seen][: settings.children_limit]
             seen.update(new)
-            level = dict(list(self.blocks.read(new, request).items())[: most - len(records)])
-            records |= level
-            relevance |= {id_: wanted[id_] * LINK_DECAY**step for id_ in level}
-            if not level or len(records) >= most:
-                break
-        return self.blocks.candidates(relevance, records, request)
-
-    def _connected(self, level: Mapping[str, Record], request: ContextRequest) -> dict[str, float]:
-        """Return id → relevance of what a level's blocks lead to, the best first."""
-
-        def named(key: str) -> list[str]:
-            return [str(id_) for record in level.values() for id_ in read_list(record["metadatas"].get(key))]
-
-        found: dict[str, float] = {}
-        for value, ids in (
-            (0.75, named("relations")),
-            (0.7, named("links")),
-            (0.65, [*named("backlinks"), *self.blocks.linking(list(level), request)]),
-        ):
-            for id_ in ids:
-                found.setdefault(id_, value)
-        return found
+            parents += new
+            offered += [(id_, 0.85 - 0.05 * i - 0.1 * level) for i, id_ in enumerate(new)]
+    above = line[target]["metadatas"].get("parent_id")
+    siblings = blocks.children([above], request)[above] if above and settings.sibling_count else []
+    place = siblings.index(target) if target in siblings else 0
+    sides = siblings[:place][::-1], siblings[place + 1 :] if target in siblings else []
+    # Nearest first, the one before and the one after in turn.
+    nearest = [id_ for i in range(settings.sibling_count) for side in sides for id_ in side[i : i + 1]]
+    offered += [(id_, 0.8 - 0.05 * i) for i, id_ in enumerate(nearest)]
+    for id_, value in offered:
+        relevance[id_] = max(value, relevance.get(id_, 0.0))
+    records = {**line, **blocks.read([id_ for id_ in relevance if id_ not in line], request)}
+    if page in records:
+        records[page] = _summarised(records[page])
+    return blocks.candidates(relevance, records)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActivitySource:
-    """The blocks that `request.focus["user"]` edited lately, and those viewed, latest first.
+def connected(settings: RelationSettings, blocks: Blocks, request: ContextRequest) -> list[Candidate]:
+    """Return the rows, links and backlinks of the focused block; nothing where the request names none."""
+    focus, target = focus_of(request), target_of(request)
+    depth = settings.max_depth if focus.get("depth") is None else min(settings.max_depth, focus["depth"])
+    most = settings.max_items
+    relevance: dict[str, float] = {}
+    records: dict[str, Record] = {}
+    level, seen = blocks.read([target], request) if target else {}, {target}
+    within = blocks.within_time(request)
+    for step in range(depth if target else 0):
+        wanted = _led_to(level, blocks, within)
+        if step == 0 and focus.get("database") is not None:
+            rows = blocks.ids(blocks.has("database_id", "$in", focus["database"]), within)
+            wanted |= dict.fromkeys(rows[: 2 * most], 0.75)
+        new = [id_ for id_ in sorted(wanted, key=lambda id_: -wanted[id_]) if id_ not in seen][: 2 * most]
+        seen.update(new)
+        level = dict(list(blocks.read(new, within).items())[: most - len(records)])
+        records |= level
+        relevance |= {id_: wanted[id_] * LINK_DECAY**step for id_ in level}
+        if not level or len(records) >= most:
+            break
+    return blocks.candidates(relevance, records)
 
-    Edits are told by the metadata `updated_by` and `updated_at`: relevance 0.6 − 0.02·i. Views are told by
-    the journal (`Journal.view`): 0.5 − 0.02·i, with a page's `summary` for its text. What is both has the
-    better. By epoch numbers in `updated_at` the store finds the latest edits; of dates as texts the metadata
-    of all are read. What is older than so many hours is left out; without a journal there are no views.
-    """
 
-    blocks: Blocks
-    journal: Any = None
-    name: str = "activity"
-    edits: int = 10
-    views: int = 5
-    hours: float = 72
+def _led_to(level: Mapping[str, Record], blocks: Blocks, request: ContextRequest) -> dict[str, float]:
+    """Return id → relevance of what a level's blocks lead to, the best first."""
 
-    @property
-    def collection_name(self) -> str:
-        """The collection's name: the `source` of every candidate."""
-        return self.blocks.name
+    def named(key: str) -> list[str]:
+        return [str(id_) for record in level.values() for id_ in read_list(record["metadatas"].get(key))]
 
-    def fetch(self, request: ContextRequest) -> list[Candidate]:
-        """Return what the user did lately, best first; nothing where the request names no user."""
-        user = focus_of(request).get("user")
-        if not user or request.limit == 0:
-            return []
-        now = request.now or datetime.now(UTC)
-        edited = self.blocks.read(self._edited(user, now, request), request) if self.edits else {}
-        viewed = self._viewed(user, now, request)
-        relevance = {id_: max(0.0, 0.5 - 0.02 * i) for i, id_ in enumerate(viewed)}
-        relevance |= {id_: max(0.0, 0.6 - 0.02 * i) for i, id_ in enumerate(edited)}
-        return self.blocks.candidates(relevance, {**viewed, **edited}, request)
+    backlinks = dict.fromkeys((*named("backlinks"), *blocks.linking(list(level), request)), 0.65)
+    return {**backlinks, **dict.fromkeys(named("links"), 0.7), **dict.fromkeys(named("relations"), 0.75)}
 
-    def _edited(self, user: str, now: datetime, request: ContextRequest) -> list[str]:
-        """Return the ids of the latest edits."""
-        since = now - timedelta(hours=self.hours)
-        by_user = Condition(self.blocks.key("updated_by"), "$in", (user,))
-        key = self.blocks.key("updated_at")
-        is_number = all_of(by_user, Condition(key, "$gte", (-(2**53),)))
-        texts = set(self.blocks.ids(by_user, request)) - set(self.blocks.ids(is_number, request))
-        dated: dict[str, Mapping[str, Any]] = {}
-        for share in _WINDOWS:
-            start = int((now - share * (now - since)).timestamp())
-            dated = self.blocks.find(all_of(by_user, Condition(key, "$gte", (start,))), request)
-            if len(dated) >= self.edits:
-                break
-        dated |= self.blocks.find(by_user, request) if texts else {}
-        times = {
-            id_: min(at, now)
-            for id_, metadata in dated.items()
-            if (at := read_instant(metadata.get("updated_at"))) and since <= at
-        }
-        return sorted(times, key=lambda id_: (-times[id_].timestamp(), id_))[: self.edits]
 
-    def _viewed(self, user: str, now: datetime, request: ContextRequest) -> dict[str, Record]:
-        if self.journal is None or not self.views:
-            return {}
-        since = now - timedelta(hours=self.hours)
-        recent = self.journal.recent(user, kind="view", since=since, limit=_VIEWS_LOOKED_AT)
-        ids = [activity.key[1] for activity in recent if activity.key[0] == self.blocks.name]
-        found = list(self.blocks.read(ids, request).items())[: self.views]
-        return {id_: _summarised(record) for id_, record in found}
+def lately(
+    settings: ActivitySettings, journal: Any, blocks: Blocks, request: ContextRequest
+) -> list[Candidate]:
+    """Return what the user edited and viewed lately, latest first; nothing where nobody asks."""
+    user = focus_of(request).get("user")
+    if not user:
+        return []
+    now = request.now or datetime.now(UTC)
+    since, request = now - timedelta(hours=settings.max_age_hours), blocks.within_time(request)
+    most = settings.recent_edit_count
+    edited = blocks.read(_edited(user, (since, now), most, blocks, request) if most else (), request)
+    viewed: dict[str, Record] = {}
+    if journal is not None and settings.recent_view_count:
+        recent = journal.recent(user, kind="view", since=since, limit=_VIEWS_LOOKED_AT)
+        ids = [activity.key[1] for activity in recent if activity.key[0] == blocks.name]
+        found = list(blocks.read(ids, request).items())[: settings.recent_view_count]
+        viewed = {id_: _summarised(record) for id_, record in found}
+    relevance = {id_: 0.5 - 0.02 * i for i, id_ in enumerate(viewed)}
+    relevance |= {id_: 0.6 - 0.02 * i for i, id_ in enumerate(edited)}
+    return blocks.candidates(relevance, {**viewed, **edited})
+
+
+def _edited(
+    user: str, span: tuple[datetime, datetime], most: int, blocks: Blocks, request: ContextRequest
+) -> list[str]:
+    """Return the ids of a user's latest edits within a span of time."""
+    since, now = span
+    by_user = blocks.has("updated_by", "$in", user)
+    is_number = all_of(by_user, blocks.has("updated_at", "$gte", -(2**53)))
+    texts = set(blocks.ids(by_user, request)) - set(blocks.ids(is_number, request))
+    dated: dict[str, Mapping[str, Any]] = {}
+    for share in _WINDOWS:
+        start = int((now - share * (now - since)).timestamp())
+        dated = blocks.find(all_of(by_user, blocks.has("updated_at", "$gte", start)), request)
+        if len(dated) >= most:
+            break
+    dated |= blocks.find(by_user, request) if texts else {}
+    times = {
+        id_: min(at, now)
+        for id_, metadata in dated.items()
+        if (at := read_instant(metadata.get("updated_at"))) and since <= at
+    }
+    return sorted(times, key=lambda id_: (-times[id_].timestamp(), id_))[:most]
 
 
 def _summarised(record: Record) -> Record:
@@ -464,7 +445,6 @@ def _told(candidate: Candidate, known: Mapping[str, Mapping[str, Any]], near: Se
 
 def _with_name(metadata: Mapping[str, Any], text: str) -> Mapping[str, Any]:
     """Return metadata with what a block is called: its title, else the beginning of its first line."""
-    stated = " ".join(str(metadata.get("title") or "").split())
-    first = " ".join(text.strip().partition("\n")[0].split())
-    short = first if len(first) <= _LONGEST_NAME else f"{first[: _LONGEST_NAME - 1].rstrip()}…"
-    return {**metadata, _NAME: stated or short}
+    name = " ".join(str(metadata.get("title") or text.strip().partition("\n")[0]).split())
+    is_long = len(name) > _LONGEST_NAME and not metadata.get("title")
+    return {**metadata, _NAME: f"{name[: _LONGEST_NAME - 1].rstrip()}…" if is_long else name}

@@ -24,8 +24,14 @@ _BEST = 3
 LEAST_RECORDS = 5
 """Of fewer records nothing is known of what their similarity is by chance."""
 
-_DEVIATIONS = 2 * 1.4826
-"""Median absolute deviations in two standard deviations of normal values (Rousseeuw and Croux 1993)."""
+_DEVIATION = 1.4826
+"""Median absolute deviations in a standard deviation of normal values (Rousseeuw and Croux 1993)."""
+
+_FAR, _NOISE = 4, 0.1
+"""What has no word of the question stands out by so many deviations, and is more similar than this: as negative
+cosines are read as 0, most deviations from their middle are 0. Of 786 evidences in four labelled sets that have
+.6 of the best hits' similarity, 780 have a word; of questions of another set 37 % find nothing among 30 texts,
+and 15 % at two deviations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,8 @@ class Threshold:
     Attributes:
         of_best: At least this share of the mean similarity of the source's best three, 0–1.
         least: And at least this similarity, 0–1; 0 is none.
+        words: What has none of these terms must stand out from what the source offered, too: be more similar
+            than four standard deviations above the middle, and than 0.1. () asks for none.
 
     Raises:
         ConfigError: One is no number from 0 to 1.
@@ -46,6 +54,7 @@ class Threshold:
 
     of_best: float = 0.6
     least: float = 0.0
+    words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("of_best", "least"):
@@ -78,14 +87,17 @@ def above_thresholds(
         top = sorted(known, reverse=True)[:_BEST]
         best = math.fsum(top) / len(top) if top else 0.0
         bound = max(threshold.least, threshold.of_best * best)
-        low = [i for i, value in found.items() if value is not None and (value < bound or value <= 0)]
+        asked = frozenset(threshold.words)
+        chance = max(bound, _NOISE, _chance_of(known, _FAR) if len(known) >= LEAST_RECORDS else 0.0)
+        bounds = {i: chance if asked and not _has_word(candidates[i], asked) else bound for i in found}
+        low = [i for i, value in found.items() if value is not None and (value < bounds[i] or value <= 0)]
         for i in low:
             others = tuple(name for name in candidates[i].provenance if name != source)
             if others:
                 candidates[i] = replace(candidates[i], provenance=others)
             if others or candidates[i].is_pinned:
                 continue
-            details = {"score": found[i], "threshold": bound, "source": source, "best": best}
+            details = {"score": found[i], "threshold": bounds[i], "source": source, "best": best}
             dropped[i] = Decision(
                 stage="rank",
                 key=candidates[i].key,
@@ -96,7 +108,7 @@ def above_thresholds(
         if low and len(low) == len(found):
             warnings.append(
                 f"nothing that {source!r} found is similar enough to the question: of {len(low)} the best is"
-                f" at {top[0]:.2f}, {bound:.2f} is asked for"
+                f" at {top[0]:.2f}, {max(bounds.values()):.2f} is asked for"
             )
     kept = [candidate for i, candidate in enumerate(candidates) if i not in dropped]
     return kept, [dropped[i] for i in sorted(dropped)], warnings
@@ -137,15 +149,13 @@ def related(
         if source in thresholds or not LEAST_RECORDS <= len(own) < (request.limit or 0):
             continue
         cosines = [candidates[i].claims["dense"] for i in own]
-        middle = median(cosines)
-        chance = middle + _DEVIATIONS * median(abs(cosine - middle) for cosine in cosines)
+        chance = _chance_of(cosines, 2)
         for i, cosine in zip(own, cosines, strict=True):
             candidate = candidates[i]
             is_found_otherwise = len(candidate.provenance) > 1 or candidate.key in linked
             if cosine > chance or candidate.is_pinned or is_found_otherwise:
                 continue
-            said = f"{candidate.text}\n{name_of(candidate)}\n{candidate.metadata.get('title') or ''}"
-            if asked.isdisjoint(terms(said)):
+            if not _has_word(candidate, asked):
                 details = {"similarity": cosine, "chance": chance}
                 dropped[i] = Decision(
                     stage="rank",
@@ -157,3 +167,15 @@ def related(
     kept = [candidate for i, candidate in enumerate(candidates) if i not in dropped]
     told = f"nothing of the question is in any of the {len(dropped)} records that there are"
     return kept, list(dropped.values()), [told] if dropped and not kept else []
+
+
+def _chance_of(similarities: Sequence[float], deviations: float) -> float:
+    """Return the similarity up to which chance reaches: so many standard deviations above the middle."""
+    middle = median(similarities)
+    return middle + deviations * _DEVIATION * median(abs(similarity - middle) for similarity in similarities)
+
+
+def _has_word(candidate: Candidate, asked: frozenset[str]) -> bool:
+    """Return whether a candidate has one of these terms: in its text, its name or its title."""
+    said = f"{candidate.text}\n{name_of(candidate)}\n{candidate.metadata.get('title') or ''}"
+    return not asked.isdisjoint(terms(said))

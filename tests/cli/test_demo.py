@@ -85,12 +85,8 @@ def test_the_second_answer_says_what_failed_and_by_how_many_tokens_the_next_best
 
 def test_the_third_answer_leads_with_the_newer_decision(answers):
     keys = [passage.key for passage in answers[2].passages]
-    newer, older = ("memories", "m-provider-stripe"), ("memories", "m-provider-paddle")
-    assert newer in keys[:2]
-    assert (
-        answers[2].passages[0].text.startswith(("Move payments from Paddle to Stripe", "We decided to move"))
-    )
-    assert older in keys[2:]
+    assert keys[0] == ("memories", "m-provider-stripe")
+    assert ("memories", "m-provider-paddle") in keys[2:]
 
 
 def test_no_answer_shows_another_workspace(answers):
@@ -102,7 +98,7 @@ def test_each_proposed_question_is_answered_by_its_first_passages(printed, run):
     proposed = [shlex.split(line)[1:] for line in out.splitlines() if "context-engine ask" in line]
     assert [each[1] for each in proposed] == list(NEXT_QUESTIONS)
     for (*asked, _), answer in zip(
-        proposed, ("a rollback left a gap", "asked for direct debit", "issue a credit note"), strict=True
+        proposed, ("a rollback left a gap", "[1] we decided to move", "issue a credit note"), strict=True
     ):
         text = run(*asked, folder, "--text", "--no-journal")[1]
         assert answer in text[:700].lower(), (asked, text)

@@ -280,11 +280,11 @@ def test_a_nested_plan_keeps_to_its_own_policy():
     plan = a_plan([SYSTEM, a_pack("inner"), USER], packs={"inner": nested}, policy=budget(100))
     result = plan.assemble(ASKED)
     inner = result.packs["inner"]
-    assert (inner.token_count, inner.max_tokens) == (13, 13)
-    assert result.system_prompt == f"You are a support agent.\n\n{inner.system_prompt}"
-    assert inner.system_prompt.startswith("About:\n\nfact 0")
+    assert (inner.tokens, inner.budget) == (13, 13)
+    assert result.system_prompt == f"You are a support agent.\n\n{inner.text}"
+    assert inner.text.startswith("About:\n\nfact 0")
     small = plan.assemble(ASKED, max_tokens=18)
-    assert (small.packs["inner"].token_count <= 8, small.token_count <= 18) == (True, True)
+    assert (small.packs["inner"].tokens <= 8, small.token_count <= 18) == (True, True)
 
 
 def test_a_circle_an_unknown_pack_and_a_nested_history_are_refused_at_construction():

@@ -61,7 +61,7 @@ def test_the_numbers_are_those_of_the_document_and_a_greater_one_is_kept():
     limits = {source.name: getattr(source, "limit", None) for source in service.engine.sources}
     assert limits | {"full_text": 10, "keywords": 10, "fuzzy": 5, "recent": 5, "thread": 20} == limits
     assert (DEFAULTS.fuzzy_threshold, DEFAULTS.history) == (0.3, 20)
-    assert (service.engine.config.budget.tokens, service.engine.config.budget.reserve) == (4000, 500)
+    assert (DEFAULTS.max_tokens, service.engine.config.budget.tokens) == (4000, 3500)
     assert (service.engine.cache.max_entries, service.engine.cache.ttl_seconds) == (100, 30)
     assert [*ENGINE["weights"].values()] == [0.35, 0.25, 0.15, 0.15, 0.10]
     files = [{"id": f"f{i}", "path": f"{i}", "text": f"invoices of customer {i}"} for i in range(130)]

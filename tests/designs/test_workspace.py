@@ -9,14 +9,16 @@ from langchain_core.language_models import FakeListChatModel
 
 from langchain_context_engine import ConfigError, Journal, LocalEmbeddings, ScopeError, UnknownNameError
 from langchain_context_engine.designs import (
+    ActivitySettings,
     ContextConfig,
     ContextHints,
+    FocusSettings,
     TokenBudget,
     TruncationSettings,
     User,
     WorkspaceContextBuilder,
 )
-from langchain_context_engine.designs.workspace_blocks import ActivitySource, Blocks, FocusSource
+from langchain_context_engine.designs.workspace_blocks import Blocks, around_focus, lately
 from langchain_context_engine.models.types import Reason
 from langchain_context_engine.trace.explain import final_decisions
 from tests.builders import a_collection, a_request, count_words
@@ -142,7 +144,7 @@ def test_children_of_another_scope_are_not_there(others):
     own = [a_block(f"own{i}", f"Own {i}.", position=i, **place) for i in range(3)]
     blocks = Blocks(a_collection([a_block("top", "The top.", "page"), *theirs, *own], embeddings=EMBEDDINGS))
     request = a_request(scope={"workspace": "acme"}, focus={"block": "top"}, limit=20)
-    assert [c.id for c in FocusSource(blocks=blocks).fetch(request)] == ["top", "own0", "own1", "own2"]
+    assert [c.id for c in around_focus(FocusSettings(), blocks, request)] == ["top", "own0", "own1", "own2"]
 
 
 def test_the_search_offers_fifteen_at_most_of_the_users_own_and_similar_ones_only():
@@ -156,6 +158,26 @@ def test_the_search_offers_fifteen_at_most_of_the_users_own_and_similar_ones_onl
     assert set(found) <= {block["id"] for block in mine}
     assert "rival" not in str(payload.context.to_dict())
     assert len(relevances(build(mine, "harbor fee", config=searched(top_k=120)), "semantic")) == 120
+
+
+@pytest.mark.parametrize("space", ["cosine", "l2"])
+def test_a_question_that_no_block_has_anything_of_finds_none_and_every_one_says_why(space):
+    """W3: "How do whales sleep?" gave fifteen blocks of a similarity below .05."""
+    builder = a_builder(OTHERS, embeddings=LOCAL, space=space)
+    asked = (
+        "How do whales sleep?",
+        "Who won the world cup?",
+        "What is the capital of France?",
+        "Which planets have rings?",
+    )
+    for question in asked:
+        payload = build([], question, builder=builder)
+        assert payload.serialized == ""
+        fates = final_decisions(payload.context).values()
+        assert [d.reason for d in fates] == [Reason.BELOW_THRESHOLD] * len(OTHERS)
+        assert all(d.details["score"] < d.details["threshold"] for d in fates)
+        assert any("nothing that 'semantic' found is similar enough" in w for w in payload.context.warnings)
+    assert ids(build([], "Where are lost keys kept?", builder=builder), "semantic") == ["x6"]
 
 
 def test_the_documents_threshold_can_be_set_and_where_it_leaves_nothing_a_warning_says_so():
@@ -258,7 +280,7 @@ def test_of_thousands_of_edits_the_latest_are_read_alone():
     ]
     counting = Counting(a_collection(records, embeddings=EMBEDDINGS))
     request = a_request(scope={"workspace": "acme"}, focus={"user": "ann"}, limit=20, now=NOW)
-    found = ActivitySource(blocks=Blocks(counting)).fetch(request)
+    found = lately(ActivitySettings(), None, Blocks(counting), request)
     assert ([c.id for c in found], counting.read < 200) == ([f"e{i}" for i in range(10)], True)
 
 

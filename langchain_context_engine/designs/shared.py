@@ -1,25 +1,113 @@
-"""Stores and functions as sources: whatever a function answers, at once or as a coroutine, as candidates."""
+"""What the designs share: typed settings, checked options, stores and functions as sources."""
 
 from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypedDict, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from langchain_context_engine.errors import SourceError
+from langchain_context_engine.models.freeze import as_config_error
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.records import to_candidate
 from langchain_context_engine.sources.chroma import ChromaSource
 
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from chromadb import Collection
+    from langchain_core.vectorstores import VectorStore
+
+    from langchain_context_engine.models.budget import Budget
+    from langchain_context_engine.models.source import Source
+
+    Store: TypeAlias = Collection | VectorStore | Source
+    """A Chroma collection, a `langchain_chroma.Chroma`, or a source of one's own."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _IDS = ("evidence_item_id", "id", "sha")
 _TEXTS = ("content", "text", "message")
 _SCORES = ("score", "relevance", "similarity")
 _READ = {"evidence_item_id", "id", "content", "text", "metadata", *_SCORES}
+
+
+class EngineSettings(TypedDict, total=False):
+    """What every design passes on to its engine, by name: see `EngineConfig` and `ContextEngine`."""
+
+    budget: int | Budget | None
+    weights: Mapping[str, float] | None
+    signals: Mapping[str, Any]
+    template: Any
+    templates: Mapping[str, Any]
+    tokenizer: Any
+    scope_keys: Sequence[str] | str
+    timeout_seconds: float
+    limit: int | None
+    min_score: float | None
+    thresholds: Mapping[str, Any]
+    truncator: Any
+    compactor: Any
+    selection: Literal["adaptive", "score", "density", "knapsack"]
+    diversity: Any
+    order: Any
+    dedupe_threshold: float | None
+    dedupe_rules: Sequence[Any]
+    dedupe_key: str | None
+    fusion: Any
+    unit_value: Any
+    citations: Any
+    group_by: Literal["source", "kind"]
+    titles: Mapping[str, str]
+    empty_section: str
+    notes: Mapping[str, str]
+    closing: str
+    uncounted: Sequence[str]
+    counted_by: str
+    shown_score: Literal["score", "relevance"]
+    doubtful_below: float
+    unsure_below: float
+    when_doubtful: Literal["keep", "empty"]
+    index_dir: str | Path | None
+    rerank: Any
+    rerank_best: int
+    rerank_seconds: float
+
+
+class Checked(BaseModel):
+    """Options that are checked when they are made.
+
+    Raises:
+        ConfigError: A name is unknown or a value wrong; the message names it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise as_config_error([{**found} for found in error.errors()]) from None
+
+
+def off_loop(call: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Return a call for a running event loop: it runs in a thread, with the caller's context variables."""
+
+    @functools.wraps(call)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    return run
 
 
 def as_source(store: Any, embeddings: Any, fields: Mapping[str, str] | None) -> Any:
@@ -31,7 +119,7 @@ def as_source(store: Any, embeddings: Any, fields: Mapping[str, str] | None) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionSource:
-    """A function as a source."""
+    """A function as a source: whatever it answers, at once or as a coroutine, is read into candidates."""
 
     name: str
     ask: Callable[[ContextRequest], Any]
