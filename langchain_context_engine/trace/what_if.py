@@ -263,10 +263,8 @@ class _Search:
                 yield from found
                 if found:
                     return
-        rules = self.config.dedupe_rules
-        for rule in rules:
-            others = tuple(one for one in rules if one is not rule)
-            yield from self._change("dedupe_rules", rules, others, {"dedupe_rules": others})
+        if self.config.dedupe_rules:
+            yield from self._change("dedupe_rules", "the present ones", "none", {"dedupe_rules": ()})
 
     def thresholds(self) -> Iterator[Change]:
         """Lower the least score, or the threshold of the source whose best is too far above the candidate."""
