@@ -53,7 +53,7 @@ def main() -> None:
     # Our own files alone: nothing that was recorded comes near this.
     st.html(f"<style>{style}</style><script>{script}</script>", unsafe_allow_javascript=True)
     with cards.guard():
-        state.follow_address(page.title.lower())
+        state.follow_address()
         cards.alerts()
         page.run()
     if not gc.get_freeze_count():

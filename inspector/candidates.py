@@ -11,7 +11,7 @@ from inspector.grid import Column, GridRow
 from inspector.marking import pieces
 from inspector.palette import fate_of, stacked
 from inspector.wording import one_line, option_of
-from langchain_context_engine.models.types import Decision, Reason, Verdict
+from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
 
@@ -30,42 +30,19 @@ RANKED_COLUMNS: Sequence[Column] = (
 )
 
 
-def funnel(context: Context) -> list[tuple[str, int, Mapping[Reason, int]]]:
-    """Return how many the steps collected, expanded, unique and packed left, and what fell at each.
-
-    A duplicate falls at unique. Reason → how many, the most first.
-    """
-    final = context.final_decisions()
-    added = {d.key for d in context.decisions if d.stage == "expand" and d.reason is Reason.EXPANDED}
-    fell: dict[str, Counter[Reason]] = {"expanded": Counter(), "unique": Counter(), "packed": Counter()}
-    for one in final.values():
-        if one.verdict is Verdict.DROPPED:
-            fell[_step_of(one)][Reason.DUPLICATE if one.is_duplicate else one.reason] += 1
-    count = len(final)
-    steps: list[tuple[str, int, Mapping[Reason, int]]] = [("collected", count - len(added), {})]
-    for name, reasons in fell.items():
-        count -= reasons.total()
-        steps.append((name, count, dict(reasons.most_common())))
-    return steps
-
-
-def _step_of(decision: Decision) -> str:
-    if decision.is_duplicate or decision.stage in {"rank", "dedupe"}:
-        return "unique"
-    return "packed" if decision.stage == "pack" else "expanded"
-
-
-def funnel_told(context: Context) -> str:
-    """Return the way from collected to packed in one line."""
-    steps = []
-    for stage, count, fell in funnel(context):
-        told = ", ".join(
-            f"{fallen:,} {fate_of(Verdict.DROPPED, reason).removeprefix('out · ')}"
-            + ("s" if reason is Reason.DUPLICATE and fallen > 1 else "")
-            for reason, fallen in fell.items()
-        )
-        steps.append(f"{count:,} {stage}" + (f" (− {told})" if told else ""))
-    return " → ".join(steps)
+def fates_told(context: Context) -> str:
+    """Return in one line how many candidates were offered, how many are in, and what the others fell for."""
+    final = context.final_decisions().values()
+    fell = Counter(
+        Reason.DUPLICATE if one.is_duplicate else one.reason
+        for one in final
+        if one.verdict is Verdict.DROPPED
+    )
+    told = [f"{len(final):,} offered", f"{len(final) - fell.total():,} in"]
+    for reason, count in fell.most_common():
+        words = fate_of(Verdict.DROPPED, reason).removeprefix("out · ")
+        told.append(wording.counted(count, words) if reason is Reason.DUPLICATE else f"{count:,} {words}")
+    return " · ".join(told)
 
 
 def score_tree(row: Row) -> list[tuple[int, str, str]]:

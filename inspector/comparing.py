@@ -8,7 +8,6 @@ from typing import Any
 from inspector import wording
 from inspector.candidates import base_cells
 from inspector.grid import Column, GridRow
-from inspector.palette import fate_of
 from inspector.settings_diff import differing
 from inspector.wording import one_line, option_of
 from langchain_context_engine import Context
@@ -23,72 +22,6 @@ _UNRANKED = 10**6
 _FEW = 3
 _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treated alike")
 _ALIKE = 2
-
-MOVE_COLUMNS: Sequence[Column] = (
-    {"name": "place", "label": "#", "kind": "number", "width": 34, "narrow": True},
-    {"name": "moved", "label": "Moved", "width": 62, "narrow": True},
-    {"name": "change", "label": "Change", "width": 72, "narrow": True},
-    {"name": "where", "label": "Place", "kind": "place", "width": 150},
-    {"name": "fate", "label": "Fate", "kind": "fate", "width": 128},
-    {"name": "before", "label": "Fate before", "kind": "fate", "width": 128},
-    {"name": "text", "label": "Text", "narrow": True},
-    {"name": "tokens", "label": "Tokens", "kind": "number", "width": 58},
-    {"name": "was", "label": "Score before", "kind": "number", "width": 92},
-    {"name": "score", "label": "Score", "kind": "number", "width": 54},
-)
-
-
-def moves(before: Sequence[Row], after: Sequence[Row], difference: Diff, *, only: bool) -> list[GridRow]:
-    """Return one row a candidate: where it stood, where it stands, and what became of it.
-
-    Ordered by the place after; those no longer ranked last.
-
-    Args:
-        before: What was recorded.
-        after: What is tried.
-        difference: From the one to the other.
-        only: Those whose place, fate or text changed.
-    """
-    was = {row.key: row for row in before}
-    changes = {"entered": difference.entered, "left": difference.left, "cut anew": difference.recut}
-    table: list[GridRow] = []
-    for row in after:
-        old = was.get(row.key)
-        moved = arrow(old.place if old else None, row.place)
-        change = next((name for name, keys in changes.items() if row.key in keys), "")
-        is_other = old is not None and (old.verdict, old.reason) != (row.verdict, row.reason)
-        if only and not change and not is_other and moved in {"=", ""}:
-            continue
-        cells = base_cells(row) | {
-            "moved": moved,
-            "change": change,
-            "before": fate_of(old.verdict, old.reason) if old is not None and is_other else "",
-            "was": wording.ratio(old.score) if old is not None and old.score != row.score else "",
-        }
-        table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
-    return table
-
-
-def move_columns(table: Sequence[GridRow]) -> list[Column]:
-    """Return the columns of `moves`, those left out that say nothing of any row."""
-    said = {name for row in table for name, value in row["cells"].items() if value}
-    return [column for column in MOVE_COLUMNS if column["name"] in said or column["name"] == "place"]
-
-
-def arrow(before: int | None, after: int | None) -> str:
-    """Return how far a candidate moved, in words a table can show.
-
-    Example:
-        >>> arrow(5, 2), arrow(2, 5), arrow(3, 3), arrow(None, 1)
-        ('▲ 3', '▼ 3', '=', 'new')
-    """
-    if after is None:
-        return "" if before is None else "unranked"
-    if before is None:
-        return "new"
-    if before == after:
-        return "="
-    return f"▲ {before - after}" if after < before else f"▼ {after - before}"
 
 
 def told(difference: Diff) -> str:
@@ -134,15 +67,15 @@ def _counted(named: Mapping[str, Collection[Key]]) -> str:
 def aligned_columns(names: Sequence[str]) -> list[Column]:
     """Return the columns of `aligned`: fate, place, tokens and score of each context."""
     columns: list[Column] = [
-        {"name": "where", "label": "Place", "kind": "place", "width": 210 if len(names) <= _FEW else 150},
+        {"name": "where", "label": "Place", "kind": "place", "width": 180 if len(names) <= _FEW else 150},
         {"name": "text", "label": "Text", "narrow": True},
     ]
     for name in names:
         columns += [
             {"name": f"{name} fate", "label": f"{name} fate", "kind": "fate", "width": 122, "narrow": True},
-            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 44},
+            {"name": f"{name} place", "label": f"{name} #", "kind": "number", "width": 40},
             {"name": f"{name} tokens", "label": f"{name} tokens", "kind": "number", "width": 66},
-            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 64},
+            {"name": f"{name} score", "label": f"{name} score", "kind": "number", "width": 60},
         ]
     return columns
 

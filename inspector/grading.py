@@ -20,7 +20,7 @@ from langchain_context_engine import ConfigError, ContextEngineError
 from langchain_context_engine.evaluation.quality import Judged, Quality, change, verdict, worst_first
 from langchain_context_engine.evaluation.tune import Given, agreed_grades, agreement
 from langchain_context_engine.journal import Judgment
-from langchain_context_engine.models.types import Key
+from langchain_context_engine.models.types import Key, Verdict
 from langchain_context_engine.trace.explain import Row
 
 UNSAVED = "The grade is kept here, unsaved. Save it again when the journal can be written."
@@ -30,6 +30,7 @@ GRADES = {0: "0 · no", 1: "1 · a little", 2: "2 · well", 3: "3 · exactly"}
 """What a grade means."""
 
 UNJUDGED = "unjudged"
+_LOOKED_THROUGH = 500
 NOT_ENOUGH = "not enough judged"
 ENOUGH_COVERAGE = 0.5
 """The share of the first ten that must be judged before a change is called one: unjudged counts as 0."""
@@ -48,7 +49,7 @@ QUALITY_COLUMNS: Sequence[Column] = (
 
 def rater() -> str:
     """Return the name of who grades in this session; "" where nobody said."""
-    return str(st.session_state.get("kept-rater") or "")
+    return str(st.session_state.get("rater") or "").strip()
 
 
 def everyone(query: str | None = None) -> list[Judgment]:
@@ -167,11 +168,8 @@ def agreement_told(judgments: Sequence[Judgment]) -> str:
 
 
 def grade_columns(raters: Sequence[str], own: str, *, blind: bool = False) -> list[Column]:
-    """Return the columns of `grade_rows`: the own grade to pick, and what may sway it unless blind."""
-    options = [UNJUDGED, *GRADES.values()]
-    columns: list[Column] = [
-        {"name": "grade", "label": "Grade", "kind": "pick", "width": 112, "options": options, "narrow": True}
-    ]
+    """Return the columns of `grade_rows`: the own grade, and what may sway it unless blind."""
+    columns: list[Column] = [{"name": "grade", "label": "Grade", "width": 82, "narrow": True}]
     if not blind:
         columns += [
             {"name": f"by {name}", "label": name or "unnamed", "width": 78} for name in raters if name != own
@@ -188,27 +186,37 @@ def grade_columns(raters: Sequence[str], own: str, *, blind: bool = False) -> li
 
 
 def grade_rows(
-    rows: Iterable[Row], judgments: Sequence[Judgment], own: str, *, only_unjudged: bool = False
+    rows: Sequence[Row], judgments: Sequence[Judgment], own: str, *, is_queue: bool = False
 ) -> list[GridRow]:
     """Return the candidates of a question to be graded, best ranked first.
 
-    Args:
-        rows: The candidates.
-        judgments: Everyone's, of this question.
-        own: The rater whose grades are picked.
-        only_unjudged: Leave out what the rater graded.
+    A queue has those that the rater did not grade, and first those nearest to the last that got in: they tell
+    most, since a little decides whether they are in.
     """
     by_key: dict[Key, dict[str, int]] = {}
     for judgment in judgments:
         by_key.setdefault(judgment.key, {})[judgment.rater] = judgment.grade
+    if is_queue:
+        edge = sum(row.verdict is Verdict.KEPT for row in rows) + 0.4
+        waiting = (row for row in rows if own not in by_key.get(row.key, {}))
+        rows = sorted(waiting, key=lambda row: abs((row.place or math.inf) - edge))
     table: list[GridRow] = []
     for row in rows:
         grades = by_key.get(row.key, {})
-        if not (only_unjudged and own in grades):
-            cells = base_cells(row) | {f"by {name}": str(grade) for name, grade in grades.items()}
-            cells["grade"] = GRADES[grades[own]] if own in grades else UNJUDGED
-            table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
+        cells = base_cells(row) | {f"by {name}": str(grade) for name, grade in grades.items()}
+        cells["grade"] = GRADES[grades[own]] if own in grades else UNJUDGED
+        table.append({"id": option_of(row.key), "label": row.label, "cells": cells})
     return table
+
+
+def next_to_judge() -> str | None:
+    """Return an answer to a question that nobody judged, a doubtful one before others; None of none."""
+    judged = set(all_grades())
+    with opening.journal_of(state.settings()) as journal:
+        latest = journal.traces(_LOOKED_THROUGH) if journal is not None else []
+    waiting = [trace for trace in latest if trace.candidates and trace.query not in judged]
+    doubtful = [trace for trace in waiting if trace.status == "doubtful"]
+    return next((trace.id for trace in (*doubtful, *waiting)), None)
 
 
 def verdict_of(before: Quality, after: Quality) -> str:

@@ -43,22 +43,11 @@ const tick = (row, column, state) => {
   return box;
 };
 
-const pick = (row, column, state) => {
-  const value = row.cells[column.name];
-  const field = make("select", { "aria-label": `${column.label}: ${row.label ?? row.id}` });
-  for (const option of column.options) field.append(make("option", { value: option }, option));
-  field.value = state.pending("picked").get(row.id) ?? value ?? "";
-  field.addEventListener("click", (event) => event.stopPropagation());
-  field.addEventListener("change", () => state.tell("picked", row.id, field.value));
-  return field;
-};
-
 const cell = (row, column, data, state) => {
   const value = row.cells[column.name];
   const kind = column.kind ?? "text";
   const node = make("td", { class: kind === "number" ? "ce-number" : null });
   if (kind === "tick") node.append(tick(row, column, state));
-  else if (kind === "pick") node.append(pick(row, column, state));
   else node.append(...CELLS[kind](value, data));
   const told = Array.isArray(value) && kind === "text" ? value.map(([text]) => text).join("") : value;
   if ((kind === "text" || kind === "place") && told) node.title = told;

@@ -25,8 +25,7 @@ class Column(TypedDict, total=False):
     On a phone only those that are `narrow` are drawn, where any is.
 
     Kinds: text (a text, or pieces with whether they are marked), number (a text, to the right), fate, bar
-    (colour, share, title), place (a text, its folder on hover), share (share, text), tick (a box),
-    pick (one of `options`).
+    (colour, share, title), place (a text, its folder on hover), share (share, text), tick (a box).
     """
 
     name: str
@@ -36,7 +35,6 @@ class Column(TypedDict, total=False):
     help: str
     sorts: bool
     narrow: bool
-    options: Sequence[str]
 
 
 class GridRow(TypedDict, total=False):
@@ -71,7 +69,6 @@ def draw(
     sort: tuple[str, bool] | None = None,
     on_sort: Callable[[str, bool], None] | None = None,
     on_grade: Callable[[str, int], None] | None = None,
-    on_pick: Callable[[str, str], None] | None = None,
     walks: bool = False,
     rests: bool = False,
     opens: bool = False,
@@ -92,7 +89,6 @@ def draw(
         sort: Column and whether ascending.
         on_sort: Called with those.
         on_grade: Called with the id that was on the screen and the digit, 0 to 3, that was pressed.
-        on_pick: Called with an id and what was picked in its row.
         walks: J and K walk, wherever the focus is.
         rests: `st.session_state["walking"]` says whether a next key may come at once: what is slow waits.
         opens: A row opens a page, so that arrows only move the mark and Enter opens.
@@ -149,5 +145,4 @@ def draw(
         on_sorted_change=handle("sorted", on_sort),
         on_ticked_change=handle("ticked", on_tick),
         on_graded_change=handle("graded", on_grade and (lambda name, digit: on_grade(name, int(digit)))),
-        on_picked_change=handle("picked", on_pick),
     )

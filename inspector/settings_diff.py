@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_context_engine.config import EngineConfig, as_data
-from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.trace.context import Context
 
@@ -120,48 +119,9 @@ def _told(value: Any) -> str:
     return str(described)
 
 
-REQUEST = "request"
-"""The table of a file that holds fields of the question."""
-
-NONE = "null"
-"""What stands for None in TOML, which has no word for it."""
-
-
-def as_toml(changed: Mapping[str, Any]) -> str:
-    """Return changed settings as TOML that `read_settings` reads.
-
-    Args:
-        changed: Settings as `replay` takes them; `k` is the question's.
-
-    Raises:
-        ConfigError: A part was given as a function, or the extra `inspector` is not installed.
-    """
-    try:
-        import tomli_w
-    except ImportError as error:
-        raise ConfigError("writing TOML needs: pip install 'langchain-context-engine[inspector]'") from error
-    settings = {
-        name: as_data(_own_parts(value) if isinstance(value, Budget) else value)
-        for name, value in changed.items()
-        if name != "k"
-    }
-    return tomli_w.dumps(
-        _with_none({**settings, **({REQUEST: {"k": changed["k"]}} if "k" in changed else {})})
-    )
-
-
-def _own_parts(budget: Budget) -> dict[str, Any]:
-    """Return the parts of a budget that are not default, its tokens always."""
-    usual = Budget()
-    parts = {one.name: getattr(budget, one.name) for one in dataclasses.fields(budget)}
-    return {
-        name: dict(part) if isinstance(part, Mapping) else part
-        for name, part in parts.items()
-        if name == "tokens" or part != getattr(usual, name)
-    }
-
-
-def _with_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_none(item) for name, item in value.items()}
-    return NONE if value is None else value
+def as_json(changed: Mapping[str, Any]) -> str:
+    """Return changed settings, as `replay` takes them, as JSON that `read_settings` reads."""
+    data = {name: as_data(value) for name, value in changed.items() if name != "k"}
+    # That is the question's.
+    data |= {"request": {"k": changed["k"]}} if "k" in changed else {}
+    return json.dumps(data, indent=1, ensure_ascii=False)

@@ -6,7 +6,7 @@ for the process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -24,6 +24,9 @@ T = TypeVar("T")
 _REMEMBERED = 300
 _OPENED = 12
 _LOGGED = 60
+LONGEST_SEARCH = 200
+BOUND: Mapping[str, Any] = {"bind": "query-params", "persist_state": "session"}
+"""What a widget is given whose value stands in the address, and is kept for the page's return."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,13 @@ def go(page: str, **address: Any) -> None:
     st.switch_page(st.session_state["pages"][page], query_params=address)
 
 
-def follow_address(page: str) -> None:
+def follow_address() -> None:
     """Take the trace that the address names, and write the chosen one into it.
 
     The address wins where a person changed it; otherwise the session does, since a change of page
     clears the address.
     """
     session = st.session_state
-    if session.get("page-drawn") != page:
-        session["page-drawn"], session["seeded"] = page, set()
     asked = st.query_params.get("trace")
     if asked and asked != session.get("written"):
         look_at(asked)
@@ -63,128 +64,52 @@ def follow_address(page: str) -> None:
         st.query_params["trace"] = name
 
 
-def seed(
-    key: str, default: Any, is_known: Callable[[str], bool], *, read: Callable[[str], Any] = str
-) -> None:
-    """Give a widget the value that a person's address has for it, else what it had, else the default.
-
-    The one way from the address to what is drawn. Call it before the widget, and `publish` after. Streamlit's
-    own binding would not let a button of ours change the address of a page.
-
-    Args:
-        key: Of the widget, and in the address.
-        default: Where neither the address nor this session says anything.
-        is_known: Whether a value of the address can be; any other is dropped.
-        read: From the address to the widget's value.
-    """
-    session = st.session_state
-    asked = st.query_params.get_all(key)
-    # A browser that is a moment behind still has an address that we wrote: it must not turn a slider back.
-    is_theirs = bool(asked) and asked[0] not in session.get(f"log-{key}", ())
-    if is_theirs and is_known(asked[0]):
-        session[key] = read(asked[0])
-    elif key not in session["seeded"] and f"kept-{key}" in session:
-        # Of a widget that another page did not draw, Streamlit may have what it once began with.
-        session[key] = session[f"kept-{key}"]
-    session["seeded"].add(key)
-    if session.get(key) is None:
-        session[key] = session.get(f"kept-{key}", default)
-
-
-def publish(key: str, value: Any, default: Any = None) -> None:
-    """Write a widget's value into the address, and keep it for the page's return; a default is left out."""
-    st.session_state[f"kept-{key}"] = value
-    write_to_address(key, [] if value is None or value == default else [str(value)])
-
-
-def write_to_address(key: str, values: list[str]) -> None:
-    """Write what is chosen for a key into the address."""
-    session = st.session_state
-    # Noted first: a run can be ended by a press between the two, and the address would seem a person's.
-    if values:
-        session[f"log-{key}"] = [*session.get(f"log-{key}", ()), values[0]][-_LOGGED:]
-    session[f"written-{key}"] = values
-    if values and st.query_params.get_all(key) != values:
-        st.query_params[key] = values
-    elif not values and key in st.query_params:
-        del st.query_params[key]
-
-
-def take_from_address(key: str) -> list[str]:
-    """Return what a person's address says for a key, each value once; nothing where we wrote it."""
-    asked = st.query_params.get_all(key)
-    is_ours = asked == st.session_state.get(f"written-{key}")
-    return [] if is_ours else list(dict.fromkeys(asked))
-
-
-def keep(key: str) -> None:
-    """Keep what a widget was turned to, at once: who is on another page by then has turned it all the same.
-
-    The widget's own value is left alone. Written here, Streamlit sends it back to the browser, where it would
-    take the place of a key that was pressed meanwhile.
-    """
-    st.session_state[f"kept-{key}"] = st.session_state[key]
-
-
-def put(key: str, value: Any) -> None:
-    """Give a widget a value from now on, whether it was drawn on this page yet or not."""
-    st.session_state[key] = st.session_state[f"kept-{key}"] = value
-
-
-def forget(*keys: str) -> None:
-    """Let widgets have their defaults again, or what an address says."""
-    for key in keys:
-        for name in (key, f"kept-{key}", f"written-{key}", f"log-{key}"):
-            st.session_state.pop(name, None)
-
-
-def one_of(
-    key: str,
-    options: Sequence[str],
-    label: str,
-    *,
-    says: Callable[[str], str] = str,
-    on_change: Callable[[], None] | None = None,
-) -> str:
-    """Draw a choice of a few and return what is chosen: what the address says, else what was, else the first.
-
-    Args:
-        key: Of the widget, and in the address.
-        options: From left to right.
-        label: What it is, for those who hear it.
-        says: Option → what is drawn for it.
-        on_change: Called when another is chosen.
-    """
-    seed(key, options[0], options.__contains__)
-    chosen = st.segmented_control(
-        label, options, format_func=says, key=key, required=True, on_change=on_change,
-        label_visibility="collapsed",
+def one_of(key: str, options: Sequence[str], label: str, **given: Any) -> str:
+    """Draw a choice of a few, the first where neither the address nor the session says another."""
+    return str(
+        st.segmented_control(
+            label, options, default=options[0], key=key, required=True, label_visibility="collapsed",
+            **BOUND, **given,
+        )
     )  # fmt: skip
-    publish(key, chosen, options[0])
-    return str(chosen)
 
 
 def whether(key: str, label: str, told: str | None = None) -> bool:
     """Draw a switch, off at first, and return whether it is on; `told` is what it says on hover."""
-    seed(key, False, {"True"}.__contains__, read=lambda _: True)
-    is_on = st.toggle(label, key=key, help=told)
-    publish(key, is_on, False)
-    return bool(is_on)
+    return bool(st.toggle(label, key=key, help=told, **BOUND))
 
 
-def picked(key: str, options: Sequence[str]) -> str:
-    """Return which of some options is chosen, by the address or a table; the first where none is."""
-    seed(key, options[0], options.__contains__)
-    if st.session_state[key] not in options:
-        st.session_state[key] = options[0]
-    publish(key, st.session_state[key], options[0])
-    return str(st.session_state[key])
+def search_field(key: str, label: str, shown: str, **given: Any) -> str:
+    """Draw a field that is searched by while it is written in, and return its words."""
+    st.text_input(label, key=key, max_chars=LONGEST_SEARCH, live="400ms", placeholder=shown, **BOUND, **given)
+    return (st.session_state[key] or "").strip()
+
+
+def picked(key: str, options: Collection[str]) -> str:
+    """Return which of some rows is chosen, by the address or a table; the first where none is."""
+    session, first = st.session_state, next(iter(options))
+    asked = st.query_params.get(key)
+    # A browser that is a moment behind still has an address that we wrote: it must not take a choice back.
+    if asked in options and asked not in session.get(f"log-{key}", ()):
+        session[key] = asked
+    chosen = session[key] = session[key] if session.get(key) in options else first
+    if chosen != first:
+        # Noted first: a run can be ended by a press between the two, and the address would seem a person's.
+        session[f"log-{key}"] = [*session.get(f"log-{key}", ()), chosen][-_LOGGED:]
+        st.query_params[key] = chosen
+    elif asked:
+        del st.query_params[key]
+    return str(chosen)
 
 
 def look_at(name: str) -> None:
     """Look at a trace from now on; what was chosen and searched in another is forgotten."""
     if st.session_state.get("trace") != name:
-        forget("candidate", "find", "reading", "moved", *st.session_state.pop("knobs", ()))
+        for key in ("candidate", "reading", "side"):
+            st.session_state.pop(key, None)
+            st.session_state.pop(f"log-{key}", None)
+        if "find" in st.session_state:
+            st.session_state["find"] = ""
         st.session_state["looked-before"] = st.session_state.get("trace")
         st.session_state["trace"] = name
 

@@ -6,15 +6,14 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from inspector import cards, exports, grid, marking, opening, state, wording
+from inspector import cards, opening, state, wording
 from inspector import knobs as tuning
-from inspector.comparing import aligned, aligned_columns, by_key, changed, settings_table, told, told_moves
+from inspector.comparing import changed, settings_table, told, told_moves
 from inspector.settings_diff import deviations
 from inspector.state import Opened
-from inspector.views.tune import fates_html, tries_of
-from inspector.wording import one_line, option_of
+from inspector.views.tune import side_by_side, tries_of
+from inspector.wording import one_line
 from langchain_context_engine import ConfigError, Context, diff
-from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.diff import Diff
 from langchain_context_engine.trace.explain import Row, rows
 from langchain_context_engine.trace.replay import ranking
@@ -23,8 +22,6 @@ MOST = 6
 LATEST = 300
 TRY = "try-"
 PAIR = 2
-TEXT_HEIGHT = 96
-LINE_HEIGHT = 24
 MOST_LINES = 24
 
 
@@ -33,14 +30,16 @@ def show() -> None:
     head = st.container()
     kept = sides()
     labels = offered(kept)
-    st.session_state["compare"] = [name for name in kept if name in labels][:MOST]
+    if "compare" not in st.session_state:
+        st.session_state["compare"] = [name for name in kept if name in labels][:MOST]
     chosen = st.multiselect(
         "Traces and tries", list(labels), format_func=lambda name: labels.get(name, name),
         max_selections=MOST, select_all=False, key="compare", placeholder="choose two or more",
         label_visibility="collapsed",
     )  # fmt: skip
     st.session_state["compared"] = chosen
-    state.write_to_address("compare", chosen)
+    if st.query_params.get_all("compare") != chosen:
+        st.query_params["compare"] = chosen
     if len(chosen) < PAIR:
         with head:
             cards.heading("Compare")
@@ -58,7 +57,7 @@ def show() -> None:
     if len(contexts) < len(names):
         return
     key(names, labels, contexts, columns)
-    cards.part(candidates, contexts, columns)
+    cards.part(side_by_side, columns, contexts)
     settings = settings_table(contexts)
     if settings:
         st.subheader("Settings that differ")
@@ -71,17 +70,13 @@ def show() -> None:
 def sides() -> list[str]:
     """Return the names of what is compared, the first being what the others are held against.
 
-    A person's address wins; then what was chosen on the page; then what is ticked on the Traces page, where
-    the trace that is looked at is among it or there is none; else that beside what is nearest to it.
+    The address wins; then what is ticked on the Traces page, where the trace that is looked at is among it or
+    there is none; else that beside what is nearest to it.
     """
     session = st.session_state
-    asked = state.take_from_address("compare") or (
-        # By the back key to what we wrote ourselves.
-        [] if "compare" in session else st.query_params.get_all("compare")
-    )
-    asked = [name for name in asked if opening.is_trace_name(name.partition("~")[0])]
+    asked = [n for n in st.query_params.get_all("compare") if opening.is_trace_name(n.partition("~")[0])]
     if asked or "compare" in session:
-        return asked or list(session["compare"])
+        return list(dict.fromkeys((*asked, *session.get("compare", ()))))
     current, before = session.get("trace"), list(session.get("compared", ()))
     ticked = list(session.get("ticked", ()))[:MOST]
     if current is None or current in ticked:
@@ -99,14 +94,14 @@ def near(trace: str) -> str | None:
 
     The knobs themselves are looked at, since a page that is left at once may not have noted its last turn.
     """
-    context = state.open_named(trace)
-    recorded = tuning.recorded(context)
-    standing = {name: st.session_state.get(f"kept-{name}", value) for name, value in recorded.items()}
-    tries = [one.knobs for one in tries_of(trace) if one.changed]
-    if st.session_state.get("knobs") and standing != recorded:
-        tries.append(standing)
-    if tries:
-        return try_name(trace, tries[-1])
+    context, session = state.open_named(trace), st.session_state
+    if session.get("knobs-of") == trace:
+        recorded = tuning.recorded(context)
+        standing = {name: session.get(name, value) for name, value in recorded.items()}
+        if standing != recorded:
+            return try_name(trace, standing)
+    if tries := tries_of(trace):
+        return try_name(trace, tries[-1].knobs)
     with opening.journal_of(state.settings()) as journal:
         same = [row.id for row in journal.traces(2, query=context.request.query)] if journal else []
     return next(
@@ -119,8 +114,7 @@ def offered(kept: list[str]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for trace, tries in st.session_state.get("tries", {}).items():
         for one in tries:
-            if one.changed:
-                labels[try_name(trace, one.knobs)] = f"try {one.number}: {one.told} · {trace[:8]}"
+            labels[try_name(trace, one.knobs)] = f"try {one.number}: {one.told} · {trace[:8]}"
     labels |= {name: name.replace("-", " ") for name in state.known_names()}
     with opening.journal_of(state.settings()) as journal:
         for row in journal.traces(LATEST) if journal is not None else ():
@@ -210,36 +204,6 @@ def key(
     cards.table(table)
     if len(names) == PAIR:
         st.text(f"From A to B: {told_moves(differences['B'], [*columns['B'], *columns['A']])}")
-
-
-def candidates(contexts: dict[str, Context], columns: dict[str, list[Row]]) -> None:
-    """Draw the candidates aligned, and why the chosen one stands as it does in each."""
-    switch, save = st.columns([80, 20], vertical_alignment="center")
-    with switch:
-        only = state.whether("onlydiff", "Only those treated differently")
-    table = aligned(columns, contexts, only=only)
-    if not table:
-        st.text("Every candidate is treated alike.")
-        return
-    with save:
-        cells = exports.as_csv([row["cells"] for row in table if "cells" in row])
-        cards.download("These as CSV", cells, "compared.csv", "text/csv", type="tertiary")
-    chosen = state.picked("side", [row["id"] for row in table if "id" in row])
-    grid.draw(
-        "aligned",
-        aligned_columns(list(contexts)),
-        table,
-        label="Every candidate with its fate, place, tokens and score in each context. J and K walk.",
-        chosen=chosen,
-        on_choose=lambda option: st.session_state.update(side=option),
-        walks=True,
-        below=TEXT_HEIGHT + 24 + LINE_HEIGHT * len(contexts),
-    )
-    found = next(by_name for key, by_name in by_key(columns).items() if option_of(key) == chosen)
-    terms = query_terms(contexts["A"].request.query)
-    text = marking.beginning(next(iter(found.values())).text, terms) or "<i>no text</i>"
-    fates = fates_html({letter: found.get(letter) for letter in contexts})
-    st.html(f'<div class="ce-panel ce-sides">{fates}{marking.box(text, height=TEXT_HEIGHT)}</div>')
 
 
 def texts(names: dict[str, str], contexts: dict[str, Context]) -> None:

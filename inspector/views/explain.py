@@ -11,7 +11,7 @@ from inspector import asking, cards, exports, grid, marking, opening, state
 from inspector.budget_usage import budget_bar, group_bars, room_rows, shared_tokens
 from inspector.candidates import (
     SHOWN,
-    funnel_told,
+    fates_told,
     meant_by,
     ranked_columns,
     ranked_rows,
@@ -24,7 +24,7 @@ from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
 from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_groups, pieces
 from inspector.views.tune import open_with
-from inspector.wording import file_name, option_of, plain, sentence
+from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
 from langchain_context_engine.evaluation.known_item import why_not_offered
 from langchain_context_engine.models.types import Candidate, Key, Verdict
@@ -32,12 +32,11 @@ from langchain_context_engine.text.differences import LONGEST, differences
 from langchain_context_engine.text.words import query_terms
 from langchain_context_engine.trace.explain import Row, explain
 from langchain_context_engine.trace.labels import labels
-from langchain_context_engine.trace.what_if import Change, what_would_it_take
+from langchain_context_engine.trace.what_if import what_would_it_take
 
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text", "Export")
 VIEWS = ("By passage", "As given")
 """How the final text can be drawn."""
-LONGEST_SEARCH = 200
 MISSING = "Why is X missing?"
 # What is said where no candidate is of a kind.
 NONE_SHOWN = {
@@ -76,65 +75,73 @@ def body(opened: Opened, rows: list[Row]) -> None:
     left, middle, right = st.columns([36, 34, 30], vertical_alignment="center")
     with left:
         section = one_of("section", SECTIONS, "Section")
-    if section == "Candidates" and not rows:
-        nothing(opened.context)
-    elif section == "Candidates":
-        with middle:
-            one_of("shown", SHOWN, "Show")
-        with right:
-            search(rows)
-        candidates(opened, rows)
-    elif section == "Budget":
+    if section == "Budget":
         budget(opened, rows)
     elif section == "Duplicates":
         duplicates(opened.context)
     elif section == "Text":
         final_text(opened)
-    else:
+    elif section == "Export":
         export(opened, rows)
+    else:
+        with middle:
+            shown = one_of("shown", SHOWN, "Show")
+        with right:
+            find = search(rows)
+        candidates(opened, rows, shown, find)
 
 
-def search(rows: list[Row]) -> None:
-    """Draw where one asks why something is missing."""
+def search(rows: list[Row]) -> str:
+    """Draw where one asks why something is missing; what is meant is looked at."""
 
     def look() -> None:
         row = meant_by(rows, st.session_state["find"] or "")
         if row is not None:
             st.session_state["candidate"] = option_of(row.key)
 
-    state.seed("find", "", lambda text: len(text) <= LONGEST_SEARCH)
-    st.text_input(
-        MISSING, key="find", max_chars=LONGEST_SEARCH, live="600ms", on_change=look,
-        placeholder=f"{MISSING} Its words, place or source", label_visibility="collapsed",
-    )  # fmt: skip
-    state.publish("find", st.session_state["find"], "")
+    return state.search_field(
+        "find", MISSING, f"{MISSING} Words, id, place or source", on_change=look, label_visibility="collapsed"
+    )
 
 
-def candidates(opened: Opened, rows: list[Row]) -> None:
-    """Draw the ranked table beside the candidate that is looked at."""
-    found = {
-        option_of(row.key): row
-        for row in rows_like(rows, st.session_state["shown"], st.session_state["find"] or "")
-    }
-    if not found:
-        # Nothing like it: no table, and no panel that would speak of something else.
-        if (st.session_state["find"] or "").strip():
-            not_offered(opened.context, st.session_state["find"].strip())
-        else:
-            st.text(NONE_SHOWN[st.session_state["shown"]])
-        return
-    name = state.picked("candidate", list(found))
-    left, right = st.columns([64, 36], gap="small")
-    with left:
-        ranked(opened, rows, list(found.values()), name)
-    with right:
-        candidate(opened, found[name])
+def candidates(opened: Opened, rows: list[Row], shown: str, find: str) -> None:
+    """Draw the ranked table beside the candidate that is looked at, or why there is none."""
+    found = {option_of(row.key): row for row in rows_like(rows, shown, find)}
+    if found:
+        name = state.picked("candidate", found)
+        left, right = st.columns([64, 36], gap="small")
+        with left:
+            ranked(opened, rows, list(found.values()), name, below=40 if find else 0)
+        with right:
+            candidate(opened, found[name])
+    elif not rows:
+        is_failed = str(opened.context.status) == "failed"
+        st.text(
+            "Every source failed, so there is no answer. The warnings above say how."
+            if is_failed
+            else "No source offered a candidate for this question."
+        )
+    elif not find:
+        st.text(NONE_SHOWN[shown])
+    else:
+        st.text("No candidate of this question is like that: no source offered it.")
+    if find:
+        not_offered(opened.context, find)
+    if not found and (find or not rows):
+        narrowed = narrowing(opened.context)
+        st.caption(
+            "What narrowed the question. Widening one of these needs a new question."
+            if narrowed
+            else "Nothing narrowed the question: no scope, filter, date or threshold."
+        )
+        st.html(marking.pairs(narrowed))
 
 
-def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None:
+def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str, *, below: int) -> None:
     """Draw the ranked table; a click, Enter, J and K choose a candidate."""
     colours = colours_of(signal for row in rows for signal in row.contributions)
     terms = query_terms(opened.context.request.query)
+    has_bars = len(colours) > 1
     grid.draw(
         "ranked",
         ranked_columns(len(colours)),
@@ -144,9 +151,9 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         on_choose=lambda option: st.session_state.update(candidate=option),
         walks=True,
         rests=True,
-        below=26 if len(colours) > 1 else 0,
+        below=below + 26 * has_bars,
     )
-    if len(colours) > 1:
+    if has_bars:
         keys = "".join(
             f'<span><b style="background:{colour}"></b>{escape(signal)}</span>'
             for signal, colour in colours.items()
@@ -154,30 +161,15 @@ def ranked(opened: Opened, rows: list[Row], shown: list[Row], name: str) -> None
         st.html(f'<div class="ce-keys">{keys}<span>J next, K previous</span></div>')
 
 
-def nothing(context: Context) -> None:
-    """Say that nothing was offered, and at once what narrowed the question."""
-    if str(context.status) == "failed":
-        st.text("Every source failed, so there is no answer. The warnings above say how.")
-        return
-    st.text("No source offered a candidate for this question.")
-    narrowed(context, "What narrowed the question:")
-
-
-def narrowed(context: Context, told: str) -> None:
-    """Draw what narrowed a question."""
-    found = narrowing(context)
-    st.caption(told if found else "Nothing narrowed the question: no scope, filter, date or threshold.")
-    if found:
-        st.html(marking.pairs(found))
-
-
 def not_offered(context: Context, named: str) -> None:
-    """Say why what was searched is no candidate, by the store where one is open, and what narrowed it."""
-    st.text("No candidate of this question is like that: no source offered it.")
+    """Say why a record that is no candidate was not offered, by the store where one is open."""
     engine = asking.engine_of_store(context)
     if engine is None:
-        st.page_link(st.session_state["pages"]["collections"], label="Open its store to hear why")
-    elif st.button("Ask the store why", type="primary"):
+        st.page_link(
+            st.session_state["pages"]["collections"],
+            label="Open its store to hear why a record is no candidate",
+        )
+    elif st.button(f"Ask the store about “{plain(one_line(named, 40))}”", key="ask-store"):
         with cards.guard("Open the store again on the Collections page."), st.spinner("Asking the store…"):
             request = asking.within_scope(context.request)
             key = ("why-not", st.session_state["open-store"], repr(request), named)
@@ -186,7 +178,6 @@ def not_offered(context: Context, named: str) -> None:
                 st.text(sentence(item.sentence))
             if not found:
                 st.text("The store holds nothing of that id, place, title or exact text in this scope.")
-    narrowed(context, "What narrowed the question. Widening one of these needs a new question.")
 
 
 def candidate(opened: Opened, row: Row) -> None:
@@ -289,28 +280,29 @@ def wanted(opened: Opened, row: Row) -> None:
     key = ("whatif", opened.name, row.key)
     with cards.guard("Try the Tune page."):
         with st.spinner("Replaying under other settings…"):
-            changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key))
-        if not changes:
-            st.caption(
-                "No single change of a weight, the budget, a cap or a threshold was found to admit it."
-            )
+            changes = state.remember(key, lambda: what_would_it_take(opened.context, row.key, seconds=3))
         for number, change in enumerate(changes[:MOST_CHANGES]):
-            admitting(opened, number, change)
-        if len(changes) > MOST_CHANGES:
-            st.caption(f"And {len(changes) - MOST_CHANGES} other single changes.")
-
-
-def admitting(opened: Opened, number: int, change: Change) -> None:
-    """Draw a change that admits a candidate, and the button that tries it, grey where no knob can."""
-    told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
-    smallest = " (the smallest that does)" if change.is_smallest else ""
-    told.html(f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>')
-    can = can_turn_to(opened.context, change.settings)
-    if button.button(
-        "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
-        help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
-    ):  # fmt: skip
-        open_with(opened, change.settings)
+            told, button = st.columns([76, 24], vertical_alignment="center", gap="small")
+            smallest = " (the smallest that does)" if change.is_smallest else ""
+            told.html(
+                f'<div class="ce-panel ce-change"><p>In with {escape(change.sentence)}{smallest}.</p></div>'
+            )
+            can = can_turn_to(opened.context, change.settings)
+            if button.button(
+                "Try in Tune", key=f"take-{number}-{change.setting}", type="tertiary", disabled=not can,
+                help=None if can else f"Tune has no knob for {change.setting}; set it in your application.",
+            ):  # fmt: skip
+                open_with(opened, change.settings)
+        others = len(changes) - MOST_CHANGES
+        told = f"And {others} other single changes. " if others > 0 else ""
+        if not changes:
+            told = "No single change of a setting was found to admit it. "
+            if row.details.get("duplicate_of"):
+                told += "It repeats what fell too: see what would admit that. "
+        if changes.untried:
+            told += f"Time did not suffice to try all of: {', '.join(changes.untried)}."
+        if told:
+            st.caption(told)
 
 
 def budget(opened: Opened, rows: list[Row]) -> None:
@@ -322,7 +314,7 @@ def budget(opened: Opened, rows: list[Row]) -> None:
         told += f" Joined, the passages take {shared:,} tokens less than counted one by one, as here."
     st.caption(told)
     st.html(group_bars(context, rows))
-    st.caption(funnel_told(context))
+    st.caption(fates_told(context))
     table = room_rows(context, rows)
     if table:
         grid.draw(
@@ -389,17 +381,14 @@ def passage(number: int, piece: Piece, terms: list[str]) -> None:
 
 def look_at(name: str) -> None:
     """Go to a candidate's explanation, whatever the candidates were narrowed to."""
-    state.put("candidate", name)
-    state.put("section", "Candidates")
-    state.put("shown", SHOWN[0])
-    state.put("find", "")
+    st.session_state.update(candidate=name, section=SECTIONS[0], shown=SHOWN[0], find="")
 
 
 def export(opened: Opened, rows: list[Row]) -> None:
     """Draw what can be taken away."""
     context = opened.context
     query = context.request.query
-    shown, find = (st.session_state.get(f"kept-{name}") or "" for name in ("shown", "find"))
+    shown, find = (st.session_state.get(name) or "" for name in ("shown", "find"))
     narrowed_to = rows_like(rows, shown or SHOWN[0], find)
     st.text("The whole trace, its table, or an account to paste into an issue.")
     with st.container(horizontal=True):

@@ -79,13 +79,8 @@ def drawn(rows: list[TraceRow], total: int) -> None:
 
 def choose_timed(known: list[Timed]) -> Timed:
     """Draw the choice of what the milliseconds of the days are those of, and return it."""
-    named = {"": WHOLE, **{f"{kind} {name}": (kind, name) for kind, name in known}}
-    state.picked("timed", list(named))
-    name = st.selectbox(
-        "Milliseconds of", list(named), key="timed", format_func=lambda one: one or "the whole answer"
-    )
-    state.publish("timed", name, "")
-    return named[name]
+    named = {"the whole answer": WHOLE, **{f"{kind} {name}": (kind, name) for kind, name in known}}
+    return named[st.selectbox("Milliseconds of", list(named), key="timed", **state.BOUND)]
 
 
 def chart(days: list[Day]) -> None:

@@ -85,30 +85,31 @@ def grade(opened: Opened) -> None:
     if not rows:
         st.text("No source offered a candidate for this question, so there is nothing to grade.")
         return
-    who, only, blind = st.columns([3, 4, 4], vertical_alignment="center")
+    who, only, blind, on = st.columns([3, 4, 2, 3], vertical_alignment="center")
     with who:
-        state.seed("rater", "", lambda text: len(text) <= LONGEST_NAME)
         st.text_input(
             "Your name", key="rater", max_chars=LONGEST_NAME, label_visibility="collapsed",
-            placeholder="your name, kept beside your grades",
+            placeholder="your name, kept beside your grades", **state.BOUND,
         )  # fmt: skip
-        st.session_state["kept-rater"] = (st.session_state["rater"] or "").strip()
+    with only:
+        is_queue = state.whether(
+            "queue", "Queue", "What you have not judged, and first what nearly got in or nearly did not."
+        )
     with blind:
         is_blind = state.whether("blind", "Blind", "Hides rank, fate and the grades of others.")
+    on.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
     everyone, own = grading.everyone(query), grading.own_grades(query)
     told = f"Judged: {len(own)} of {len(rows)}"
     figures_line(quality(context, rows, grading.grades_of(query)), None, told, "keys: 0–3 grade, J K walk")
     if told := agreement_told(everyone):
         st.caption(told)
-    is_only = only.toggle("Only what I have not judged", key="unjudged")
-    table = grade_rows(rows, everyone, grading.rater(), only_unjudged=is_only)
+    table = grade_rows(rows, everyone, grading.rater(), is_queue=is_queue)
     if not table:
         st.text("You judged every candidate of this question.")
         return
     found = {option_of(row.key): row for row in rows}
     shown = [row["id"] for row in table]
     reading = state.picked("reading", shown)
-    names = {words: value for value, words in GRADES.items()}
 
     def press(option: str, value: int | None) -> None:
         give(query, found[option].key, value)
@@ -128,7 +129,6 @@ def grade(opened: Opened) -> None:
             on_choose=lambda option: st.session_state.update(reading=option),
             # The table goes on to the next by itself.
             on_grade=lambda option, value: give(query, found[option].key, value),
-            on_pick=lambda option, words: give(query, found[option].key, names.get(words)),
             walks=True,
             below=50,
         )
@@ -144,6 +144,15 @@ def grade(opened: Opened) -> None:
                 st.button(name, key=f"grade{value}-{reading}", on_click=press, args=(reading, value))
         terms = query_terms(query)
         st.html(marking.box(marking.beginning(row.text, terms) or "<i>no text</i>", height=400))
+
+
+def next_question() -> None:
+    """Go on to a question that nobody judged."""
+    with cards.kept_guard():
+        if name := grading.next_to_judge():
+            state.look_at(name)
+        else:
+            raise ConfigError("every question of the latest in the journal is judged, or there is no journal")
 
 
 def give(query: str, key: Key, value: int | None) -> None:
@@ -172,7 +181,7 @@ def over_all() -> None:
         st.text("Open a trace, grade some of its candidates from 0 to 3, and come back.")
         return
     traces = grading.traces_of(list(judgments)[:MOST_QUESTIONS])
-    tries = tries_of(st.session_state.get("trace") or "")
+    tries = tries_of(st.session_state.get("trace"))
     tried = dict(tries[-1].changed) if tries else {}
     if tried:
         st.text(f"Compared with what you tried last on the Tune page: {tries[-1].told}")
@@ -222,7 +231,7 @@ def table(found: list[Judged], traces: Mapping[str, Opened], *, is_tried: bool) 
 
     def take(query: str) -> None:
         state.look_at(traces[query].name)
-        state.put("judging", SECTIONS[0])
+        st.session_state["judging"] = SECTIONS[0]
 
     told = (
         f"{grading.tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."

@@ -50,9 +50,7 @@ def show() -> None:
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
     names = list(sets)
-    state.picked("set", names)
-    name = st.selectbox("Set", names, key="set", label_visibility="collapsed")
-    state.publish("set", name, names[0])
+    name = st.selectbox("Set", names, key="set", label_visibility="collapsed", **state.BOUND)
     figures(name, dict(sets[name]))
 
 
@@ -110,7 +108,7 @@ def figures(name: str, questions: dict[str, str]) -> None:
     settings: dict[str, Mapping[str, Any]] = {"recorded": {}}
     for trace, tries in st.session_state.get("tries", {}).items():
         # Tries of two traces may have one number, and be told alike.
-        settings |= {f"try {one.number}: {one.told} · {trace[:8]}": one.changed for one in tries[1:]}
+        settings |= {f"try {one.number}: {one.told} · {trace[:8]}": one.changed for one in tries}
     results: dict[str, SetFigures] = {}
     with st.spinner("Replaying the set…"):
         for label, changed in settings.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, datetime, time, tzinfo
 from typing import Any
 
 import streamlit as st
@@ -17,13 +17,13 @@ PAGE_SIZE = 50
 EVERY = "2s"
 # What the list can be narrowed to → conditions of the journal.
 KINDS: dict[str, dict[str, Any]] = {
-    "all": {},
-    "nothing kept": {"is_bare": True},
-    "doubtful": {"status": "doubtful"},
-    "partial": {"status": "partial"},
-    "failed": {"status": "failed"},
-    "cut": {"is_cut": True},
-    "slow": {"is_slow": True},
+    "All": {},
+    "Nothing kept": {"is_bare": True},
+    "Doubtful": {"status": "doubtful"},
+    "Partial": {"status": "partial"},
+    "Failed": {"status": "failed"},
+    "Cut": {"is_cut": True},
+    "Slow": {"is_slow": True},
 }
 COLUMNS: Sequence[grid.Column] = (
     {"name": "tick", "label": "Compare", "kind": "tick", "width": 66, "narrow": True},
@@ -39,8 +39,8 @@ COLUMNS: Sequence[grid.Column] = (
     {"name": "milliseconds", "label": "ms", "kind": "number", "width": 60, "sorts": True},
     {"name": "warnings", "label": "Warnings", "kind": "number", "width": 84, "sorts": True},
 )
-NEWEST = ("time", False)
-LONGEST_SEARCH = 200
+SORTS = [f"{sign}{column['name']}" for column in COLUMNS if column.get("sorts") for sign in ("", "-")]
+"""By what the list can be sorted: falling, and with a sign before it rising; the newest come first."""
 MOST_COMPARED = 6
 
 
@@ -76,30 +76,20 @@ def show() -> None:
 def recorded(total: int) -> None:
     """Draw the filters and the table of a journal."""
     search, first, last, live = st.columns([50, 17, 17, 16], vertical_alignment="bottom")
-    state.seed("q", "", lambda text: len(text) <= LONGEST_SEARCH)
-    search.text_input(
-        "Search", key="q", max_chars=LONGEST_SEARCH, live="300ms", on_change=first_page,
-        placeholder="words of the question, in any order, or a source",
-    )  # fmt: skip
+    with search:
+        state.search_field(
+            "q", "Search", "words of the question, in any order, or a source", on_change=first_page
+        )
     for column, key, label in ((first, "since", "From"), (last, "until", "To")):
-        state.seed(key, None, _is_day, read=date.fromisoformat)
-        column.date_input(label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page)
-        state.publish(key, st.session_state[key])
+        column.date_input(
+            label, value=None, key=key, format="YYYY-MM-DD", on_change=first_page, **state.BOUND
+        )
     with live:
         is_live = whether("live", "Live tail", f"Looks for new questions every {EVERY}, and marks them.")
     if not is_live:
         st.session_state["live-since"] = datetime.now(tz=UTC)
-    one_of("only", list(KINDS), "Only", says=str.capitalize, on_change=first_page)
-    state.publish("q", st.session_state["q"], "")
+    one_of("only", list(KINDS), "Only", on_change=first_page)
     cards.part(listing, total, is_live, every=EVERY if is_live else None)
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def first_page() -> None:
@@ -107,7 +97,7 @@ def first_page() -> None:
     st.session_state["page"] = 1
 
 
-def conditions(sort: tuple[str, bool]) -> dict[str, Any]:
+def conditions(sort: str) -> dict[str, Any]:
     """Return what the journal is asked for."""
     session, zone = st.session_state, cards.zone()
     since, until = session.get("since"), session.get("until")
@@ -116,19 +106,14 @@ def conditions(sort: tuple[str, bool]) -> dict[str, Any]:
         "search": session["q"] or "",
         "since": datetime.combine(since, time.min, zone) if since else None,
         "until": datetime.combine(until, time.max, zone) if until else None,
-        "sort": sort[0],
-        "ascending": sort[1],
+        "sort": sort.lstrip("-"),
+        "ascending": sort.startswith("-"),
     }
 
 
 def listing(total: int, is_live: bool) -> None:
     """Draw one page of the table; choosing a row opens it."""
-    columns = {column["name"] for column in COLUMNS if column.get("sorts")}
-    state.seed(
-        "sorted", NEWEST, lambda text: text.lstrip("-") in columns,
-        read=lambda text: (text.lstrip("-"), text.startswith("-")),
-    )  # fmt: skip
-    sort = st.session_state["sorted"]
+    sort = state.picked("sorted", SORTS)
     with cards.guard(), opening.journal_of(state.settings()) as journal:
         if journal is None:
             st.text(f"The journal {state.settings().journal} is not there any more.")
@@ -137,19 +122,16 @@ def listing(total: int, is_live: bool) -> None:
         counted = {name: value for name, value in asked.items() if name not in {"sort", "ascending"}}
         found = journal.count(**counted)
         pages = max(1, -(-found // PAGE_SIZE))
-        state.seed("page", 1, str.isdecimal, read=int)
-        page = st.session_state["page"] = max(1, min(st.session_state["page"], pages))
+        # Drawn below the table that it turns the pages of.
+        place, below = st.container(), st.container()
+        page = below.pagination(pages, key="page", **state.BOUND) if pages > 1 else 1
         traces = journal.traces(PAGE_SIZE, (page - 1) * PAGE_SIZE, **asked)
-        state.publish("page", page, 1)
-        state.write_to_address("sorted", [] if sort == NEWEST else [f"{'-' if sort[1] else ''}{sort[0]}"])
-        st.session_state["kept-sorted"] = sort
+    with place:
         head(found, total)
-        if not traces:
+        if traces:
+            table(traces, sort, is_live, has_pages=pages > 1)
+        else:
             st.text("No recorded question is like that. Clear the search, the days or the filter.")
-            return
-        table(traces, sort, is_live, has_pages=pages > 1)
-        if pages > 1:
-            st.pagination(pages, key="page")
 
 
 def head(found: int, total: int) -> None:
@@ -159,7 +141,6 @@ def head(found: int, total: int) -> None:
         st.caption(f"{found:,} of {total:,} questions. Choose one to see why its context is as it is.")
         if len(ticked) > 1:
             if st.button(f"Compare the {len(ticked)} ticked", type="primary", key="compare-ticked"):
-                state.forget("compare")
                 state.go("compare", compare=ticked[:MOST_COMPARED])
             if st.button("Make a set of them", key="set-of-ticked"):
                 state.go("sets")
@@ -167,7 +148,7 @@ def head(found: int, total: int) -> None:
             st.caption("Tick another to compare the two.")
 
 
-def table(traces: list[TraceRow], sort: tuple[str, bool], is_live: bool, *, has_pages: bool) -> None:
+def table(traces: list[TraceRow], sort: str, is_live: bool, *, has_pages: bool) -> None:
     """Draw the rows, and open the chosen one."""
 
     def tick(name: str, is_ticked: bool) -> None:
@@ -175,7 +156,7 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], is_live: bool, *, has_
         st.session_state["ticked"] = [*others, *([name] if is_ticked else [])]
 
     def sort_by(column: str, ascending: bool) -> None:
-        st.session_state["sorted"] = (column, ascending)
+        st.session_state["sorted"] = f"{'-' if ascending else ''}{column}"
         first_page()
 
     since = st.session_state.get("live-since") if is_live else None
@@ -188,7 +169,7 @@ def table(traces: list[TraceRow], sort: tuple[str, bool], is_live: bool, *, has_
         on_choose=lambda name: st.session_state.update(opens=name),
         ticks=st.session_state.get("ticked", []),
         on_tick=tick,
-        sort=sort,
+        sort=(sort.lstrip("-"), sort.startswith("-")),
         on_sort=sort_by,
         opens=True,
     )

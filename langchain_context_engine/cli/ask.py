@@ -125,8 +125,11 @@ def explain(
             f" context-engine explain --other {candidate!r}"
         )
     output.write_text(output.without_controls(context.explain(candidate)))
-    for change in what_would_it_take(context, keys[0]):
+    changes = what_would_it_take(context, keys[0])
+    for change in changes:
         output.write_text(f"  would be in: {output.without_controls(change.sentence)}")
+    if changes.untried:
+        output.write_text(f"  not tried any further, for time: {', '.join(changes.untried)}")
 
 
 def _write_fates(context: Context, near: int) -> None:

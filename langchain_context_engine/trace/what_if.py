@@ -1,23 +1,24 @@
 """What would it take: changes of one setting that let a dropped candidate in, each proved by a replay.
 
-Whether a candidate gets in does not grow with the budget, `k` or a weight: with a little more of it another
-text may take the place. So values are tried one after the other, from the present one outwards, and where not
-every value in between was tried, a change does not call itself the smallest.
+A replay of many candidates takes a tenth of a second and more, so values are searched by halves, from what
+the missing text costs and where its score would stand. Whether a candidate gets in does not grow with the
+budget, `k` or a weight: with a little more of it another text may take the place. Where not every value in
+between was tried, a change does not call itself the smallest, and what time did not suffice for is named.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any
 
 from langchain_context_engine.config import Parts
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.request import ContextRequest
-from langchain_context_engine.models.types import Candidate, Key, Reason, Verdict
+from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Verdict
 from langchain_context_engine.pipeline.rank import rank, scale_weights
 from langchain_context_engine.pipeline.thresholds import Threshold
 from langchain_context_engine.ranking.signals import Signal
@@ -30,14 +31,12 @@ from langchain_context_engine.trace.replay import config_of, replay
 _UNREACHABLE = frozenset({Reason.INVALID, Reason.EMPTY, Reason.FILTERED, Reason.EXCLUDED, Reason.OVER_LIMIT})
 """Dropped before ranking: no setting of rank to render brings these back."""
 
-_WEIGHTS_TRIED = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+_WEIGHTS_TRIED = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 _LARGEST_BUDGET_FACTOR = 64
-_MOST_BUDGETS = 70
-_MOST_KS = 60
-_FINER = 10
-_NEAR, _NEARER = 100, 20
-"""Budgets that are tried one by one, for a table of changes and for one sentence."""
+_NEAR = 100
+"""Values above the present one that are tried one by one, in a quarter of the time."""
 
+_TENTHS = 1000
 _DIFFERS = 1e-9
 _LATEST = "those that prefer the latest"
 
@@ -47,8 +46,8 @@ class Change:
     """One change of one setting that was seen to let the candidate in.
 
     Attributes:
-        setting: `budget`, `k`, `dedupe_threshold`, `thresholds.<source>`, `min_score`, `diversity`,
-            `budget.item_cap`, `budget.source_cap`, `budget.shares`, `weights.<signal>`,
+        setting: `budget`, `k`, `dedupe_threshold`, `dedupe_rules`, `thresholds.<source>`, `min_score`,
+            `diversity`, `budget.item_cap`, `budget.source_cap`, `budget.shares`, `weights.<signal>`,
             or `weights` where the question was given those that prefer the latest.
         before: What it is.
         after: What it would be.
@@ -71,8 +70,18 @@ class Change:
     sentence: str
 
 
-def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[Change, ...]:
-    """Return single changes that admit a dropped candidate, the first found for each setting that can.
+class Changes(tuple[Change, ...]):  # noqa: SLOT001 - no tuple can have slots of its own
+    """The changes that were found, and in `untried` the settings that time did not suffice for."""
+
+    untried: tuple[str, ...] = ()
+
+
+class _TimeIsUpError(Exception):
+    """A setting cannot be tried any more."""
+
+
+def what_would_it_take(context: Context, key: Key, engine: Any = None, *, seconds: float = 5.0) -> Changes:
+    """Return single changes that admit a dropped candidate, one for each setting that was found to.
 
     Nothing for a candidate that is in, and for one that was dropped before ranking: only another question or
     another limit brings that back. Of a plan's trace the budget of the whole prompt is tried.
@@ -81,46 +90,44 @@ def what_would_it_take(context: Context, key: Key, engine: Any = None) -> tuple[
         context: A context, or a trace read back.
         key: The candidate.
         engine: Where parts that were given as functions come from.
+        seconds: After so long nothing further is tried; the result's `untried` names what was not.
 
     Raises:
         ConfigError: The context has no such candidate, or is damaged.
     """
     with reading(context):
-        search = _search(context, key, engine, _NEAR)
-        return () if search is None else tuple(search.changes())
+        search = _search(context, key, engine, seconds)
+        return Changes() if search is None else search.changes()
 
 
-def budget_that_admits(context: Context, key: Key) -> Change | None:
-    """Return the change of the budget that admits a candidate; None where none is found or provable.
-
-    Quicker than `what_would_it_take`: fewer budgets are tried one by one.
-    """
+def budget_that_admits(context: Context, key: Key, *, seconds: float = 2.0) -> Change | None:
+    """Return the change of the budget that admits a candidate; None where none is found or provable."""
     try:
         with reading(context):
-            search = _search(context, key, None, _NEARER)
+            search = _search(context, key, None, seconds)
             return None if search is None else next(search.budget(), None)
-    except ConfigError:  # a part of the settings was a function of the caller's: nothing can be proved
+    except (ConfigError, _TimeIsUpError):  # a part was a function of the caller's: nothing can be proved
         return None
 
 
-def _search(context: Context, key: Key, engine: Any, near: int) -> _Search | None:
+def _search(context: Context, key: Key, engine: Any, seconds: float) -> _Search | None:
     """Return what tries settings for a candidate; None where none can let it in."""
     decision = context.final_decisions().get(key)
     if decision is None:
         raise ConfigError(f"no candidate {key!r} in this context")
     if decision.verdict is Verdict.KEPT or decision.reason in _UNREACHABLE:
         return None
-    return _Search(context, key, engine, near)
+    return _Search(context, key, engine, seconds)
 
 
 class _Search:
     """Tries one setting after the other."""
 
-    def __init__(self, context: Context, key: Key, engine: Any, near: int) -> None:
+    def __init__(self, context: Context, key: Key, engine: Any, seconds: float) -> None:
         self.context = context
         self.key = key
         self.engine = engine
-        self.near = near
+        self.began, self.seconds = time.monotonic(), seconds
         self.decision = context.final_decisions()[key]
         self.config = config_of(context, engine)
         self.parts = _parts_to_try(self.config.parts())
@@ -128,32 +135,37 @@ class _Search:
         # The order is the same for every budget and every k.
         self.ordered = None if context.parts else order(context.candidates, context.request, self.parts)
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Changes:
         """Try one setting after the other; of a plan's trace the budget of the whole prompt alone."""
-        yield from self.budget()
-        if self.ordered is None:
-            return
-        yield from self.k()
-        none: Mapping[str, Any] = {"item_cap": None, "source_cap": None, "shares": {}}
-        for field, lifted in none.items():
-            if before := getattr(self.of_budget, field):
-                budget = replace(self.of_budget, **{field: lifted})
-                yield from self._change(f"budget.{field}", before, None, {"budget": budget})
-        if self.config.diversity is not None:
-            yield from self._change("diversity", "a rule", None, {"diversity": None})
-        yield from self.threshold()
-        yield from self.similar()
-        if self.config.min_score and self.decision.reason is Reason.BELOW_THRESHOLD:
-            # Rounded down: the number that is printed admits it.
-            found = math.floor(1000 * self.decision.details["score"]) / 1000
-            yield from self._change("min_score", self.config.min_score, found, {"min_score": found})
-        yield from self.weights()
+        ways: dict[str, Callable[[], Iterator[Change]]] = {"budget": self.budget}
+        if self.ordered is not None:
+            ways |= {
+                "duplicates": self.duplicates,
+                "k": self.k,
+                "caps": self.lifted,
+                "thresholds": self.thresholds,
+                "weights": self.weights,
+            }
+        found, untried = [], []
+        for way, tried in ways.items():
+            try:
+                found.extend(tried())
+            except _TimeIsUpError:
+                untried.append(way)
+        changes = Changes(found)
+        changes.untried = tuple(untried)
+        return changes
+
+    def _is_over(self, share: float = 1.0) -> bool:
+        return time.monotonic() - self.began > share * self.seconds
 
     def _has(self, context: Context) -> bool:
         return any(passage.key == self.key for passage in context.passages)
 
     def _admits(self, **fields: Any) -> bool:
         """Tell whether other fields of the request let the candidate in, in the order that is known."""
+        if self._is_over():
+            raise _TimeIsUpError
         if self.ordered is None:
             return self._has(replay(self.context, self.engine, **fields))
         request: ContextRequest = replace(self.context.request, **fields)
@@ -163,6 +175,8 @@ class _Search:
         self, setting: str, before: Any, after: Any, settings: Mapping[str, Any], *, is_smallest: bool = False
     ) -> Iterator[Change]:
         """Yield the change if a replay proves it."""
+        if self._is_over():
+            raise _TimeIsUpError
         again = replay(self.context, self.engine, **settings)
         if self._has(again):
             changed = diff(self.context, again)
@@ -183,63 +197,95 @@ class _Search:
                 sentence=told,
             )
 
-    def budget(self) -> Iterator[Change]:
-        """Find a budget, and a smaller one below that as long as one is found."""
-        now = self.context.budget
-        most = max(64, now * _LARGEST_BUDGET_FACTOR)
-        if self.decision.is_duplicate or not self._admits(budget=most):
-            return
-        fails = now
-        for tokens in islice(_budgets_tried(now, most), _MOST_BUDGETS):
-            if self._admits(budget=tokens):
+    def _least(self, field: str, now: int, *guesses: int) -> Iterator[Change]:
+        """Yield the least number above the present one that is found to admit.
+
+        The first guess that admits is halved towards what does not; then those nearest to the present one are
+        tried one by one. Each has its part of the time.
+        """
+        fails, found = now, 0
+        for guess in sorted({guess for guess in guesses if guess > now}):
+            if self._admits(**{field: guess}):
+                found = guess
                 break
-            fails = tokens
-        else:
+            fails = guess
+        if not found:
             return
-        while tokens - fails > 1:
-            middle = (fails + tokens) // 2
-            fails, tokens = (fails, middle) if self._admits(budget=middle) else (middle, tokens)
-        first = next(
-            (b for b in range(now + 1, min(tokens, now + self.near)) if self._admits(budget=b)), tokens
+        while found - fails > 1 and not self._is_over(0.4):
+            middle = (fails + found) // 2
+            fails, found = (fails, middle) if self._admits(**{field: middle}) else (middle, found)
+        first = now + 1
+        while first < min(found, now + _NEAR) and not self._is_over(0.5):
+            if self._admits(**{field: first}):
+                found = first
+            first += 1
+        yield from self._change(field, now, found, {field: found}, is_smallest=first >= found)
+
+    def budget(self) -> Iterator[Change]:
+        """Give what the candidate lacked at its turn, some times that, or what those ranked better lacked."""
+        if self.decision.is_duplicate:
+            return
+        now, final = self.context.budget, self.context.final_decisions()
+        better = self.ordered.items if self.ordered is not None else ()
+        place = next((n for n, item in enumerate(better) if item.key == self.key), 0)
+        needed = [int(final[item.key].details.get("needed", 0)) for item in better[: place + 1]]
+        lacked = now + int(self.decision.details.get("needed", 1)) - int(self.decision.details.get("left", 0))
+        yield from self._least(
+            "budget", now, lacked, now + sum(needed), max(64, now * _LARGEST_BUDGET_FACTOR)
         )
-        yield from self._change("budget", now, first, {"budget": first}, is_smallest=first <= now + self.near)
 
     def k(self) -> Iterator[Change]:
-        """Count up."""
+        """Allow more passages."""
         k = self.context.request.k
         if k is not None:
-            tried = range(k + 1, min(len(self.context.candidates), k + _MOST_KS) + 1)
-            needed = next((n for n in tried if self._admits(k=n)), None)
-            if needed is not None:
-                yield from self._change("k", k, needed, {"k": needed}, is_smallest=True)
+            yield from self._least("k", k, k + 1, len(self.context.candidates))
 
-    def threshold(self) -> Iterator[Change]:
-        """Ask more of texts that are to be one."""
+    def lifted(self) -> Iterator[Change]:
+        """Lift caps, shares and the rule of diversity."""
+        none: Mapping[str, Any] = {"item_cap": None, "source_cap": None, "shares": {}}
+        for field, nothing in none.items():
+            if before := getattr(self.of_budget, field):
+                budget = replace(self.of_budget, **{field: nothing})
+                yield from self._change(f"budget.{field}", before, None, {"budget": budget})
+        if self.config.diversity is not None:
+            yield from self._change("diversity", "a rule", None, {"diversity": None})
+
+    def duplicates(self) -> Iterator[Change]:
+        """Ask more of texts that are to be one, just more than these have, or do without a rule."""
         now, alike = self.config.dedupe_threshold, self.decision.details.get("similarity")
-        if now is None or not isinstance(alike, (int, float)):
+        if self.decision.repeats is None or not isinstance(alike, (int, float)):
             return
-        tenths = range(max(round(now * 10), math.floor(alike * 10)) + 1, 1001)
-        tried = dict.fromkeys((*tenths[:3], *(n for n in tenths if n % 10 == 0)))
-        for threshold in (*(n / 10 for n in tried), None):
-            found = list(self._change("dedupe_threshold", now, threshold, {"dedupe_threshold": threshold}))
-            if found:
+        if now is not None:
+            first = max(round(now * 10), math.floor(alike * 10)) + 1
+            for threshold in (*(n / 10 for n in (first, first + 9) if n < _TENTHS), None):
+                change = {"dedupe_threshold": threshold}
+                found = tuple(self._change("dedupe_threshold", now, threshold, change))
                 yield from found
-                return
+                if found:
+                    return
+        if self.config.dedupe_rules:
+            yield from self._change("dedupe_rules", "the present ones", "none", {"dedupe_rules": ()})
 
-    def similar(self) -> Iterator[Change]:
-        """Lower the threshold of the source whose best is too far above the candidate."""
+    def thresholds(self) -> Iterator[Change]:
+        """Lower the least score, or the threshold of the source whose best is too far above the candidate."""
         found = self.decision.details
-        source = str(found.get("source"))
-        if source not in self.config.thresholds or not found.get("best"):
+        if self.decision.reason is not Reason.BELOW_THRESHOLD:
             return
-        now = self.config.thresholds[source]
-        share = min(now.of_best, math.floor(100 * found["score"] / found["best"]) / 100)
-        after = Threshold(of_best=share, least=min(now.least, math.floor(100 * found["score"]) / 100))
-        settings = {"thresholds": {**self.config.thresholds, source: after}}
-        yield from self._change(f"thresholds.{source}", now.of_best, after.of_best, settings)
+        # Rounded down: the number that is printed admits it.
+        if self.config.min_score and "source" not in found:
+            score = math.floor(1000 * found["score"]) / 1000
+            yield from self._change("min_score", self.config.min_score, score, {"min_score": score})
+        now = self.config.thresholds.get(str(found.get("source")))
+        if now is not None and found.get("best"):
+            share = min(now.of_best, math.floor(100 * found["score"] / found["best"]) / 100)
+            after = Threshold(of_best=share, least=min(now.least, math.floor(100 * found["score"]) / 100))
+            settings = {"thresholds": {**self.config.thresholds, found["source"]: after}}
+            yield from self._change(f"thresholds.{found['source']}", now.of_best, share, settings)
 
     def weights(self) -> Iterator[Change]:
-        """Vary one weight at a time, beside the others as they are."""
+        """Vary one weight at a time, beside the others as they are, where that ranks the candidate better."""
+        if self.decision.reason is Reason.UNRELATED or "source" in self.decision.details:
+            return  # fell before it was weighed
         now = dict(self.config.weights or {"relevance": 1.0})
         latest = self.config.weights is None and any(
             "latest" in passage.ranked.contributions for passage in self.context.passages
@@ -247,44 +293,59 @@ class _Search:
         if latest:
             # Any weights replace those that such a question is given: where this is enough, all are.
             alone = tuple(self._change("weights", _LATEST, "relevance alone", {"weights": now}))
+            yield from alone
             if alone:
-                yield from alone
                 return
-        for signal in signals_that_differ(self.context, self.parts):
-            before = float(now.get(signal, 0.0))
-            after = self._nearest_weight(now, signal, before)
-            if after is not None:
-                weights = {**now, signal: after}
-                settings = {"weights": weights}
-                if latest:
-                    yield from self._change("weights", _LATEST, _told(weights), settings)
-                else:
-                    yield from self._change(f"weights.{signal}", before, after, settings)
+        ranked = _with_every_signal(self.context, self.parts)
+        mine = next((item for item in ranked if item.key == self.key), None)
+        for signal in _signals_that_differ(ranked) if mine is not None else ():
+            weights = self._weights_with(now, signal, ranked, mine)
+            if weights and latest:
+                yield from self._change("weights", _LATEST, _told(weights), {"weights": weights})
+            elif weights:
+                before, after = float(now.get(signal, 0.0)), weights[signal]
+                yield from self._change(f"weights.{signal}", before, after, {"weights": weights})
 
-    def _nearest_weight(self, now: Mapping[str, float], signal: str, before: float) -> float | None:
-        """Return the weight nearest to the present one, of those tried, that admits."""
+    def _weights_with(
+        self, now: Mapping[str, float], signal: str, ranked: Sequence[Ranked], mine: Ranked
+    ) -> dict[str, float] | None:
+        """Return the weights with that of one signal changed so that they admit, the nearest found.
+
+        Where the candidate's score stands under other weights is known without a replay: only the weight
+        that ranks it best is tried, and those between it and the present one by halves.
+        """
+
+        def scaled(weight: float) -> Mapping[str, float]:
+            return scale_weights({**now, signal: weight}, self.parts.signals.__getitem__)
+
+        def place(weight: float) -> tuple[int, float]:
+            weights = scaled(weight)
+            scores = [sum(w * item.signals[n] for n, w in weights.items()) for item in (mine, *ranked)]
+            return sum(score > scores[0] for score in scores), -scores[0]
 
         def admits(weight: float) -> bool:
-            changed = {**now, signal: weight}
-            if not any(changed.values()):
-                return False
-            parts = replace(self.parts, weights=scale_weights(changed, self.parts.signals.__getitem__))
+            if self._is_over():
+                raise _TimeIsUpError
+            parts = replace(self.parts, weights=scaled(weight))
             return self._has(assemble(self.context.candidates, self.context.request, parts))
 
-        others = sorted(set(_WEIGHTS_TRIED) - {before}, key=lambda weight: (abs(weight - before), weight))
-        found = next(filter(admits, others), None)
-        if found is None:
+        before = float(now.get(signal, 0.0))
+        others = any(weight for name, weight in now.items() if name != signal)
+        tried = [weight for weight in _WEIGHTS_TRIED if weight != before and (weight or others)]
+        better = sorted(tried, key=lambda weight: (place(weight), abs(weight - before)))
+        better = [weight for weight in better if place(weight) < place(before)]
+        best = next(filter(admits, better[:: max(1, len(better) // 2)]), None)
+        if best is None:
             return None
-        steps = (round(before + (found - before) * i / _FINER, 2) for i in range(1, _FINER))
-        nearer = (weight for weight in dict.fromkeys(steps) if weight not in {before, found})
-        return next(filter(admits, nearer), found)
-
-
-def _budgets_tried(budget: int, most: int) -> Iterator[int]:
-    """Yield the budgets that are tried above one, ascending, some six per cent apart."""
-    while budget < most:
-        budget = min(most, budget + budget // 16 + 1)
-        yield budget
+        between = sorted(
+            (weight for weight in tried if min(before, best) < weight <= max(before, best) or weight == best),
+            key=lambda weight: abs(weight - before),
+        )
+        least, most = 0, len(between) - 1
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if admits(between[middle]) else (middle + 1, most)
+        return {**now, signal: between[most]}
 
 
 def _parts_to_try(parts: Parts) -> Parts:
@@ -307,21 +368,25 @@ def _asked_once(signal: Signal) -> Signal:
     return values
 
 
-def signals_that_differ(context: Context, parts: Parts) -> tuple[str, ...]:
+def _with_every_signal(context: Context, parts: Parts) -> Sequence[Ranked]:
+    """Return the candidates ranked with a little of every signal, so that each has all its values."""
+    names = list(dict.fromkeys((*(parts.weights or {"relevance": 1.0}), *parts.signals)))
+    weights = dict.fromkeys(names, 1 / len(names))
+    return rank(
+        context.candidates, context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
+    ).items
+
+
+def _signals_that_differ(ranked: Sequence[Ranked]) -> tuple[str, ...]:
     """Return the signals in which some candidates differ: a weight on another changes no order.
 
     Of several signals that put the candidates into one order (recency by several curves), the one that is
     weighed stands for all, else the first.
     """
-    names = list(dict.fromkeys((*(parts.weights or {"relevance": 1.0}), *parts.signals)))
-    weights = dict.fromkeys(names, 1 / len(names))
-    ranked = rank(
-        context.candidates, context.request, signals=parts.signals, weights=weights, fusion=parts.fusion
-    ).items
     found: dict[tuple[Key, ...], str] = {}
-    for signal in names:
+    for signal in ranked[0].contributions if ranked else ():
         values = {item.key: item.signals[signal] for item in ranked}
-        if values and max(values.values()) - min(values.values()) > _DIFFERS:
+        if max(values.values()) - min(values.values()) > _DIFFERS:
             found.setdefault(tuple(sorted(values, key=lambda key: (-values[key], key))), signal)
     return tuple(found.values())
 

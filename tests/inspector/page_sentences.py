@@ -96,21 +96,15 @@ def is_joined(seen, _, tokens):
     assert number(tokens) == sum(one.tokens for one in seen.context.passages) - count_tokens(seen.context)
 
 
-def is_a_funnel(seen, *_):
-    """The steps go down to the passages, and at each as many fell as the decisions say, by their reasons."""
-    text, told = seen.own["sentence"], Counter()
-    steps = [re.match(rf"{N} \w+(?: \(− (.+)\))?$", step).groups() for step in text.split(" → ")]
-    counts = [number(count) for count, _ in steps]
-    for (before, after), (_, fell) in zip(itertools.pairwise(counts[1:]), steps[2:], strict=True):
-        parts = [re.match(rf"{N} (.+?)s?$", part).groups() for part in fell.split(", ")] if fell else []
-        assert before - after == sum(number(count) for count, _ in parts)
-        told.update({name: number(count) for count, name in parts})
+def are_fates(seen, *_):
+    """Every candidate is counted once, by what it fell for."""
+    (every, kept, *others) = (part.split(" ", 1) for part in seen.own["sentence"].split(" · "))
+    assert (number(every[0]), number(kept[0])) == (len(ended(seen.context)), len(seen.context.passages))
+    assert number(every[0]) == number(kept[0]) + sum(number(count) for count, _ in others)
     short = {
         FATES[reason].removeprefix("out · ").rstrip("s"): n for reason, n in fallen(seen.context).items()
     }
-    assert told == Counter(short)
-    assert counts[0] <= counts[1] == len(ended(seen.context))
-    assert counts[-1] == len(seen.context.passages)
+    assert {name.rstrip("s"): number(count) for count, name in others} == short
 
 
 def is_sure(seen, status, confidence):
@@ -225,7 +219,7 @@ SENTENCES = {
     rf"{N} warnings?": are_warnings,
     rf"{N} ms": took,
     r"Frame is what .+ nothing fitted\.( Joined, the passages take ([\d,]+) tokens less .+ as here\.)?": is_joined,
-    rf"{N} collected → .+": is_a_funnel,
+    rf"{N} offered · {N} in.*": are_fates,
     r"(\w+), confidence (\d\.\d\d)": is_sure,
     r"milliseconds: (.+)": are_timed,
     rf"{N} of {N} tokens\.(?: A number leads to its candidate\.)?": is_budget_used,

@@ -92,26 +92,11 @@ def test_keys_that_come_faster_than_the_page_is_drawn_walk_on(visit):
     until(page, lambda: "rank 13" in page.inner_text(".ce-fate"))
 
 
-def test_grades_that_are_picked_faster_than_the_page_is_drawn_are_all_given(visit):
-    """Of two grades that were picked within one run of the page the first was lost."""
-    page = visit("judge?trace=sample-weighted")
-    page.evaluate("""async () => {
-        for (const field of [...document.querySelectorAll('.ce-grid select')].slice(0, 5)) {
-            field.value = '3 · exactly';
-            field.dispatchEvent(new Event('change'));
-            await new Promise((resolve) => setTimeout(resolve, 40));
-        }
-    }""")
-    until(page, lambda: "Judged: 5 of" in page.inner_text("body"))
-    picked = [field.input_value() for field in page.locator(".ce-grid select").all()[:6]]
-    assert picked == ["3 · exactly"] * 5 + ["unjudged"]
-
-
 def test_what_was_tried_is_there_on_the_next_page_after_a_switch_was_turned(visit):
     """It was gone from Sets, Compare and Tune itself as soon as a part of the page was drawn by itself."""
     page = visit("tune?trace=sample-weighted&budget=300")
-    page.get_by_text("Changed only").click()
-    until(page, lambda: "changed-only=True" in page.url)
+    page.get_by_text("Only those treated differently").click()
+    until(page, lambda: "onlydiff=true" in page.url)
     go_to(page, "Judge")
     go_to(page, "Tune")
     page.get_by_text("1 try").wait_for()

@@ -90,7 +90,7 @@ def test_every_figure_that_a_page_says_of_an_answer_or_a_journal_has_a_proof_and
 
 def test_a_figure_that_is_not_so_is_found():
     context = a_context(budget=150)
-    untrue = ("9 duplicates", "151 / 150 tokens (99 %)", "4 collected → 4 expanded → 4 unique → 4 packed")
+    untrue = ("9 duplicates", "151 / 150 tokens (99 %)", "4 offered · 4 in")
     for sentence in untrue:
         with pytest.raises(AssertionError):
             proved(sentence, Seen(context=context))

@@ -31,7 +31,7 @@ ASKED = {
     "explain": ("section", "shown", "find", "candidate", "textview"),
     "tune": ("budget", "k", "w_relevance", "w_keyword", "item_cap", "reserve", "threshold", "min_score", "order"),
     "compare": ("compare", "onlydiff"),
-    "judge": ("judging", "rater", "unjudged", "reading"),
+    "judge": ("judging", "rater", "queue", "reading"),
     "figures": ("timed",),
 }  # fmt: skip
 FUNCTION = {"order": lambda passages: tuple(reversed(passages))}
@@ -114,7 +114,7 @@ def test_a_failed_question_and_an_empty_answer_say_at_once_what_narrowed_them(pa
     assert "team x" in told
     told = said(a_page("explain", trace=failed, journal=path, monkeypatch=monkeypatch))
     assert "Every source failed" in told
-    at = a_page("traces", journal=path, monkeypatch=monkeypatch, only="failed")
+    at = a_page("traces", journal=path, monkeypatch=monkeypatch, only="Failed")
     assert [row["id"] for row in grids(at)["traces"]["rows"]] == [failed]
 
 
@@ -130,7 +130,7 @@ def test_the_list_is_sorted_filtered_and_bounded_by_its_address(path, monkeypatc
 
     assert listed() == listed(sorted="evil", since="never") == ["day 3", "day 2", "day 1"]
     assert listed(sorted="-tokens") == ["day 2", "day 1", "day 3"]
-    assert listed(only="nothing kept") == listed(since="2026-03-02", until="2026-03-02") == ["day 2"]
+    assert listed(only="Nothing kept") == listed(since="2026-03-02", until="2026-03-02") == ["day 2"]
     assert listed(q="3 day") == ["day 3"]
     told = said(a_page("traces", journal=path, monkeypatch=monkeypatch, q="volcano"))
     assert "No recorded question is like that" in told
@@ -319,5 +319,5 @@ def test_m98_one_press_asks_once_and_a_run_ends(tmp_path):
     # What no source offered is asked of the same store: whether it is there, and why it was not offered.
     go_on(at, "explain")
     at.text_input(key="find").set_value("zebra").run()
-    next(b for b in at.button if b.label == "Ask the store why").click().run()
+    next(b for b in at.button if b.key == "ask-store").click().run()
     assert "The store holds nothing of that id" in said(at)

@@ -14,15 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.budget_usage import FRAME, LEFT, RESERVED, budget_parts, groups_of, near_misses, shared_tokens
-from inspector.candidates import funnel, last_kept, meant_by, ranked_rows, rows_like, score_tree
-from inspector.comparing import aligned, changed, moves, settings_table, told_moves
+from inspector.candidates import fates_told, last_kept, meant_by, ranked_rows, rows_like, score_tree
+from inspector.comparing import aligned, changed, settings_table, told_moves
 from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
 from inspector.palette import FATE_COLOURS, FATES
 from inspector.text_pieces import cut_pieces, cut_tokens, duplicate_groups, pieces
 from inspector.views.traces import trace_rows
-from inspector.views.tune import Try, added
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
 from langchain_context_engine.evaluation.quality import quality
@@ -52,14 +51,13 @@ def test_every_final_reason_has_two_words_and_a_colour():
     assert all(words in FATE_COLOURS for words in FATES.values())
 
 
-def test_the_funnel_ends_with_the_passages_and_accounts_for_every_candidate():
+def test_every_candidate_is_counted_once_by_what_it_fell_for():
     context = a_context(budget=120)
-    steps = funnel(context)
-    assert [stage for stage, _, _ in steps] == ["collected", "expanded", "unique", "packed"]
-    assert steps[0][1] == len(context.final_decisions())
-    assert steps[-1][1] == len(context.passages) == steps[0][1] - sum(sum(f.values()) for _, _, f in steps)
-    assert steps[2][2] == {Reason.DUPLICATE: 1}
-    assert [count for _, count, _ in funnel(Context())] == [0, 0, 0, 0]
+    numbers = [int(part.split()[0]) for part in fates_told(context).split(" · ")]
+    assert numbers[0] == len(context.final_decisions()) == sum(numbers[1:])
+    assert numbers[1] == len(context.passages)
+    assert "1 duplicate" in fates_told(context)
+    assert fates_told(Context()) == "0 offered · 0 in"
 
 
 def test_the_budget_line_stands_after_the_last_that_got_in_and_is_drawn_from_all_rows_or_not_at_all():
@@ -189,16 +187,10 @@ def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
         assert all(group.duplicates.values())
 
 
-def test_moves_tell_places_before_and_after_and_what_entered():
+def test_what_entered_and_left_is_named():
     before = a_context(**TIGHT)
     after = replay(before, budget=5000)
-    difference = diff(before, after)
-    table = {r["id"]: r["cells"] for r in moves(rows_of(before), rows_of(after), difference, only=False)}
-    assert (table["memories/c"]["change"], table["memories/c"]["before"]) == ("entered", "out · no room")
-    assert table["memories/a"]["change"] == table["memories/a"]["before"] == ""
-    only = moves(rows_of(before), rows_of(after), difference, only=True)
-    assert {row["id"] for row in only} == {"memories/c", "memories/d"}
-    assert "Entered: " in told_moves(difference, rows_of(after))
+    assert "Entered: " in told_moves(diff(before, after), rows_of(after))
     assert "Left: " in told_moves(diff(after, before), rows_of(after))
 
 
@@ -259,8 +251,17 @@ def test_the_grades_of_two_people_stand_beside_each_other_and_none_where_one_jud
     assert [c["label"] for c in grade_columns(["ann", "bob"], "bob")][:3] == ["Grade", "ann", "#"]
     blind = {c["label"] for c in grade_columns(["ann", "bob"], "bob", blind=True)}
     assert not blind & {"ann", "#", "Fate"}
-    left = grade_rows(rows, by_ann, "ann", only_unjudged=True)
+    left = grade_rows(rows, by_ann, "ann", is_queue=True)
     assert [row["id"] for row in left] == ["memories/b"]
+
+
+def test_the_queue_has_first_what_nearly_got_in_or_nearly_did_not():
+    rows = rows_of(a_context([a_candidate(id=str(i), text=f"{i} rope " * 9, relevance=1 - i / 20)
+                              for i in range(9)], budget=300, truncator="none"))  # fmt: skip
+    kept = sum(row.verdict is Verdict.KEPT for row in rows)
+    queue = [row["cells"]["place"] for row in grade_rows(rows, [], "", is_queue=True)]
+    assert queue[:3] == [str(kept), str(kept + 1), str(kept - 1)]
+    assert len(queue) == len(rows)
 
 
 def test_csv_holds_every_candidate_and_no_formula():
@@ -318,17 +319,7 @@ def test_a_change_that_admits_turns_the_knobs_to_itself_or_is_said_to_have_none(
     lifted = turned_by(recorded(a_shared_context()), {"budget": Budget(tokens=160, reserve=20)})
     assert (lifted["share_notes"], lifted["item_cap"]) == (0.0, 100)
     assert can_turn_to(context, {"budget": 700})
-    assert not can_turn_to(context, {"diversity": 0.2})
+    assert can_turn_to(context, {"dedupe_rules": ()})
+    assert not can_turn_to(context, {"thresholds": {"memories": 0.2}})
     tight = a_context(budget=100)
     assert not replay(tight, budget=largest_budget(tight)).is_truncated
-
-
-def test_tries_are_kept_in_order_without_repeats_with_their_numbers_and_the_recorded_one():
-    context = a_context()
-    knobs, same = recorded(context), diff(context, context)
-    tries = added((), Try(knobs, {}, context, same))
-    for budget in range(100, 150):
-        one = Try(knobs, {"budget": budget}, context, same)
-        tries = added(added(tries, one), one)
-    assert tries[0].told == "as recorded"
-    assert [one.number for one in tries[1:]] == list(range(22, 51))

@@ -128,3 +128,13 @@ def test_a_weight_is_told_with_all_that_replace_the_present_ones(told):
     for change in weighed:
         for name, weight in change.settings["weights"].items():
             assert f"--weight {name}={weight:g}" in change.sentence
+
+
+def test_what_time_does_not_suffice_for_is_named(contexts):
+    """On a trace of nine hundred candidates one was waited for a minute and a half."""
+    untried = set()
+    for context in filter(left_out, contexts):
+        changes = what_would_it_take(context, left_out(context)[0], seconds=0)
+        assert changes == ()
+        untried |= set(changes.untried)
+    assert untried >= {"budget", "weights", "k"}
