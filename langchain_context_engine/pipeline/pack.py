@@ -217,7 +217,6 @@ class _Packer:
         self._asked = frozenset(query_terms(query))
         self._cut_from = budget.cut_from if self.is_by_units else 1.0
         self._due = self._due_in_turn()
-        self._mute = self._mute_of_the_best()
         self._met: set[int] = set()
         self._tried: set[int] = set()
         self._in_vain: dict[int, int] = {}
@@ -312,17 +311,6 @@ class _Packer:
             and is_indexed(items[i].candidate)
         }
 
-    def _mute_of_the_best(self) -> dict[int, int]:
-        """Return those of the best k of which no piece tells enough: item → the tokens for its cut.
-
-        Else a short one that ranks below it takes its place, and there is no further one.
-        """
-        k = self.packing.k
-        if not k:
-            return {}
-        best = enumerate(self.units[:k])
-        return {item: self.limit // k for item, own in best if not any(map(self._says_enough, own))}
-
     def fill(
         self, units: Sequence[Unit], *, may_cut: bool, within_shares: bool = False, is_main: bool = False
     ) -> bool:
@@ -346,8 +334,10 @@ class _Packer:
                 if self._says_enough(unit):
                     self._take(unit, cost)
                 elif item not in selection:
-                    # A list of single words, say: no piece tells enough, several of them may.
-                    own = room if may_cut else min(room, self._mute.get(item, 0))
+                    # A list of single words, say: no piece tells enough, several of them may. One of the best
+                    # k is cut in its turn, or a short one that ranks below takes its place.
+                    k = self.packing.k or 0
+                    own = room if may_cut else min(room, self.limit // k) if item < k else 0
                     if own and self._is_worth_cutting(item, own):
                         self._cut(item, own)
                 continue
@@ -357,7 +347,7 @@ class _Packer:
             is_due = may_cut or reason is Reason.OVER_ITEM_CAP or self._is_due(item, room)
             if not is_due and item == 0 and unit.size > self.limit:
                 # The best of all, too long for any budget like this: its beginning.
-                is_due, room = True, self._half_if_enough(room)
+                is_due = True
             if is_due and is_lone and self._is_worth_cutting(item, room):
                 # Where shares are filled and something is left over, such an item may grow.
                 room -= 0 if self.is_by_units else self._behind(unit, units, room)
@@ -408,11 +398,6 @@ class _Packer:
     def _is_due(self, item: int, room: int) -> bool:
         """Return whether an item is cut in its turn: enough of what is nearly as good as the best fits."""
         return item in self._due and self.selection.text_room(item, room) >= self._due[item]
-
-    def _half_if_enough(self, room: int) -> int:
-        """Return the room of the best of all for its beginning: half of the budget where that will do."""
-        half = min(room, self.limit // 2)
-        return half if self._is_worth_cutting(0, half) else room
 
     def _is_worth_cutting(self, item: int, room: int) -> bool:
         """Return whether enough is left for the text itself; what is pinned gets in however short."""
