@@ -212,6 +212,12 @@ def _budget(value: Any) -> Any:
     return Budget() if value is None else Budget(tokens=value)
 
 
+def _chosen(usual: Any, known: Mapping[str, Template], given: Any) -> Template:
+    """Return the template that a request names, or the engine's."""
+    chosen = usual if given is None else given
+    return chosen if isinstance(chosen, Template) else known[chosen]
+
+
 def _threshold(value: Any) -> Any:
     """A threshold may be given as the share of the best."""
     return _made(Threshold, {"of_best": value} if isinstance(value, (int, float)) else value)
@@ -363,16 +369,12 @@ class EngineConfig(BaseModel):
         signals: Registry[Signal] = with_own("signal", SIGNALS, self.signals)
         templates: Registry[Template] = with_own("template", TEMPLATES, self.templates)
 
-        def template_of(given: Any = None) -> Template:
-            """Return the template that a request names, or the engine's."""
-            chosen = self.template if given is None else given
-            return chosen if isinstance(chosen, Template) else templates[chosen]
-
+        template_of = functools.partial(_chosen, self.template, templates)
         counter = self._counter or resolve_tokenizer(self.tokenizer)
         truncator = part_named("truncator", TRUNCATORS, self.truncator)
         compactor = None if self.compactor is None else resolve_compactor(self.compactor)
         layout = Layout(
-            template=template_of(),
+            template=template_of(None),
             arrange=part_named("order", ORDERS, self.order),
             markers=part_named("citation style", CITATION_STYLES, self.citations),
             group_by=self.group_by,

@@ -215,8 +215,17 @@ class ContextEngine:
         request = self._request(query, fields)
         if request.budget == 0 or finds_nothing(request):
             return request, None, self._finish(empty_context(request), Collected(), 0.0)
-        key = self._key(request, query, fields)
-        return request, key, self._recalled(key)
+        if self.cache is None:
+            return request, None, None
+        start = time.perf_counter()
+        # Under the request as it was asked, at whatever time.
+        asked_now = fields.get("now", getattr(query, "now", None))
+        key = request_key(replace(request, now=asked_now), self._cache_name)
+        kept = None if key is None else self.cache.get(key)
+        if kept is not None:
+            took = {"cache": (time.perf_counter() - start) * 1000}
+            kept = self._recorded(replace(kept, timings=took, source_timings={}))
+        return request, key, kept
 
     def _clock(self, request: ContextRequest) -> tuple[float, float]:
         """Return now, and the deadline of all sources."""
@@ -305,22 +314,3 @@ class ContextEngine:
     def _recorded(self, context: Context) -> Context:
         record_context(context)
         return kept_in(self.journal, context)
-
-    def _key(
-        self, request: ContextRequest, query: str | ContextRequest, fields: dict[str, Any]
-    ) -> str | None:
-        """Return what the cache keeps the answer under: the request as asked, at whatever time."""
-        if self.cache is None:
-            return None
-        asked_now = fields.get("now", getattr(query, "now", None))
-        return request_key(replace(request, now=asked_now), self._cache_name)
-
-    def _recalled(self, key: str | None) -> Context | None:
-        if self.cache is None or key is None:
-            return None
-        start = time.perf_counter()
-        kept = self.cache.get(key)
-        if kept is None:
-            return None
-        took = {"cache": (time.perf_counter() - start) * 1000}
-        return self._recorded(replace(kept, timings=took, source_timings={}))

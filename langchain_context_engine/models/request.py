@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -148,31 +148,10 @@ class ContextRequest:
     now: datetime | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.query, str):
-            raise ConfigError(f"query must be a string, got {type(self.query).__name__}")
-        if not isinstance(self.conversation_id, (str, type(None))):
-            raise ConfigError(f"conversation_id must be a string, got {type(self.conversation_id).__name__}")
-        for name, most in _MOST.items():
-            _check_count(name, getattr(self, name))
-            if (getattr(self, name) or 0) > most:
-                set_fields(self, **{name: most})
-        _check_fraction("min_confidence", self.min_confidence)
-        set_fields(
-            self,
-            query=clean_text(self.query),
-            vector=_vector(self.vector),
-            scope=copy_mapping(self.scope, "scope"),
-            where=copy_mapping(self.where, "where"),
-            focus=copy_mapping({"": self.focus}, "focus")[""],
-            kinds=None if self.kinds is None else _names("kinds", self.kinds),
-            sources=None if self.sources is None else _names("sources", self.sources),
-            history=tuple(map(Message.of, _items("history", self.history))),
-            pinned=_keyed("pinned", self.pinned, others=True),
-            excluded=_keyed("excluded", self.excluded, others=False),
-            depth=self.depth or 0,
-            offset=self.offset or 0,
-            **{name: _instant(name, getattr(self, name)) for name in ("since", "until", "now")},
-        )
+        for name, check in _CHECKS.items():
+            given = getattr(self, name)
+            if given is not _DEFAULTS[name]:
+                object.__setattr__(self, name, check(name, given))
 
     @classmethod
     def of(cls, query: str | ContextRequest, fields: Mapping[str, Any]) -> ContextRequest:
@@ -197,12 +176,12 @@ def _items(name: str, value: Any) -> tuple[Any, ...]:
     return tuple(tuple(item) if isinstance(item, list) else item for item in _walked(name, value))
 
 
-def _keyed(name: str, value: Any, *, others: bool) -> tuple[Any, ...]:
-    """Return what was listed: strings, keys (source, id), and with `others` whatever is no tuple."""
+def _keyed(name: str, value: Any) -> tuple[Any, ...]:
+    """Return what was listed: strings, keys (source, id), and to be pinned whatever is no tuple."""
     items = _items(name, value)
     for item in items:
         is_key = isinstance(item, tuple) and [isinstance(part, str) for part in item] == [True, True]
-        if not (is_key or isinstance(item, str) or (others and not isinstance(item, tuple))):
+        if not (is_key or isinstance(item, str) or (name == "pinned" and not isinstance(item, tuple))):
             raise ConfigError(f"{name} names records by (source, id), both strings, got {quoted(item)}")
     return items
 
@@ -224,28 +203,54 @@ def _walked(name: str, value: Iterable[Any]) -> list[Any]:
     return items
 
 
-def _vector(value: Any) -> tuple[float, ...] | None:
+def _vector(name: str, value: Any) -> tuple[float, ...]:
     try:
-        return None if value is None else tuple(map(float, _walked("vector", value)))
+        return tuple(map(float, _walked(name, value)))
     except (TypeError, ValueError, OverflowError):
-        raise ConfigError(f"vector must be numbers, got {quoted(value)}") from None
+        raise ConfigError(f"{name} must be numbers, got {quoted(value)}") from None
 
 
-def _check_count(name: str, value: object) -> None:
-    is_count = isinstance(value, int) and not isinstance(value, bool)
-    if value is not None and not (is_count and 0 <= value <= _LARGEST_COUNT):  # type: ignore[operator]
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{name} must be a string, got {type(value).__name__}")
+    return clean_text(value)
+
+
+def _count(name: str, value: Any) -> Any:
+    if value is None:
+        return _DEFAULTS[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST_COUNT:
         wanted = f"a whole number of 0 or more, at most {_LARGEST_COUNT:,}"
         raise ConfigError(f"{name} must be {wanted}, got {quoted(value)}")
+    return min(value, _MOST[name])
 
 
-def _check_fraction(name: str, value: object) -> None:
+def _fraction(name: str, value: Any) -> Any:
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if value is not None and not (is_number and -sys.maxsize < value < sys.maxsize):  # type: ignore[operator]
+    if not is_number or not -sys.maxsize < value < sys.maxsize:
         raise ConfigError(f"{name} must be a number from 0 to 1, got {quoted(value)}")
+    return value
 
 
-def _instant(name: str, value: object) -> datetime | None:
+def _instant(name: str, value: Any) -> datetime:
     instant = read_instant(value)
-    if instant is None and value is not None:
+    if instant is None:
         raise ConfigError(f"{name} must be a date (datetime, ISO 8601 or epoch), got {quoted(value)}")
     return instant
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("query", "conversation_id"), _text),
+    **dict.fromkeys(_MOST, _count),
+    **dict.fromkeys(("since", "until", "now"), _instant),
+    **dict.fromkeys(("kinds", "sources"), _names),
+    **dict.fromkeys(("pinned", "excluded"), _keyed),
+    **dict.fromkeys(("scope", "where"), lambda name, value: copy_mapping(value, name)),
+    "vector": _vector,
+    "min_confidence": _fraction,
+    "history": lambda name, value: tuple(map(Message.of, _items(name, value))),
+    "focus": lambda name, value: copy_mapping({"": value}, name)[""],
+}
+"""What each field is read by, where it is not at its default."""
+
+_DEFAULTS = {each.name: each.default for each in fields(ContextRequest)}

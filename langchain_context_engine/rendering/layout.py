@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_context_engine.errors import ConfigError, TemplateError
 from langchain_context_engine.models.freeze import clean_text, with_fields
-from langchain_context_engine.models.types import Candidate, Key, Passage, Ranked, Section
+from langchain_context_engine.models.types import Candidate, Key, Passage, Section
 from langchain_context_engine.rendering.citations import (
     CITATION_STYLES,
     CitationStyle,
@@ -81,15 +81,6 @@ class Layout:
         for name in slot_names(self.closing):
             if name != "query":
                 raise TemplateError(f"closing has no variable {name!r}; known: query")
-
-    def shown(self, ranked: Ranked) -> float:
-        """Return what `{{score}}` shows."""
-        return ranked.candidate.relevance if self.shown_score == "relevance" else ranked.score
-
-    def template_of(self, candidate: Candidate) -> Template:
-        """Return the template of a candidate's passage: the note is that of its kind."""
-        note = self.notes.get(candidate.kind)
-        return self.template if note is None else replace(self.template, note=note)
 
     def group(self, passage: Any) -> str:
         """Return the group of a passage, or of a ranked candidate."""
@@ -315,13 +306,15 @@ def block_of(passage: Passage, layout: Layout, *, says_place: bool = True) -> st
     candidate = passage.ranked.candidate
     start = passage.spans[0][0] if passage.spans else 0
     content = passage.text
-    template = layout.template_of(candidate)
+    template = layout.template
+    if candidate.kind in layout.notes:  # a note of its kind
+        template = replace(template, note=layout.notes[candidate.kind])
     if passage.is_truncated and not template.note and "citation" in template.passage and _ends_open(passage):
         content += CUT_MARK
     values = passage_values(
         candidate,
         content=content,
-        score=layout.shown(passage.ranked),
+        score=candidate.relevance if layout.shown_score == "relevance" else passage.ranked.score,
         citation=passage.citation,
         names=template.variables,
     )

@@ -100,15 +100,15 @@ class Template:
                     f"template {self.name!r}: {field.name} must be a string, got {type(value).__name__}"
                 )
             set_fields(self, **{field.name: clean_text(value)})
-        if not self.name:
-            raise TemplateError("a template needs a name")
-        for field_name, known in _VARIABLES.items():
-            for name in slot_names(getattr(self, field_name)):
+            known = _VARIABLES.get(field.name, frozenset())
+            for name in slot_names(value) if field.name != "name" else ():
                 if name not in known:
                     raise TemplateError(
-                        f"template {self.name!r}: {field_name} has no variable {name!r};"
+                        f"template {self.name!r}: {field.name} has no variable {name!r};"
                         f" known: {', '.join(sorted(known)) or 'none'}"
                     )
+        if not self.name:
+            raise TemplateError("a template needs a name")
         around = f"{self.header}\n{self.footer}"
         for field_name, text in (("passage", self.passage), ("header", around), ("section", self.section)):
             if fence := open_fence_at(text, len(text)):
@@ -126,8 +126,6 @@ TEMPLATES: Mapping[str, Template] = {
         Template(
             name="chat",
             header="Relevant context from past conversations:\n\n",
-            passage="- {{content}}",
-            separator="\n",
             footer="\n",
         ),
         Template(
@@ -142,7 +140,6 @@ TEMPLATES: Mapping[str, Template] = {
             header="Key information:\n",
             passage="{{content}}",
             separator=" | ",
-            footer="",
             note=" *(truncated)*",
         ),
         Template(
@@ -215,12 +212,6 @@ def _without(passage: str, missing: frozenset[str]) -> str:
     return _LINE_OF_PLACE.sub("", passage) if "place" in missing else passage
 
 
-@lru_cache(maxsize=256)
-def _known_slots(text: str) -> tuple[str, ...]:
-    # A passage's text may be empty while what stands around it is measured.
-    return tuple(name for name in dict.fromkeys(slot_names(text)) if name != "content")
-
-
 def _outer_fence(template: Template) -> str:
     """Return the fence that the header opens and the footer closes, or ""."""
     return open_fence_at(template.header, len(template.header)).lstrip(" ")
@@ -249,7 +240,8 @@ def passage_block(
     texts = {name: "" if value is None else str(value) for name, value in values.items()}
     if opens_with and texts.get("content"):
         texts["content"] = f"{opens_with.lstrip(' ')}\n{texts['content']}"
-    missing = frozenset([name for name in _known_slots(template.passage) if not texts.get(name)])
+    # A passage's text may be empty while what stands around it is measured.
+    missing = frozenset([name for name in template.variables if name != "content" and not texts.get(name)])
     form, has_fences = _form(template, missing), has_fence("\n".join(texts.values()))
     if has_fences and form.has_fence:
         own = {field: grown(getattr(template, field), texts.values()) for field in ("passage", "note")}
