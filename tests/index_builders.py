@@ -9,12 +9,17 @@ from pathlib import Path
 
 import chromadb
 
+from langchain_context_engine import ChromaSource, ContextEngine
+from tests.conftest import ROOT
+
 VECTOR = [1.0, 0.5]
 
 
 def run(program: str, *arguments: object, **options) -> subprocess.CompletedProcess:
     command = [sys.executable, "-c", textwrap.dedent(program), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT, **options
+    )
 
 
 def started(program: str, *arguments: object, **options) -> subprocess.Popen:
@@ -42,11 +47,16 @@ def index_of(folder: Path) -> Path:
 
 
 ASK = """
-    import sys, json, chromadb
-    from langchain_context_engine import ChromaSource, ContextEngine
-    collection = chromadb.PersistentClient(sys.argv[1]).get_collection("notes", embedding_function=None)
-    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
-    context = engine.build(sys.argv[2], vector=[1.0, 0.5], limit=5)
-    lexical = [c.id for c in context.candidates if c.claims.get("lexical")]
-    print(json.dumps([lexical, list(context.warnings)]))
+    import sys, json
+    from tests.index_builders import ask
+    print(json.dumps(ask(*sys.argv[1:])))
 """
+
+
+def ask(folder: Path, query: str) -> list[list[str]]:
+    """Return the ids that the words find, and the warnings, of an engine that opens the store anew."""
+    client = chromadb.PersistentClient(str(folder))
+    collection = client.get_collection("notes", embedding_function=None)
+    engine = ContextEngine(sources=[ChromaSource(collection)], timeout_seconds=60)
+    context = engine.build(query, vector=VECTOR, limit=5)
+    return [[c.id for c in context.candidates if c.claims.get("lexical")], list(context.warnings)]

@@ -72,8 +72,8 @@ def serve(
     With CONTEXT_ENGINE_TOKEN set, callers must send it as a bearer token; --scope says what they see.
     Feedback moves the ranking where usage has a weight: -w relevance=0.9 -w usage=0.1.
 
-    A process answers on about one core, some thirty questions a second; with --workers several do, each of
-    which has the store open and the journal in common with the others.
+    A process answers on one core, which one client can keep busy (about 0.1 s of processor an answer, for 64
+    clients as for one); with --workers several do, with the journal in common: two cores, twice the answers.
 
     With --design prime the collections are files, found by words and without vectors; threads, references
     and feedback count. Two collections by the names of --messages and --references are no files.

@@ -24,8 +24,7 @@ from langchain_context_engine.models.locks import ForkSafeLock
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.telemetry import record_cache
 
-_QUERY = "query"
-_DOCUMENT = "document"
+_QUERY, _DOCUMENT = "query", "document"
 _NAMES = ("model", "model_name", "model_id", "deployment", "deployment_name", "azure_deployment")
 _PLACES = ("azure_endpoint", "openai_api_base", "base_url", "endpoint_url", "revision", "dimensions")
 """Attributes by which embeddings differ that have one model's name: where they are asked, and for what."""
@@ -33,6 +32,8 @@ _PLACES = ("azure_endpoint", "openai_api_base", "base_url", "endpoint_url", "rev
 # An entry is a mark, the array's type code, when it was written (epoch seconds), and the numbers.
 _HEADER = struct.Struct("<2scd")
 _MARK = b"e1"
+
+Call = Callable[[list[str]], object]
 
 
 class CachedEmbeddings(Embeddings):
@@ -79,19 +80,18 @@ class CachedEmbeddings(Embeddings):
         ttl_seconds: float | None = None,
     ) -> None:
         if max_size is not None and (not isinstance(max_size, int) or max_size < 1):
-            msg = f"max_size must be a whole number of 1 or more, or None for no bound, got {max_size!r}"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"max_size must be a whole number of 1 or more, or None for no bound, got {max_size!r}"
+            )
         if ttl_seconds is not None and not (ttl_seconds > 0 and math.isfinite(ttl_seconds)):
-            msg = f"ttl_seconds must be above 0, or None for no limit, got {ttl_seconds!r}"
-            raise ConfigError(msg)
+            raise ConfigError(f"ttl_seconds must be above 0, or None for no limit, got {ttl_seconds!r}")
+        kind, named = type(embeddings).__name__, _told_by(embeddings, _NAMES)
         if not callable(getattr(embeddings, "embed_query", None)):
-            msg = f"embeddings must be LangChain Embeddings, got {type(embeddings).__name__}"
-            raise ConfigError(msg)
-        kind = type(embeddings).__name__
-        named = _told_by(embeddings, _NAMES)
+            raise ConfigError(f"embeddings must be LangChain Embeddings, got {kind}")
         if store is not None and not (model or named):
-            msg = f"a store can serve several models, and {kind} does not name its own: pass model='…'"
-            raise ConfigError(msg)
+            raise ConfigError(
+                f"a store can serve several models, and {kind} does not name its own: pass model='…'"
+            )
         self.embeddings = embeddings
         self.model = model or next(iter(named.values()), kind)
         self.dimensions: int | None = getattr(embeddings, "dimensions", None)
@@ -101,13 +101,21 @@ class CachedEmbeddings(Embeddings):
         self._max_size, self._ttl_seconds = max_size, ttl_seconds
         # Keys by use, the latest last; None until the store was listed, which without a bound is never.
         self._order: OrderedDict[str, None] | None = None
+        self._has_warned = False
+        self._begin()
+
+    def _begin(self) -> None:
         self._flights: dict[str, Future[Vector]] = {}
         self._lock = ForkSafeLock(self._flights.clear)
-        self._has_warned = False
 
-    def key(self, text: str, *, is_query: bool = True) -> str:
-        """Return the key that a text's vector is kept under: of the model, what it is, and the text."""
-        return self._key(text, _QUERY if is_query else _DOCUMENT)
+    def key(self, text: str, *, role: str = _QUERY) -> str:
+        """Return the key that a text's vector is kept under: of the model, what it is, and the text.
+
+        `role` is `"query"` or `"document"`, here and elsewhere.
+        """
+        # Digests have a fixed length, so no two of model, role and text can join to one key; and they hold
+        # only characters that every store takes in a key.
+        return f"{self._prefix}{role}-{_digest(text)}"
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query.
@@ -138,26 +146,17 @@ class CachedEmbeddings(Embeddings):
         return await self._aembed(texts, _DOCUMENT, self.embeddings.embed_documents)
 
     def get(self, text: str, *, role: str = _QUERY) -> Vector | None:
-        """Return the vector kept for a text, or None; nothing is embedded.
-
-        `role` is `"query"` or `"document"`.
-        """
-        key = self._key(text, role)
+        """Return the vector kept for a text, or None; nothing is embedded."""
+        key = self.key(text, role=role)
         return self._read([key]).get(key)
 
     def set(self, text: str, vector: Sequence[float], *, role: str = _QUERY) -> None:
         """Keep a vector for a text.
 
-        Args:
-            text: The text.
-            vector: Its vector.
-            role: `"query"` or `"document"`.
-
         Raises:
             EmbeddingError: The vector is unusable.
         """
-        (checked,) = self._checked([vector], 1)
-        self._write({self._key(text, role): checked})
+        self._write({self.key(text, role=role): self._checked([vector], 1)[0]})
 
     def clear(self) -> None:
         """Forget every vector of this model, in the store too; entries of other models stay."""
@@ -176,68 +175,63 @@ class CachedEmbeddings(Embeddings):
         # All of a store's: what stores take for a prefix differs (a beginning, a pattern, a folder).
         return [key for key in self._store.yield_keys() if key.startswith(self._prefix)]
 
-    def _embed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
-        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
-        flights, mine = self._claimed(wanted)
-        self._fly(mine, wanted, call)
+    def _embed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
+        flights, land = self._claimed(texts, role, call)
+        land()
         return self._in_order(texts, role, {key: flight.result() for key, flight in flights.items()})
 
-    async def _aembed(self, texts: list[str], role: str, call: Callable[[list[str]], object]) -> list[Vector]:
-        wanted = {self._key(text, role): text for text in texts if not is_blank(text)}
-        flights, mine = self._claimed(wanted)
-        if mine:
-            # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
-            threading.Thread(target=self._fly, args=(mine, wanted, call), daemon=True).start()
+    async def _aembed(self, texts: list[str], role: str, call: Call) -> list[Vector]:
+        flights, land = self._claimed(texts, role, call)
+        # A thread of its own: of a pool's many would wait their turn, and ask anew after a failure.
+        threading.Thread(target=land, daemon=True).start()
         found = {key: await asyncio.wrap_future(flight) for key, flight in flights.items()}
         return self._in_order(texts, role, found)
 
     def _in_order(self, texts: list[str], role: str, found: Mapping[str, Vector]) -> list[Vector]:
         # Copies, so that whoever changes a vector changes it for no one else.
-        spoken = (list(found[self._key(text, role)]) for text in texts if not is_blank(text))
+        spoken = (list(found[self.key(text, role=role)]) for text in texts if not is_blank(text))
         return align(texts, spoken, self.dimensions)
 
-    def _claimed(self, keys: Iterable[str]) -> tuple[dict[str, Future[Vector]], list[str]]:
-        """Return the flights that bring each vector, and the keys of those that the caller must land."""
-        flights, mine = dict[str, Future[Vector]](), list[str]()
+    def _claimed(
+        self, texts: list[str], role: str, call: Call
+    ) -> tuple[dict[str, Future[Vector]], Callable[[], None]]:
+        """Return the flights that bring each vector, and what lands those that nobody else does."""
+        flights, mine = dict[str, Future[Vector]](), dict[str, str]()
         with self._lock:
-            for key in keys:
+            for key, text in {
+                self.key(text, role=role): text for text in texts if not is_blank(text)
+            }.items():
                 if key not in self._flights:
-                    mine.append(key)
+                    mine[key] = text
                     self._flights[key] = Future()
                     # From here on the cancellation of one who waits does not reach the others.
                     self._flights[key].set_running_or_notify_cancel()
                 flights[key] = self._flights[key]
-        return flights, mine
+        return flights, lambda: self._land(mine, call)
 
-    def _fly(self, mine: list[str], wanted: Mapping[str, str], call: Callable[[list[str]], object]) -> None:
+    def _land(self, wanted: Mapping[str, str], call: Call) -> None:
         """Land flights with what is known or is now embedded, or with what that raises."""
         landed: dict[str, Vector] = {}
         told: Exception = EmbeddingError("the embedding was interrupted")
         try:
-            landed |= self._known(mine)
-            if new := [key for key in mine if key not in landed]:
-                answer = call([wanted[key] for key in new])
-                fresh = dict(zip(new, self._checked(answer, len(new)), strict=True))
+            known = self._read(list(wanted)) if wanted else {}
+            landed = {key: vector for key, vector in known.items() if self.dimensions in (None, len(vector))}
+            for key in wanted:
+                record_cache("embeddings", is_hit=key in landed)
+            if new := {key: text for key, text in wanted.items() if key not in landed}:
+                fresh = dict(zip(new, self._checked(call(list(new.values())), len(new)), strict=True))
                 self._write(fresh)
                 landed |= fresh
         except Exception as error:  # noqa: BLE001 - raised by whoever waits
             told, landed = error, {}
         finally:
             with self._lock:
-                flights = {key: self._flights.pop(key) for key in mine if key in self._flights}
+                flights = {key: self._flights.pop(key) for key in wanted if key in self._flights}
             for key, flight in flights.items():
                 if key in landed:
                     flight.set_result(landed[key])
                 else:
                     flight.set_exception(told)
-
-    def _known(self, keys: Iterable[str]) -> dict[str, Vector]:
-        asked = list(keys)
-        known = self._read(asked) if asked else {}
-        usable = {k: v for k, v in known.items() if self.dimensions in (None, len(v))}
-        for key in asked:
-            record_cache("embeddings", is_hit=key in usable)
-        return usable
 
     def _checked(self, answer: object, count: int) -> list[Vector]:
         vectors = check_vectors(answer, count=count, model=self.model, dimensions=self.dimensions)
@@ -283,23 +277,17 @@ class CachedEmbeddings(Embeddings):
         if mark != _MARK or (self._ttl_seconds is not None and time.time() - written >= self._ttl_seconds):
             return None
         try:
-            numbers = array(code.decode("ascii"))
-            numbers.frombytes(raw[_HEADER.size :])
-        except ValueError:
-            # Cut short or not ours: embedded anew, and then written over.
-            return None
-        return numbers.tolist()
+            return array(code.decode("ascii"), raw[_HEADER.size :]).tolist()
+        except (ValueError, TypeError):
+            return None  # cut short or not ours: embedded anew, and then written over
 
     def _warn(self, error: Exception) -> None:
         if not self._has_warned:
             self._has_warned = True
-            told = f"the embedding cache's store fails, texts are embedded anew: {safe_message(error)}"
-            warnings.warn(told, stacklevel=2)
-
-    def _key(self, text: str, role: str) -> str:
-        # Digests have a fixed length, so no two (model, role, text) can join to one key; and they hold
-        # only characters that every store takes in a key.
-        return f"{self._prefix}{role[0]}-{_digest(text)}"
+            warnings.warn(
+                f"the store of embeddings failed, so texts are embedded anew: {safe_message(error)}",
+                stacklevel=2,
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is under way."""
@@ -308,8 +296,7 @@ class CachedEmbeddings(Embeddings):
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Start with nothing under way."""
         self.__dict__.update(state)
-        self._flights = {}
-        self._lock = ForkSafeLock(self._flights.clear)
+        self._begin()
 
 
 def _encoded(vector: Vector, now: float) -> bytes:

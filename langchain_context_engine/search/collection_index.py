@@ -204,7 +204,7 @@ class CollectionIndex:
             return True
         stamp = store_stamp(self.handle)
         if stamp is not None:
-            return stamp != self._stamp
+            return bool(stamp != self._stamp)
         count = self.handle.count()
         return count != self.snapshot.count or self._last_of(count) != self._last_id
 

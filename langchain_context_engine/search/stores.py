@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import itertools
 import shutil
 import tempfile
 import threading
@@ -16,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.search.collection import CollectionHandle, Portions
+from langchain_context_engine.search.collection import CollectionHandle
 from langchain_context_engine.search.collection_index import FILE
 from langchain_context_engine.search.index_folder import folder_of
 from langchain_context_engine.search.segment import DamagedIndexError, facts_of
@@ -164,17 +163,16 @@ def sheets(client: Any) -> list[Sheet]:
 
 def describe(collection: Any) -> Sheet:
     """Return what a collection is like; metadata keys are those of its first records."""
-    sample = Portions(_SEEN).pages(
-        lambda most, place: collection.get(limit=most, offset=place, include=["metadatas"])["metadatas"] or []
-    )
-    keys = Counter(key for metadata in itertools.islice(sample, _SEEN) for key in metadata or {})
+    handle = CollectionHandle(collection)
+    sample = handle.rows(None, ("metadatas",), most=_SEEN).values()
+    keys = Counter(key for row in sample for key in row["metadatas"] or {})
     first = collection.get(limit=1, include=["embeddings"])["embeddings"]
     named = (getattr(collection, "configuration", None) or {}).get("embedding_function")
     return {
         "collection": collection.name,
-        "records": collection.count(),
+        "records": handle.count(),
         "dimension": len(first[0]) if first is not None and len(first) else None,
-        "metric": CollectionHandle(collection).space,
+        "metric": handle.space,
         "index": str(index_state(collection)),
         "embedder": str(
             (collection.metadata or {}).get(_MODEL) or (type(named).__name__ if named else "") or "not said"

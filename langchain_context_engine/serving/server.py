@@ -348,7 +348,7 @@ def serve(
 def run(app: FastAPI | str, *, host: str, port: int, workers: int = 1) -> None:
     """Run an application until this process is ended.
 
-    A process answers on about one core, some thirty questions a second; several do so in parallel.
+    A process answers on one core, which one client can keep busy; several do so in parallel, a core each.
 
     Args:
         app: It, or `module:function` that makes it: in each process anew, which opens the store itself.

@@ -21,7 +21,7 @@ from langchain_context_engine.search.index_folder import folder_of, store_stamp
 from langchain_context_engine.search.stores import index_state
 from tests.builders import WordEmbeddings, a_collection, a_request
 from tests.chroma_builders import EMBEDDINGS, a_source, client, notes
-from tests.index_builders import ASK, VECTOR, a_store, index_of, run, started
+from tests.index_builders import ASK, VECTOR, a_store, ask, index_of, run, started
 
 __all__ = ["client"]
 
@@ -249,7 +249,7 @@ def test_a_process_opens_what_another_has_read(tmp_path):
     assert json.loads(run(ASK, tmp_path, "w7x").stdout) == [["n7"], []]
     assert index_of(tmp_path).stat() == written
     collection.upsert(ids=["n7"], documents=["w7y instead"], embeddings=[VECTOR])
-    assert json.loads(run(ASK, tmp_path, "w7y").stdout) == [["n7"], []]
+    assert ask(tmp_path, "w7y") == [["n7"], []]
 
 
 PREPARE = """
@@ -295,7 +295,7 @@ def test_a_damaged_index_is_set_aside_and_made_anew_and_said_once(tmp_path, dama
     source = ChromaSource(a_store(tmp_path, 200))
     source.prepare()
     DAMAGES[damage](index_of(tmp_path))
-    answer = json.loads(run(ASK, tmp_path, "w7x").stdout)
+    answer = ask(tmp_path, "w7x")
     assert answer[0] == ["n7"]
     assert len(answer[1]) == 1
     assert "its index was damaged and is made anew" in answer[1][0]
@@ -364,7 +364,7 @@ def test_an_index_of_another_copy_of_the_store_and_a_clock_set_back_hide_no_writ
     source = ChromaSource(collection)
     source.prepare()
     shutil.copytree(store / "context-engine-index", copy / "context-engine-index")
-    assert json.loads(run(ASK, copy, "zebra").stdout)[0] == []
+    assert ask(copy, "zebra")[0] == []
     times = {path: path.stat().st_mtime_ns for path in store.rglob("*")}
     collection.update(ids=["n003"], documents=["an elephant"], embeddings=[VECTOR])
     for path, at in times.items():
