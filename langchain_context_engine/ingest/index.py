@@ -163,7 +163,7 @@ def index_repository(
         skipped += missing
         warnings += more
     warnings += history.lacks() if history else ()
-    return _report(writers.values(), skipped, started, warnings=warnings)
+    return _report(writers.values(), skipped, started, warnings)
 
 
 def index_folder(path: str | Path, client: ClientAPI, embeddings: Embeddings, **options: Any) -> IndexReport:
@@ -232,7 +232,7 @@ def index_file(
         raise ConfigError(
             f"{given} is left out: {whole.reason}{f' ({whole.detail})' if whole.detail else ''}"
         )
-    return _report([writer], skipped, started, warnings=_missing_grammars([file.name]))
+    return _report([writer], skipped, started, _missing_grammars([file.name]))
 
 
 def index_jsonl(
@@ -272,29 +272,27 @@ def index_jsonl(
     lines = JsonLines(path=Path(path), mapping=mapping or {}, metadata=metadata or {})
     origin = None if collection_name is not None else Origin.of(lines.path.absolute(), client)
     name = check_collection_name(collection_name or (origin.choose_name() if origin else ""))
-    survey = lines.survey()
+    last_lines, skipped = lines.survey()
     remembered = origin.remembered if origin else {}
     writer = CollectionWriter(client, name, embeddings, remembers=remembered, is_dry=is_dry)
-    for done, record in enumerate(lines.records(survey.last_lines), 1):
+    for done, record in enumerate(lines.records(last_lines), 1):
         writer.put([record])
-        (on_progress or _silent)(done, len(survey.last_lines), name)
+        (on_progress or _silent)(done, len(last_lines), name)
     if delete_missing:
-        writer.delete(each for each, _ in writer.stored_metadata() if each not in survey.last_lines)
+        writer.delete(each for each, _ in writer.stored_metadata() if each not in last_lines)
     writer.flush()
-    return _report([writer], survey.skipped, started, counts=survey.counts)
+    return _report([writer], skipped, started)
 
 
 def _report(
     writers: Iterable[CollectionWriter],
     left_out: Sequence[Skipped],
     started: float,
-    *,
-    counts: Mapping[str, int] | None = None,
     warnings: Iterable[str] = (),
 ) -> IndexReport:
     return IndexReport(
         collections={writer.name: writer.report for writer in writers},
-        skipped=dict(Counter(entry.reason for entry in left_out) if counts is None else counts),
+        skipped=dict(Counter(entry.reason for entry in left_out)),
         left_out=tuple(left_out),
         warnings=tuple(warnings),
         seconds=time.perf_counter() - started,
@@ -409,7 +407,7 @@ class _FolderMirror:
     def _file_hash(self, path: str, source: SourceFile, created_at: int | None) -> str:
         """Return what tells one state of a file, and of the way it is read, from another."""
         cut = self.splitter
-        setup = (EXTRACTION_VERSION, cut.chunk_size, cut.overlap, cut.class_size, created_at)
+        setup = (EXTRACTION_VERSION, cut.chunk_size, cut.class_size, created_at)
         has_parser = load_grammar(language_of(path, source.data[:HEAD_BYTES]) or "") is not None
         extra = json.dumps([*setup, has_parser, clean_metadata(self.metadata)], sort_keys=True)
         return content_id(extra, source.data.hex())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,34 +21,10 @@ _ID_FIELDS = ("id", "id_")
 _METADATA_FIELDS = ("metadata", "meta")
 _VECTOR_FIELDS = frozenset({"embedding", "embeddings", "vector"})
 _NAMES = {list: "a list", str: "a text", int: "a number", float: "a number", bool: "a boolean"}
-_DEEPEST = 100
-# Of each reason so many lines are told one by one; all are counted.
-_MOST_TOLD = 100
 _SPACE = " \t\r\n"
 """JSON's own; a line of other characters that nobody sees is damage, and counted (RFC 8259, section 2)."""
 # What a file itself says of its passages; a row's own field of such a name gets a mark before it.
 _OWN = frozenset({"path", "document", "start", "end", "place", "headings", "file_hash", "file_records"})
-
-
-@dataclass(slots=True, kw_only=True)
-class Survey:
-    """What a first reading of a file found.
-
-    Attributes:
-        last_lines: Id → the last line that carries it.
-        counts: Reason → how many lines are left out for it.
-        skipped: The first 100 of each reason, in order.
-    """
-
-    last_lines: dict[str, int] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def leave_out(self, where: str, reason: str, detail: str = "") -> None:
-        """Count a line that is left out, and keep the first of its kind."""
-        self.counts[reason] += 1
-        if self.counts[reason] <= _MOST_TOLD:
-            self.skipped.append(Skipped(where=where, reason=reason, detail=detail))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,72 +54,67 @@ class JsonLines:
             if not (isinstance(target, str) and isinstance(source, str) and target and source):
                 raise ConfigError(f"mapping takes target → field as strings, got {target!r}: {source!r}")
 
-    def survey(self) -> Survey:
-        """Return which lines stand, and which are left out and why.
+    def survey(self) -> tuple[dict[str, int], list[Skipped]]:
+        """Return id → the last line that carries it, and what is left out; a file of no texts is refused."""
+        last_lines: dict[str, int] = {}
+        skipped: list[Skipped] = []
 
-        Raises:
-            ConfigError: Lines there are, but none of them is an object with a text.
-        """
-        survey = Survey()
+        def leave_out(number: int, reason: str, detail: str = "") -> None:
+            skipped.append(Skipped(where=f"{self.path.name}:{number}", reason=reason, detail=detail))
+
         wanted = self.mapping.get("text") or " or ".join(_TEXT_FIELDS)
         example: Mapping[str, Any] | None = None
-        for number, row, problem, record in self._rows():
+        for number, row, record, problem in self._rows():
             example = example or row
-            where = f"{self.path.name}:{number}"
             if record is None:
-                survey.leave_out(where, "invalid", problem or f"no text in {wanted}")
+                leave_out(number, "invalid", problem or f"no text in {wanted}")
             elif not record.text.strip():
-                survey.leave_out(where, "empty")
+                leave_out(number, "empty")
             else:
-                if earlier := survey.last_lines.get(record.id):
-                    detail = f"line {number} has the same id {record.id!r:.80}"
-                    survey.leave_out(f"{self.path.name}:{earlier}", "duplicate", detail)
-                survey.last_lines[record.id] = number
-        if not survey.last_lines and survey.counts["invalid"]:
-            if example is None:
-                raise ConfigError(
-                    f"{self.path}: no line is an object; JSON Lines has one a line, which of an array"
-                    f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
-                )
-            fields = f"the first object has {', '.join(example) or 'no fields'}"
-            raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
-        return survey
+                if earlier := last_lines.get(record.id):
+                    leave_out(earlier, "duplicate", f"line {number} has the same id {record.id!r:.80}")
+                last_lines[record.id] = number
+        if last_lines or all(entry.reason == "empty" for entry in skipped):
+            return last_lines, skipped
+        if example is None:
+            raise ConfigError(
+                f"{self.path}: no line is an object; JSON Lines has one a line, which of an array"
+                f" jq -c '.[]' {self.path.name} makes, of objects over several lines jq -c ."
+            )
+        fields = f"the first object has {', '.join(example) or 'no fields'}"
+        raise ConfigError(f"{self.path}: no line has a text in {wanted}; {fields}; give a mapping")
 
     def records(self, last_lines: Mapping[str, int]) -> Iterator[Record]:
         """Yield the records in the file's order; of lines with one id only the last."""
-        for number, _, _, record in self._rows():
+        for number, _, record, _ in self._rows():
             if record is not None and last_lines.get(record.id) == number:
                 yield record
 
-    def _rows(self) -> Iterator[tuple[int, dict[str, Any] | None, str, Record | None]]:
-        """Yield each line's number, its object, why it is none, and its record."""
-        encoding = encoding_of_lines(self.path)
-        with self.path.open(encoding=encoding, errors="replace", newline="\n") as file:
+    def _rows(self) -> Iterator[tuple[int, Mapping[str, Any] | None, Record | None, str]]:
+        """Yield each line's number, its object and its record, or why it is none."""
+        with self.path.open(encoding=encoding_of_lines(self.path), errors="replace", newline="\n") as file:
             for number, line in enumerate(file, 1):
                 if line.strip(_SPACE):
-                    row, problem = _read_row(line)
-                    record = None if row is None else read_record(row, self.mapping, self.metadata)
-                    yield number, row, problem, record
+                    yield number, *_read_line(line, self.mapping, self.metadata)
 
 
-def _read_row(line: str) -> tuple[dict[str, Any] | None, str]:
-    """Return a line's object, or None and why it is none."""
+def _read_line(
+    line: str, mapping: Mapping[str, str] | None = None, metadata: Mapping[str, Any] | None = None
+) -> tuple[Mapping[str, Any] | None, Record | None, str]:
+    """Return a line's object and its record, None where it is none, and why."""
     try:
         # Lines that were taken out of a list end in its comma.
         row = json.loads(line.rstrip().removesuffix(","))
+        if isinstance(row, dict):
+            return row, read_record(row, mapping, metadata), ""
+        problem = f"no object but {_NAMES.get(type(row), 'null')}"
     except RecursionError:
-        return None, "nested too deep"
+        problem = "nested too deep"
     except json.JSONDecodeError as error:
-        return None, f"no JSON: {error.msg}, at character {error.colno}"[:120]
+        problem = f"no JSON: {error.msg}, at character {error.colno}"
     except ValueError as error:  # a number too long to read; its message goes on with advice
-        return None, f"no JSON: {str(error).partition(';')[0]}"[:120]
-    level = [row]
-    for _ in range(_DEEPEST if line.count("[") + line.count("{") > _DEEPEST else 0):
-        inner = (v.values() if isinstance(v, dict) else v for v in level if isinstance(v, (dict, list)))
-        level = [item for items in inner for item in items]
-    if level and level[0] is not row:
-        return None, "nested too deep"
-    return (row, "") if isinstance(row, dict) else (None, f"no object but {_NAMES.get(type(row), 'null')}")
+        problem = f"no JSON: {str(error).partition(';')[0]}"
+    return None, None, problem[:120]
 
 
 def read_record(
@@ -166,15 +136,22 @@ def read_record(
         >>> read_record({"page_content": "hello", "metadata": {"kind": "note"}}).metadata
         {'kind': 'note'}
     """
-    mapping = mapping or {}
-    row = _unwrapped(row)
+    mapping, row = mapping or {}, _unwrapped(row)
     text, text_field = _find(row, "text", _TEXT_FIELDS, mapping)
     given_id, id_field = _find(row, "id", _ID_FIELDS, mapping)
     if text_field is None or not (text is None or isinstance(text, str)):
         return None
     consumed = {text_field, id_field, *mapping.values()}
     fields = {n: v for n, v in row.items() if n not in consumed and not _is_vector(n, v)}
-    fields = _with_inner_fields(fields, mapping, is_document="page_content" in row)
+    objects = {name: _object_in(fields.get(name)) for name in _METADATA_FIELDS}
+    holder = next((name for name, held in objects.items() if held is not None), "")
+    if holder:
+        inner = objects[holder] or {}
+        own = {"type", "id"} if "page_content" in row else set()
+        # Named in the mapping, a field of theirs has another name.
+        renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
+        fields = {n: v for n, v in fields.items() if n not in {holder, *own}}
+        fields |= {name: value for name, value in inner.items() if name not in renamed}
     fields |= {target: _at(row, source) for target, source in mapping.items() if target not in {"text", "id"}}
     if instant := read_instant(fields.get("created_at")):  # in seconds every store can compare it
         seconds = instant.timestamp()
@@ -198,33 +175,18 @@ def _find(
     row: Mapping[str, Any], target: str, names: tuple[str, ...], mapping: Mapping[str, str]
 ) -> tuple[Any, str | None]:
     """Return the value of a target and the field that holds it; (None, None) where there is none."""
-    for name in (mapping[target],) if target in mapping else names:
-        value = _at(row, name)
-        if value is not None or name in row:
-            return value, name
-    return None, None
+    found = ((_at(row, name), name) for name in ((mapping[target],) if target in mapping else names))
+    return next(((value, name) for value, name in found if value is not None or name in row), (None, None))
 
 
-def _with_inner_fields(
-    fields: dict[str, Any], mapping: Mapping[str, str], *, is_document: bool
-) -> dict[str, Any]:
-    """Return fields with those of an object named `metadata` in its place; of two of one name the inner."""
-    fields = {n: _object_in(value) if n in _METADATA_FIELDS else value for n, value in fields.items()}
-    holder = next((name for name in _METADATA_FIELDS if isinstance(fields.get(name), dict)), None)
-    if holder is None and not (is_document and fields.get("metadata") is None):
-        return fields
-    own = {"type", "id"} if is_document else set()
-    outer = {n: v for n, v in fields.items() if n not in own and n != (holder or "metadata")}
-    # Named in the mapping, a field of theirs has another name.
-    renamed = {source.removeprefix(f"{holder}.") for source in mapping.values()}
-    inner = fields[holder] if holder else {}
-    return outer | {name: value for name, value in inner.items() if name not in renamed}
-
-
-def _object_in(value: Any) -> Any:
-    """Return the object that a text holds as JSON, as tables keep metadata; any other value as it is."""
-    found = _read_row(value)[0] if isinstance(value, str) and value.lstrip().startswith("{") else None
-    return value if found is None else found
+def _object_in(value: Any) -> Mapping[str, Any] | None:
+    """Return an object, or the one that a text holds as JSON, as tables keep metadata."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, dict) else None
 
 
 def _is_vector(name: str, value: Any) -> bool:
@@ -233,13 +195,9 @@ def _is_vector(name: str, value: Any) -> bool:
 
 def _at(row: Mapping[str, Any], name: str) -> Any:
     """Return a field, by its own name or else as a dotted path; None where there is none."""
-    if name in row:
-        return row[name]
     value: Any = row
-    for step in name.split("."):
-        if not isinstance(value, Mapping):
-            return None
-        value = value.get(step)
+    for step in [name] if name in row else name.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
     return value
 
 
@@ -259,8 +217,7 @@ def read_rows(path: str, text: str, chunk_size: int) -> Document:
             data.clear()
 
     for number, line in enumerate(text.split("\n"), 1):
-        row, problem = _read_row(line) if line.strip(_SPACE) else (None, "")
-        record = None if row is None else read_record(row)
+        row, record, problem = _read_line(line) if line.strip(_SPACE) else (None, None, "")
         if problem:
             parts.leave_out(f"{path}:{number}", "invalid", problem)
         elif record is not None and record.text.strip():
@@ -286,11 +243,13 @@ def read_documents(path: str, text: str) -> Document | None:
         return None
     if isinstance(data, dict) and len(data) == 1:
         (data,) = data.values()
-    items = [data] if _is_dumped(data) else data if isinstance(data, list) else []
+    items = data if isinstance(data, list) else [data]
+    is_dump = sum(isinstance(item, dict) and "page_content" in _unwrapped(item) for item in items)
+    if not (isinstance(data, list) or is_dump):
+        return None
     records = [read_record(item) if isinstance(item, dict) else None for item in items]
     told = sum(len(record.text) for record in records if record is not None)
-    is_dump = sum(map(_is_dumped, items)) * 2 > len(items)
-    if not (is_dump or (items and 2 * told >= len(text) and all(records))):
+    if not (is_dump * 2 > len(items) or (items and 2 * told >= len(text) and all(records))):
         return None
     parts = Parts()
     for number, record in enumerate(records, 1):
@@ -300,10 +259,6 @@ def read_documents(path: str, text: str) -> Document | None:
             reason, detail = ("empty", "") if record else ("invalid", "no object with a text")
             parts.leave_out(f"{path}, item {number}", reason, detail)
     return parts.document()
-
-
-def _is_dumped(item: Any) -> bool:
-    return isinstance(item, dict) and "page_content" in _unwrapped(item)
 
 
 def _add(parts: Parts, label: str, record: Record) -> None:

@@ -130,6 +130,8 @@ _MACRO_LINE = re.compile(
 )
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
 _BRACKET_SPACE = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
+# `{`, `:`, `=` or `=>` before a body; `>=` and `-=` are names of operators.
+_OPENS_BODY = re.compile(r"(?:[ {:;\\]|=>|(?<![->])=)*+\Z")
 _COMMA, _ANGLED = re.compile(r",\s*"), re.compile(r"<[^<>]*>")
 _LETTERS = bytes([*range(128), *(b"x" * 128)])
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
@@ -158,7 +160,7 @@ def outline_of(text: str, language: str) -> Outline:
     if root.has_error and language in {"c", "cpp"}:
         # What a preprocessor makes of macros is unknown, and a parser takes them for a type or a name.
         bare = _blank(_blank(source, _MACRO_LINE), _MACRO_OF_A_CLASS)
-        if bare != source and _misread(other := _parsed(grammar, bare)) < _misread(root):
+        if bare != source and _misread(grammar, other := _parsed(grammar, bare)) < _misread(grammar, root):
             root = other
     marks = _Marks(source, source.split(b"\n"))
     found, docstring = marks.found(root, query)
@@ -193,17 +195,12 @@ def _parsed(grammar: Language, source: bytes) -> Node:
         raise TooComplexError from None
 
 
-def _misread(root: Node) -> tuple[int, bool]:
+def _misread(grammar: Language, root: Node) -> tuple[int, bool]:
     """Return how many bytes of a source a parser could make nothing of, and whether anything was amiss."""
-    size = 0
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node.type == "ERROR":
-            size += node.end_byte - node.start_byte
-        elif node.has_error:
-            waiting.extend(node.children)
-    return size, root.has_error
+    from tree_sitter import Query, QueryCursor
+
+    errors = QueryCursor(Query(grammar, "(ERROR) @error")).captures(root).get("error", [])
+    return sum(node.end_byte - node.start_byte for node in errors), root.has_error
 
 
 def _last_row(node: Node) -> int:
@@ -389,20 +386,8 @@ class _Marks:
         head = self.source[start : start + _LONGEST_SIGNATURE]
         is_short = _last_row(mark.node) - mark.first.start_point.row + 1 < _SHORT
         end = mark.node.end_byte if is_short else start + len(head.partition(b"\n")[0])
-        head = head[: (end if body is None else body[0]) - start]
-        text = " ".join(head.decode("utf-8", "replace").split())
-        return _before_body(_BRACKET_SPACE.sub("", text))
-
-
-def _before_body(head: str) -> str:
-    """Return a head without what opens its body: `{`, `:`, `=`, `=>`."""
-    while True:
-        bare = head.rstrip(" {:;\\").removesuffix("=>")
-        if bare.endswith("=") and not bare.endswith(("-=", ">=")):
-            bare = bare[:-1]
-        if bare == head:
-            return head
-        head = bare
+        text = " ".join(head[: (body[0] if body else end) - start].decode("utf-8", "replace").split())
+        return _OPENS_BODY.sub("", _BRACKET_SPACE.sub("", text))
 
 
 def _header(mark: _Mark) -> range:
@@ -489,33 +474,30 @@ line and the one below it look like; without, it ends where the next thing begin
 
 def _line_outline(text: str, language: str) -> Outline:
     """Return the outline of a source whose definitions begin lines; an empty one for other languages."""
-    if language not in _LINE_OUTLINES:
-        return Outline()
-    opening, unit_type, ending = _LINE_OUTLINES[language]
+    opening, unit_type, ending = _LINE_OUTLINES.get(language, (r"(?!)", "", ""))
     lines = text.split("\n")
-    starts = [(number, found) for number, line in enumerate(lines) if (found := re.match(opening, line))]
+    found = [(number, opened) for number, line in enumerate(lines) if (opened := re.match(opening, line))]
+    starts = []
+    for number, _ in found:  # the comment right above belongs to it
+        start = number
+        while start and lines[start - 1][:1] == "#" and lines[start - 1][:2] != "#!":
+            start -= 1
+        starts.append(start)
     definitions = []
-    for (number, found), following in zip(starts, [*(n for n, _ in starts[1:]), len(lines)], strict=False):
-        last = _comment_start(lines, following) - 1
-        if ending:
-            pairs = ((n, "\n".join(lines[n : n + 2])) for n in range(number, last))
-            last = next((n for n, pair in pairs if re.match(ending, pair)), last)
+    for (number, opened), start, after in zip(found, starts, [*starts[1:], len(lines)], strict=False):
+        ends = (
+            n for n in range(number, after - 1) if ending and re.match(ending, "\n".join(lines[n : n + 2]))
+        )
+        last = next(ends, after - 1)
         while last > number and not lines[last].strip():
             last -= 1
         definitions.append(
             Definition(
-                symbol=" ".join([name for name in found.groups() if name][-1].split()),
+                symbol=" ".join([name for name in opened.groups() if name][-1].split()),
                 unit_type=unit_type,
-                start_line=_comment_start(lines, number) + 1,
+                start_line=start + 1,
                 end_line=last + 1,
                 signature=" ".join(lines[number].split())[:300],
             )
         )
     return Outline(definitions=tuple(definitions))
-
-
-def _comment_start(lines: list[str], number: int) -> int:
-    """Return where the comment right above a line begins, or the line."""
-    while 0 < number <= len(lines) and lines[number - 1].startswith("#") and lines[number - 1][:2] != "#!":
-        number -= 1
-    return number

@@ -122,10 +122,11 @@ FORMATS: Mapping[str, Format] = {
     "sheets": Format(names=".xlsx .xlsm .xlsb .xls .ods", read_bytes=read_sheets, bulk=10),
 }
 _BY_NAME = {name: known for known, form in FORMATS.items() for name in form.names.split()}
-_PLAIN_NAMES = (
-    "readme changelog changes contributing license licence notice authors contributors copying copyright"
-    " credits history hacking install maintainers manifest news release releases security support thanks todo"
-    " unlicense codeowners version owners governance roadmap"
+# Also README.SETUP, LICENSE-MIT; changelogs of former years, as GNU keeps them.
+_PLAIN_NAME = re.compile(
+    r"readme\..*|(?:licen[sc]e|changelog)(?:-[^.]*)?|changelog\.\d+|readme|changes|contributing|notice|authors"
+    r"|contributors|copying|copyright|credits|history|hacking|install|maintainers|manifest|news|releases?"
+    r"|security|support|thanks|todo|unlicense|codeowners|version|owners|governance|roadmap"
 )
 
 
@@ -147,9 +148,7 @@ class FileRead:
 def kind_of(path: str, head: bytes) -> str | None:
     """Return "code" or "docs", the collection that a file belongs to, or None where nothing reads it.
 
-    Args:
-        path: The file's path: its name decides where it can.
-        head: Its first 8 KiB or more; decides for files without a suffix and for shared suffixes.
+    Its name decides where it can, else how it begins.
     """
     if language_of(path, head):
         return "code"
@@ -169,10 +168,7 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
     plain = name.name.lower()
     if known := _BY_NAME.get(plain) or _BY_NAME.get(name.suffix.lower()):
         return known
-    if plain.startswith("readme.") or (plain.startswith("changelog.") and name.suffix[1:].isdigit()):
-        return "plain"  # README.SETUP; changelogs of former years, as GNU keeps them
-    is_named = plain in _PLAIN_NAMES.split() or plain.partition("-")[0] in {"license", "licence", "changelog"}
-    if is_named and not name.suffix:
+    if _PLAIN_NAME.fullmatch(plain):
         return "plain"
     if is_binary(head):
         return None
@@ -198,11 +194,11 @@ def read_records(
             minified, encrypted, invalid, empty.
     """
     refuse_unread(path, data)
-    language = language_of(path, data[: 8 * HEAD_BYTES])
-    if language is not None:
-        read = _read_code(path, data, language, splitter, metadata or {})
+    metadata = metadata or {}
+    if language := language_of(path, data[: 8 * HEAD_BYTES]):
+        read = _read_code(path, decode(data), language, splitter, metadata)
     elif name := _format_of(path, data[:HEAD_BYTES]):
-        read = _read_document(path, data, name, splitter, metadata or {})
+        read = _read_document(path, data, name, splitter, metadata)
     else:
         raise SkippedError("unsupported")
     if not read.skipped and not any(record.text.strip() for record in read.records):
@@ -212,9 +208,8 @@ def read_records(
 
 
 def _read_code(
-    path: str, data: bytes, language: str, splitter: Splitter, metadata: Mapping[str, Any]
+    path: str, text: str, language: str, splitter: Splitter, metadata: Mapping[str, Any]
 ) -> FileRead:
-    text = decode(data)
     refuse_unwritten(text)
     skipped: tuple[Skipped, ...] = ()
     try:
@@ -224,20 +219,16 @@ def _read_code(
         detail = f"cut by lines: the parser of {language} takes too long"
         skipped = (Skipped(where=path, reason="too complex", detail=detail),)
     records = code_records(path, text, outline, language=language, splitter=splitter, metadata=metadata)
-    told = tuple(record for record in records if _is_named(record) or not is_data(record.text))
+    # What begins something with a name of its own is told: a macro, a function that is a table.
+    named = [bool(r.metadata.get("symbol")) and r.metadata.get("part", 1) == 1 for r in records]
+    told = tuple(r for r, is_named in zip(records, named, strict=True) if is_named or not is_data(r.text))
     return FileRead(kind="code", records=told, skipped=skipped + _data_in(path, len(records) - len(told)))
 
 
 def _data_in(path: str, stretches: int) -> tuple[Skipped, ...]:
-    if not stretches:
-        return ()
     said = "a stretch of data" if stretches == 1 else f"{stretches} stretches of data"
-    return (Skipped(where=path, reason="data", detail=f"{said}: numbers, a picture, or no space in it"),)
-
-
-def _is_named(record: Record) -> bool:
-    """Say whether a record begins what has a name of its own: a macro, a function that is a table."""
-    return bool(record.metadata.get("symbol")) and record.metadata.get("part", 1) == 1
+    entry = Skipped(where=path, reason="data", detail=f"{said}: numbers, a picture, or no space in it")
+    return (entry,) if stretches else ()
 
 
 def _read_document(

@@ -161,8 +161,7 @@ def document_records(
         for (a, b), above in _worded(document.text[section.start : section.end], splitter):
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
-            # An overlap steps back.
-            line += document.text.count("\n", counted, start) - document.text.count("\n", start, counted)
+            line += document.text.count("\n", counted, start)
             counted, last = start, line + text.count("\n")
             lines = {"start_line": line, "end_line": last} if document.has_lines else {}
             own = place or (code_place(path, line, last) if document.has_lines else path)

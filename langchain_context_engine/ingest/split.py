@@ -26,13 +26,12 @@ class Splitter:
 
     Attributes:
         chunk_size: Most characters a piece may have, 1 or more.
-        overlap: Characters that a piece may repeat of the one before it, 0 to `chunk_size` − 1.
         class_size: Most characters of a class that stays whole, its methods with it; 0: each method is a
             piece, and a class its outline. The default is some 250 tokens: with 800 or less fewer questions
             of how a program works are answered, with 1200 or more fewer at a small budget.
 
     Raises:
-        ConfigError: A size is no whole number, or the overlap leaves no progress.
+        ConfigError: A size is no such number.
 
     Example:
         >>> text = "First paragraph.\n\nSecond paragraph."
@@ -41,17 +40,11 @@ class Splitter:
     """
 
     chunk_size: int = 1600
-    overlap: int = 0
     class_size: int = 1000
 
     def __post_init__(self) -> None:
-        for name, least in (("chunk_size", 1), ("overlap", 0), ("class_size", 0)):
-            check_number(name, getattr(self, name), least)
-        if self.overlap >= self.chunk_size:
-            raise ConfigError(
-                f"overlap must be smaller than chunk_size, or splitting makes no progress; "
-                f"got overlap {self.overlap} and chunk_size {self.chunk_size}"
-            )
+        check_number("chunk_size", self.chunk_size, 1)
+        check_number("class_size", self.class_size, 0)
 
     def __call__(self, text: str, *, is_code: bool = False) -> list[Span]:
         """Return the spans in order, without outer white space; together they cover all other text.
@@ -93,27 +86,22 @@ class Splitter:
                     head = text[table.start : table.head]
                 elif place < len(rows):  # of a row that is too long: the next one has the header again
                     stop = min(stop, rows[place])
-            end = self._end(text, start, start + self.chunk_size - len(head) - bool(head), stop, is_code)
-            if place < (after := bisect_left(rows, end)) and rows[after - 1] > start + self.overlap:
+            limit = start + self.chunk_size - len(head) - bool(head)
+            end = _end(text, (start, limit), is_code=is_code) if limit < stop else stop
+            if place < (after := bisect_left(rows, end)) and rows[after - 1] > start:
                 end = rows[after - 1] if end < stop else end
             yield (start, start + len(text[start:end].rstrip())), head
-            following = end if head or end == stop else self._next_start(text, end)
-            start = _skip_space(text, following, keeps_indent=is_code)
+            start = _skip_space(text, end, keeps_indent=is_code)
 
-    def _end(self, text: str, start: int, limit: int, stop: int, is_code: bool) -> int:
-        if limit >= stop:
-            return stop
-        # A piece is longer than what the next one repeats of it: that is the progress.
-        floor = start + max((limit - start) // 2, self.overlap)
-        if is_code and (line := _outermost_line(text, floor, limit)):
-            return line
-        ends = (found + len(mark) for mark in _BREAKS if (found := text.rfind(mark, floor, limit)) >= 0)
-        return next(ends, limit)
 
-    def _next_start(self, text: str, end: int) -> int:
-        start = end - self.overlap
-        space = text.find(" ", start, end)
-        return start if space < 0 else space
+def _end(text: str, span: Span, *, is_code: bool) -> int:
+    """Return the best place to break in the second half of a span, or its end."""
+    start, limit = span
+    floor = start + (limit - start) // 2
+    if is_code and (line := _outermost_line(text, floor, limit)):
+        return line
+    ends = (found + len(mark) for mark in _BREAKS if (found := text.rfind(mark, floor, limit)) >= 0)
+    return next(ends, limit)
 
 
 def check_number(name: str, value: object, least: int) -> int:

@@ -1,4 +1,4 @@
-"""A store in memory, and names in it that no other test has."""
+"""A store in memory, names in it that no other test has, and conversions where coverage sees them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import uuid
 
 import chromadb
 import pytest
+
+from langchain_context_engine.ingest import reading
+from langchain_context_engine.ingest.readers import conversion
 
 
 @pytest.fixture
@@ -21,3 +24,16 @@ def prefix():
 @pytest.fixture
 def name():
     return f"c{uuid.uuid4().hex}"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def conversions_in_this_process():
+    """What runs in a process of its own is measured, and quicker, in this one."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reading, "convert", conversion.converted)
+        yield
+
+
+@pytest.fixture
+def conversions_in_their_own(monkeypatch):
+    monkeypatch.setattr(reading, "convert", conversion.convert)

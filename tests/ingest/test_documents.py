@@ -336,6 +336,7 @@ def test_a_file_that_cannot_be_read_is_left_out_with_its_reason(path, data, why)
     assert reason(path, data) == why
 
 
+@pytest.mark.usefixtures("conversions_in_their_own")
 def test_a_file_that_expands_is_left_out_within_its_bounds_and_the_next_one_is_read(monkeypatch):
     monkeypatch.setattr(conversion, "MOST_SECONDS", 2.0)
     cell = '<w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>' + a_paragraph("x")
@@ -345,7 +346,9 @@ def test_a_file_that_expands_is_left_out_within_its_bounds_and_the_next_one_is_r
     assert text("a.docx", a_word_file(a_paragraph("Words."))) == "Words."
 
 
+@pytest.mark.usefixtures("conversions_in_their_own")
 def test_a_process_of_conversion_that_dies_costs_one_file_and_is_started_anew():
+    assert reason("a.docx", "PK not a zip") == "invalid"
     assert text("a.html", "<p>one</p>") == "one"
     process, _ = conversion._OF_THREAD.started
     os.kill(process.pid, signal.SIGKILL)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from textwrap import dedent
 from typing import Any
 
 from langchain_context_engine.ingest.outline import Definition, Outline
@@ -36,7 +37,7 @@ _Numbered = list[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """Lines of a file that are one thing, without the indentation that all of them have."""
+    """Lines of a file that are one thing."""
 
     definition: Definition
     lines: _Numbered
@@ -57,21 +58,13 @@ def code_records(
     A function or method is its own source, and so is a small class; a larger one is an outline, its source
     without its methods' bodies; what is left of the module, imports aside, are units more. A unit longer
     than a chunk becomes several records with one symbol and a `part` number.
-
-    Args:
-        path: The file's path.
-        text: What it holds.
-        outline: What is defined in it.
-        language: Told in the metadata.
-        splitter: How long a record is, and up to which size a class stays whole.
-        metadata: More for every record.
     """
     # Cut at line feeds only: parsers count no other marks.
     lines = text.split("\n")
     offsets = list(accumulate((len(line) + 1 for line in lines), initial=0))
     pieces = []
     for unit in _units(lines, outline, min(splitter.class_size, splitter.chunk_size)):
-        whole = "\n".join(line for _, line in unit.lines)
+        whole = dedent("\n".join(line for _, line in unit.lines))
         spans = splitter(whole, is_code=True)
         pieces += [(unit, whole, n if len(spans) > 1 else None, *span) for n, span in enumerate(spans, 1)]
     ids = unique_ids(
@@ -143,9 +136,8 @@ def _units(lines: Sequence[str], outline: Outline, class_size: int) -> list[_Uni
             definition = replace(definition, children=())
         waiting.extend(definition.children)
         is_outline = bool(definition.children)
-        units.append(
-            _unit(definition, _outlined(definition, lines) if is_outline else numbered, is_outline=is_outline)
-        )
+        shown = _outlined(definition, lines) if is_outline else numbered
+        units.append(_Unit(definition, shown, is_outline))
     units = [unit for unit in units if any(line.strip() for _, line in unit.lines)]
     return sorted(units, key=lambda unit: (unit.definition.start_line, -unit.definition.end_line))
 
@@ -167,38 +159,21 @@ def _module_units(lines: Sequence[str], outline: Outline) -> Iterator[_Unit]:
 
     Each long stretch is a unit, and short ones together.
     """
-    docstring = outline.docstring
-    joined: _Numbered = []
-    for run in [*_runs(lines, outline), []]:
+    units: list[_Numbered] = []
+    is_open = False
+    for run in _runs(lines, outline):
         size = sum(len(line) for _, line in run)
-        is_full = sum(len(line) for _, line in joined) + size > _MOST_JOINED
-        if joined and (is_full or size >= _LONG_ENOUGH or not run):
-            yield _module_unit(joined, docstring)
-            joined, docstring = [], ""
-        if size >= _LONG_ENOUGH:
-            yield _module_unit(run, docstring)
-            docstring = ""
-        elif run:
-            joined += [(run[0][0] - 1, ""), *run] if joined else run
-
-
-def _module_unit(run: _Numbered, docstring: str) -> _Unit:
-    module = Definition(
-        symbol="", unit_type="module", start_line=run[0][0], end_line=run[-1][0], docstring=docstring
-    )
-    return _unit(module, run)
-
-
-def _unit(definition: Definition, numbered: _Numbered, *, is_outline: bool = False) -> _Unit:
-    filled = [line for _, line in numbered if line.strip()]
-    first, last = (min(filled), max(filled)) if filled else ("", "")
-    indent = len(first) - len(first.lstrip(" \t"))
-    common = next((n for n in range(indent) if first[n] != last[n : n + 1]), indent)
-    return _Unit(
-        definition,
-        [(number, line[common:] if line.strip() else "") for number, line in numbered],
-        is_outline,
-    )
+        is_short = size < _LONG_ENOUGH
+        if is_open and is_short and size + sum(len(line) for _, line in units[-1]) <= _MOST_JOINED:
+            units[-1] += [(run[0][0] - 1, ""), *run]
+        else:
+            units.append(run)
+        is_open = is_short
+    for number, unit in enumerate(units):
+        said = "" if number else outline.docstring
+        first, last = unit[0][0], unit[-1][0]
+        module = Definition(symbol="", unit_type="module", start_line=first, end_line=last, docstring=said)
+        yield _Unit(module, unit)
 
 
 def _runs(lines: Sequence[str], outline: Outline) -> Iterator[_Numbered]:

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
-from langchain_context_engine.ingest.changelog import date_in, is_changelog, is_dated_release, is_unreleased
+from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
 from langchain_context_engine.ingest.generated import refuse_list
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.report import SkippedError
 from langchain_context_engine.ingest.sections import Document, Heading, Section, sections_under
 
-_MARKS = frozenset(string.punctuation)
+_RULE = re.compile(rf"([{re.escape(string.punctuation)}])\1*+")
 _OVERLINED = 3  # lines that a title takes with marks above it too
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Form(NamedTuple):
     """How headings of a format are written.
 
     Attributes:
         heading: Matches a heading's line; its groups are the mark and the title.
-        level: The mark → level.
+        levels: The marks, outermost first, those of one level parted by a bar; "" where their length tells.
         block: Matches a line that opens a block in which nothing is a heading; its first group names it.
-        end: The block's name → the line that closes it.
+        end: The line that closes it, {} being its name.
     """
 
     heading: re.Pattern[str]
-    level: Callable[[str], int] = len
+    levels: str = ""
     block: re.Pattern[str] | None = None
-    end: Callable[[str], str] = str
+    end: str = "{}"
 
-
-def _levels(names: str) -> Callable[[str], int]:
-    found = {name: level for level, same in enumerate(names.split(), 1) for name in same.split("|")}
-    return found.__getitem__
+    def level(self, mark: str) -> int:
+        """Return a mark's level."""
+        if mark.isdigit():
+            return int(mark)
+        named = (n for n, same in enumerate(self.levels.split(), 1) if mark in same.split("|"))
+        return next(named, len(mark))
 
 
 _LATEX = "part chapter section subsection subsubsection paragraph"
 _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec subsection"
-_FORMS: Mapping[str, _Form] = {
+_FORMS = {
     "asciidoc": _Form(
         heading=re.compile(r"(={1,6}|#{1,6})[ \t]+(\S[^\n]{0,400})$"),
         block=re.compile(
@@ -54,27 +56,25 @@ _FORMS: Mapping[str, _Form] = {
             rf"[ \t]{{0,40}}\\({_LATEX.replace(' ', '|')})\*?[ \t]*(?:\[[^\]\n]{{0,300}}\])?[ \t]*"
             r"\{((?:[^{}\n]|\{(?:[^{}\n]|\{[^{}\n]*\})*\}){1,400})"
         ),
-        level=_levels(_LATEX),
+        levels=_LATEX,
         block=re.compile(
             r"[ \t]{0,40}\\begin\{((?:verbatim|Verbatim|lstlisting|minted|comment|filecontents)\*?)\}"
         ),
-        end=lambda name: f"\\end{{{name}}}",
+        end=r"\end{{{}}}",
     ),
-    "pod": _Form(heading=re.compile(r"=head([1-6])[ \t]+([^\n]{1,300})$"), level=int),
+    "pod": _Form(heading=re.compile(r"=head([1-6])[ \t]+([^\n]{1,300})$")),
     "org": _Form(
         heading=re.compile(r"(\*{1,8}) (?:TODO |DONE )?(\S[^\n]{0,400}?)(?:[ \t]+:[\w:@]{1,80}:)?[ \t]*$"),
         block=re.compile(r"[ \t]*#\+begin_(src|example)", re.IGNORECASE),
-        end=lambda name: f"#+end_{name}",
+        end="#+end_{}",
     ),
     "wiki": _Form(heading=re.compile(r"(={1,6})[ \t]*([^=\s][^\n]{0,400}?)[ \t]*\1[ \t]*$")),
-    "textile": _Form(
-        heading=re.compile(r"h([1-6])(?:\([^)\n]{0,80}\))?\.[ \t]+(\S[^\n]{0,400})$"), level=int
-    ),
+    "textile": _Form(heading=re.compile(r"h([1-6])(?:\([^)\n]{0,80}\))?\.[ \t]+(\S[^\n]{0,400})$")),
     "texinfo": _Form(
-        heading=re.compile(rf"@({_TEXINFO.replace(' ', '|')})[ \t]+([^\n]{{1,400}})$"),
-        level=_levels(_TEXINFO),
+        heading=re.compile(rf"@({re.sub('[ |]', '|', _TEXINFO)})[ \t]+([^\n]{{1,400}})$"),
+        levels=_TEXINFO,
         block=re.compile(r"@(example|verbatim|smallexample|ignore)[ \t]*$"),
-        end=lambda name: f"@end {name}",
+        end="@end {}",
     ),
 }
 # What is no part of a title as it is read: a label, an entry of the index, a note, names of commands, marks.
@@ -82,7 +82,6 @@ _UNSEEN = re.compile(r"\\(?:label|index|footnote|thanks|cite\w{0,10})(?:\[[^\]]{
 _PLAIN_TWIN = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _NAMED = re.compile(r"\b[A-Z]<{1,4} ?([^<>\n]{1,200}) ?>{1,4}|@\w{1,20}\{([^{}]{0,200})\}")
 _COMMAND = re.compile(r"\\[A-Za-z]{1,40}\*?[ \t]?|[{}$\\]")
-
 _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
 
@@ -91,7 +90,7 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
-        sections = sections_under(text, list(_marked_lines(_FORMS[name], text)))
+        sections = sections_under(text, _marked_lines(_FORMS[name], text))
         if name == "pod" and not _POD_WORDS.search(text, 0, sections[0].end):
             sections = sections[1:]  # `=encoding utf8` alone
         return Document(text=text, sections=sections)
@@ -106,16 +105,13 @@ def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
         if block:
             block = "" if line.strip().lower() == block.lower() else block
         elif form.block is not None and (opened := form.block.match(line)):
-            block = form.end(opened[1])
-        elif (found := form.heading.match(line)) and (title := _as_read(found[2])):
-            yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
+            block = form.end.format(opened[1])
+        elif found := form.heading.match(line):
+            title = _NAMED.sub(r"\1\2", _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", found[2])))
+            title = " ".join(_COMMAND.sub("", title).replace("~", " ").rstrip("=# \t").split())
+            if title:
+                yield Heading(level=form.level(found[1]), title=title, start=start, end=end)
         start = end
-
-
-def _as_read(title: str) -> str:
-    plain = _UNSEEN.sub("", _PLAIN_TWIN.sub(r"\1", title))
-    named = _NAMED.sub(lambda found: found[1] or found[2] or "", plain)
-    return " ".join(_COMMAND.sub("", named).replace("~", " ").rstrip("=# \t").split())
 
 
 def read_restructured(path: str, text: str, chunk_size: int) -> Document:
@@ -137,52 +133,45 @@ def titled_lines(text: str) -> list[Heading]:
     found: list[Heading] = []
     number = 0
     while number + 1 < len(lines):
-        after = _end_of_title(lines, number)
-        if after:
+        after = number + _title_length(lines, number)
+        if after > number:
             style = (lines[after - 1][0], after - number == _OVERLINED)
             styles += [] if style in styles else [style]
             level, title = 1 + styles.index(style), lines[after - 2].strip()
-            found.append(
-                Heading(level=level, title=title, start=starts[number], end=min(starts[after], len(text)))
-            )
-        number = after or number + 1
+            start, end = starts[number], min(starts[after], len(text))
+            found.append(Heading(level=level, title=title, start=start, end=end))
+        number = max(after, number + 1)
     return found
 
 
-def _end_of_title(lines: list[str], number: int) -> int:
-    """Return the line after a title that begins here; 0 where none does."""
+def _title_length(lines: list[str], number: int) -> int:
+    """Return how many lines a title takes that begins here, marks above and below it included; else 0."""
     above = lines[number - 1].rstrip() if number else ""
-    if above and not (number > 1 and _is_rule(above) and lines[number - 2].strip()):
+    if above and not (number > 1 and _RULE.fullmatch(above) and lines[number - 2].strip()):
         return 0  # but right below the underline of another a title may come
-    line = lines[number].rstrip()
-    if _is_rule(line) and number + 2 < len(lines):
-        title, under = lines[number + 1].rstrip(), lines[number + 2].rstrip()
-        if title.strip() and under == line and not _is_rule(title) and _is_wide(title, line):
-            return number + 3
+    line, under, third = (each.rstrip() for each in [*lines[number : number + 3], ""][:3])
+    is_rule = _RULE.fullmatch(line)
+    if is_rule and third == line and under and not _RULE.fullmatch(under) and _is_wide(under.strip(), line):
+        return _OVERLINED
     is_text = line and not line[0].isspace() and not line.startswith((".. ", "| ", "- ", "* ", "+ "))
-    if not is_text or (_is_rule(line) and len(line) >= _SHORT):
+    if not is_text or (is_rule and len(line) >= _SHORT):
         return 0
-    under = lines[number + 1].rstrip()
-    return number + 2 if _is_rule(under) and _is_wide(line, under) else 0
+    return 2 if _RULE.fullmatch(under) and _is_wide(line, under) else 0
 
 
 def _is_wide(title: str, rule: str) -> bool:
     return len(rule) >= min(len(title), _SHORT)
 
 
-def _is_rule(line: str) -> bool:
-    return bool(line) and line[0] in _MARKS and line == line[0] * len(line)
-
-
 # Headings do not go on in the next line: these are comments among commands.
 _COMMANDS = re.compile(r"^(#{1,6}) \S.*\n\1 \S", re.MULTILINE)
-_ELEMENT = re.compile(r"</?[A-Za-z]")
+_TITLE_LIKE = re.compile(r"[ \t]{0,3}#{1,6} ")
+_NO_TITLE = re.compile(r"</?[A-Za-z]|[^\n]*\n```")
+"""An element, and a line above a block of code."""
 # An entry of a changelog as GNU, Debian, CPAN or Ruby keeps it: a line at the margin, what changed below.
-_BY = r"[ \t]+(?P<{}>[^<(\n]{{1,200}}?)[ \t]*[<(][^<>()\n]{{0,200}}[>)]"
-_DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _ENTRY = re.compile(
-    rf"^(?:(?P<day>\d{{4}}-\d\d-\d\d){_BY.format('author')}"
-    rf"|{_DAY} (?P<date>[A-Z][a-z]{{2}} [ \d]?\d) [\d: A-Z]{{8,14}}(?P<year>\d{{4}}){_BY.format('writer')}"
+    r"^(?:(?P<day>\d{4}-\d\d-\d\d|[a-z]{3} (?P<date>[a-z]{3} [ \d]?\d) [\d: a-z]{8,14}(?P<year>\d{4}))"
+    r"[ \t]+(?P<author>[^<(\n]{1,200}?)[ \t]*[<(][^<>()\n]{0,200}[>)]"
     r"|(?P<version>[a-z0-9][a-z0-9+.-]{1,60} \([^)\s]{1,60}\) [^;\n]{1,80});[ \t]*[a-z-]+=[^\n]*"
     r"|(?P<release>(?:[=*#]{1,4} )?(?:v|version |release )?\d[^\n]{0,120}))[ \t]*$(?!\n([=~^*+#-])\7\7)",
     re.MULTILINE | re.IGNORECASE,
@@ -196,39 +185,32 @@ _DRAWING = re.compile(
 def read_plain(path: str, text: str, chunk_size: int) -> Document:
     """Return the sections of a text without a format: titles, Markdown, or a changelog's entries."""
     if is_changelog(path) and (entries := list(_entries(text))):
-        found = sections_under(text, entries)
-        return Document(text=text, sections=tuple(replace(s, metadata=_author_of(s)) for s in found))
-    begins = text.lstrip()[:8]
-    if begins.startswith("#") and begins.lstrip("#")[:1] == " ":
-        read = read_lines if _COMMANDS.search(text) else read_markdown
-        return read(path, text, chunk_size)
+        authors = {heading.title: author for heading, author in entries if author}
+        found = sections_under(text, [heading for heading, _ in entries])
+        signed = (
+            ({"author": authors[s.titles[0]]} if s.titles and s.titles[0] in authors else {}) for s in found
+        )
+        return Document(
+            text=text, sections=tuple(replace(s, metadata=m) for s, m in zip(found, signed, strict=True))
+        )
+    if _TITLE_LIKE.match(text.lstrip()[:8]):
+        return (read_lines if _COMMANDS.search(text) else read_markdown)(path, text, chunk_size)
     refuse_list(text)
-    titles = [
-        each for each in titled_lines(text) if not (_ELEMENT.match(each.title) or _is_fenced(text, each))
-    ]
+    titles = [each for each in titled_lines(text) if not _NO_TITLE.match(text, each.start)]
     return Document(text=text, sections=sections_under(text, titles))
 
 
-def _entries(text: str) -> Iterator[Heading]:
+def _entries(text: str) -> Iterator[tuple[Heading, str]]:
+    """Yield the heading of each entry, and who wrote it."""
     for found in _ENTRY.finditer(text):
-        title = found["release"] or found["version"] or ""
+        title, author = found["release"] or found["version"] or "", found["author"] or ""
         if found["release"] and not (is_dated_release(title) or is_unreleased([title], "")):
             continue
-        if not title:
-            day = found["day"] or f"{found['date']} {found['year']}"
-            title = f"{day}, {found['author'] or found['writer']}"
+        if author:
+            day = f"{found['date']} {found['year']}" if found["date"] else found["day"]
+            title = f"{day}, {author}"
         title = " ".join(title.strip("=*# \t\r").split())
-        yield Heading(level=1, title=title, start=found.start(), end=found.end())
-
-
-def _author_of(section: Section) -> dict[str, str]:
-    day, comma, author = (section.titles or ("",))[0].partition(", ")
-    return {"author": author} if comma and not day[:1].islower() and date_in(day) else {}
-
-
-def _is_fenced(text: str, heading: Heading) -> bool:
-    """Backticks below a line begin or end a block of code, rather than make a title of it."""
-    return text[heading.start : heading.end].rstrip().rpartition("\n")[2].startswith("```")
+        yield Heading(level=1, title=title, start=found.start(), end=found.end()), author
 
 
 def read_lines(path: str, text: str, chunk_size: int) -> Document:
@@ -238,11 +220,7 @@ def read_lines(path: str, text: str, chunk_size: int) -> Document:
 
 
 def read_xml(path: str, text: str, chunk_size: int) -> Document:
-    """Return a text in XML as one section.
-
-    Raises:
-        SkippedError: unsupported: it is a drawing, of which nothing can be read.
-    """
+    """Return a text in XML as one section; a drawing, of which nothing can be read, is unsupported."""
     if _DRAWING.match(text):
         raise SkippedError("unsupported", "a drawing")
     return read_lines(path, text, chunk_size)
@@ -252,10 +230,10 @@ _ROFF = re.compile(r"[.'][ \t]*+(\\\"|[A-Za-z]{1,20})[ \t]*(.*)")
 _ROFF_LEVELS = {"SH": 1, "Sh": 1, "SS": 2, "Ss": 2}
 _UNTIL = {"ig": "..", "de": "..", "am": "..", "TS": ".TE", "EQ": ".EN"}
 """Commands that open what nobody reads (a comment, a macro), or read as it stands (a table)."""
-_TWO_TYPES = frozenset(f"{a}{b}" for a in "BIR" for b in "BIR" if a != b)
+_TWO_TYPES = re.compile(r"[BIR]{2}")
 _MDOC = "Ar Cm Nm Pa Ev Va Li Dq Sq Ql Em Sy Op Dv Ic Xr Ad Ns Oo Oc No Pq Aq Bq It Fl Nd"
 _OF_MDOC = frozenset(_MDOC.split())
-_SPOKEN = {"B", "I", "SM", "SB", "IP"} | _OF_MDOC
+_SPOKEN = {"B", "I", "SM", "SB", "IP"} | _OF_MDOC | _ROFF_LEVELS.keys()
 _ROFF_WORD = re.compile(r'"([^"\n]*+)"?|([^\s"]\S*+)')
 _ESCAPE = re.compile(
     r"\\(?:f(?:\[[^\]\n]{0,20}\]|\([^\n]{2}|[^\n\[(])|\*(?:\[[^\]\n]{0,40}\]|\([^\n]{2}|[^\n\[(])"
@@ -275,18 +253,17 @@ def read_manual(path: str, text: str, chunk_size: int) -> Document:
         found = _ROFF.match(line)
         command, rest = (found[1], found[2]) if found else ("", line)
         if until:
-            said = _signed(line) if until == ".TE" and not line.rstrip().endswith((";", ".")) else ""
+            is_row = until == ".TE" and line.rstrip() != until and not line.rstrip().endswith((";", "."))
+            said = _signed(line) if is_row else ""
             until = "" if line.rstrip() == until else until
-            said = said if until else ""
         else:
             said, until = _spoken(command, rest), _UNTIL.get(command, "")
         if command == "Nm":  # alone it stands for what the page began with
             name = name or said
             said = said or name
         if said and command in _ROFF_LEVELS:
-            headings.append(
-                Heading(level=_ROFF_LEVELS[command], title=said, start=offset, end=offset + len(said))
-            )
+            level, end = _ROFF_LEVELS[command], offset + len(said)
+            headings.append(Heading(level=level, title=said, start=offset, end=end))
         shown.append(said)
         offset += len(said) + 1
     whole = "\n".join(shown)
@@ -298,23 +275,14 @@ def _spoken(command: str, rest: str) -> str:
     if not command:
         return _signed(rest)
     words = [quoted or word for quoted, word in _ROFF_WORD.findall(rest)]
-    if command in _TWO_TYPES:  # one word in two types: `.BR ls (1)` is `ls(1)`
+    if _TWO_TYPES.fullmatch(command):  # one word in two types: `.BR ls (1)` is `ls(1)`
         return _signed("".join(words))
-    if command == "IP":
-        words = words[:1]
-    elif command in _OF_MDOC:
-        words = _of_mdoc([command, *words])
-    return _signed(" ".join(words)) if command in _SPOKEN or command in _ROFF_LEVELS else ""
-
-
-def _of_mdoc(words: list[str]) -> list[str]:
-    shown: list[str] = []
-    is_flag = False
-    for word in words:
-        if word not in _OF_MDOC:
-            shown.append(f"-{word}" if is_flag else word)
-        is_flag = word == "Fl"
-    return shown
+    if command in _OF_MDOC:  # commands stand among its words: `Fl n Ar nights` is `-n nights`
+        before = [command, *words]
+        flagged = (f"-{w}" if last == "Fl" else w for last, w in zip(before, words, strict=False))
+        words = [word for word in flagged if word.removeprefix("-") not in _OF_MDOC]
+    said = " ".join(words[:1] if command == "IP" else words)
+    return _signed(said) if command in _SPOKEN else ""
 
 
 def _signed(line: str) -> str:
