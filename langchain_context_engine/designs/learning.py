@@ -59,28 +59,18 @@ SHARES: Mapping[str, float] = MappingProxyType(
 )
 """Context type → weight of its share."""
 
-QUESTIONS: Mapping[str, str] = MappingProxyType(
+PREMORTEM: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "full": "failures and issues in {domain}",
-        "strategy": "outcomes using {strategy} strategy",
-        "surprise": "unexpected outcomes in {domain}",
-        "root_cause": "why hypotheses fail in {domain}",
-        "values": "principles for {domain}",
+        "full": ("Common Failures", "failures and issues in {domain}"),
+        "strategy": ("Strategy Performance", "outcomes using {strategy} strategy"),
+        "surprise": ("Unexpected Outcomes", "unexpected outcomes in {domain}"),
+        "root_cause": ("Root Causes to Watch", "why hypotheses fail in {domain}"),
+        "values": ("Relevant Principles", "principles for {domain}"),
     }
 )
-"""Section of a premortem → what its source is asked; all but the values are axes of experiences."""
+"""Section of a premortem → its title and question; all but the values are axes of experiences."""
 
-AXES = tuple(section for section in QUESTIONS if section != "values")
-
-PREMORTEM_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "full": "Common Failures",
-        "strategy": "Strategy Performance",
-        "surprise": "Unexpected Outcomes",
-        "root_cause": "Root Causes to Watch",
-        "values": "Relevant Principles",
-    }
-)
+AXES = tuple(section for section in PREMORTEM if section != "values")
 
 METADATA_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -156,7 +146,7 @@ _ASSEMBLING: Mapping[str, Any] = {
     ),
 }
 _WARNING: Mapping[str, Any] = {
-    "titles": PREMORTEM_TITLES,
+    "titles": {section: title for section, (title, _) in PREMORTEM.items()},
     "uncounted": ("values",),
     "counted_by": _THING,
     # Each section keeps its own, though the same experience stands in another.
@@ -174,7 +164,7 @@ class InvalidContextTypeError(ContextAssemblyError, UnknownNameError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextItem:
-    """One piece of context."""
+    """One piece of context: its kind (memory, code, …), text, similarity, and what it was sorted by."""
 
     source: str
     content: str
@@ -298,10 +288,9 @@ class Searcher:
         if not found:
             names = ", ".join(f"search_{name}" for name in KIND_OF)
             raise ConfigError(f"searcher must be a Searcher, or have {names}; got {type(given).__name__}")
-        if "experiences" in found:
-            search = methods["experiences"]
+        if search := methods["experiences"]:
             found["experiences"] = {
-                axis: _method_source(f"experiences:{axis}", search, axis=axis) for axis in AXES
+                axis: _method_source(f"experiences:{axis}", search, axis, axis=axis) for axis in AXES
             }
         return cls(**found)
 
@@ -315,7 +304,7 @@ class Searcher:
 
     def premortem_sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
         """Return a source for each section of a premortem, named after it, with its own question."""
-        sections = [section for section in QUESTIONS if self._store(section) is not None]
+        sections = [section for section in PREMORTEM if self._store(section) is not None]
         return [self._source(name, name, fields, is_warning=True) for name in sections]
 
     def _store(self, section: str) -> Any:
@@ -542,11 +531,18 @@ def _logger() -> Any:
     return structlog.wrap_logger(
         logging.getLogger(__name__),
         wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
+        processors=[structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(["event"])],
     )
+
+
+def _narrowed(section: str, request: ContextRequest) -> dict[str, str]:
+    """Return what a section of a premortem asks of its records; {} outside of a premortem."""
+    focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+    if "domain" not in focus or section == "values":
+        return {}
+    if section == "strategy":
+        return {"strategy": focus["strategy"]}
+    return {"domain": focus["domain"], **({"outcome_status": "falsified"} if section == "full" else {})}
 
 
 def _premortem_question(
@@ -554,30 +550,28 @@ def _premortem_question(
 ) -> ContextRequest | None:
     """Return what a section of a premortem is asked; None where that needs a strategy and there is none."""
     focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
-    domain, strategy = str(focus.get("domain", "")), focus.get("strategy")
-    query = QUESTIONS[section].format(domain=domain, strategy=strategy)
+    domain, strategy = focus.get("domain", ""), focus.get("strategy")
+    query = PREMORTEM[section][1].format(domain=domain, strategy=strategy)
     if section == "values":
         limit = _MOST_VALUES if request.limit is None else min(_MOST_VALUES, request.limit)
         return replace(request, query=query + (f" using {strategy}" if strategy else ""), limit=limit)
     if section == "strategy" and not strategy:
         return None
-    where = {"strategy": strategy} if section == "strategy" else {"domain": domain}
-    where |= {"outcome_status": "falsified"} if section == "full" else {}
-    stored = {fields.get(name, name): value for name, value in where.items()}
+    stored = {fields.get(name, name): value for name, value in _narrowed(section, request).items()}
     return replace(request, query=query, where={"$and": [request.where, stored]})
 
 
-_NARROWING = {"domain": "domain", "strategy": "strategy", "outcome_status": "outcome"}
-"""A record's metadata key → the name that a searcher's method has for it."""
+_ARGUMENTS = {"outcome_status": "outcome"}
+"""A record's metadata key → the name that a searcher's method has for it, where that is another."""
 
 
-def _method_source(name: str, method: Any, **told: Any) -> FunctionSource:
-    """Return a method of a searcher as a source."""
+def _method_source(name: str, method: Any, section: str = "", **told: Any) -> FunctionSource:
+    """Return a method of a searcher as a source of a section."""
     parameters = inspect.signature(method).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
     def ask(request: ContextRequest) -> Any:
-        narrowed = {_NARROWING[key]: value for key, value in _demanded(request.where).items()}
+        narrowed = {_ARGUMENTS.get(key, key): value for key, value in _narrowed(section, request).items()}
         arguments = {"limit": (request.limit or 0) + request.offset, **told, **narrowed}
         accepted = {key: value for key, value in arguments.items() if takes_all or key in parameters}
         return method(request.query, **accepted)
@@ -586,21 +580,13 @@ def _method_source(name: str, method: Any, **told: Any) -> FunctionSource:
         if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
             raise SourceError(f"{name}: expected a list of records, got {type(answer).__name__}")
         # What the method narrowed by, it need not tell again.
-        known = _demanded(request.where)
+        known = _narrowed(section, request)
         return [
             read_candidate(item, source=name, relevance=1 / (1 + place), metadata=known)
             for place, item in enumerate(answer)
         ]
 
     return FunctionSource(name=name, ask=ask, read=read)
-
-
-def _demanded(where: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a filter demands of the fields that a searcher's method can be narrowed by."""
-    found = {key: value for key, value in where.items() if key in _NARROWING and isinstance(value, str)}
-    for part in where.get("$and", ()):
-        found |= _demanded(part)
-    return found
 
 
 def _shown(candidate: Candidate, section: str, *, is_warning: bool) -> Candidate:
