@@ -14,7 +14,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
@@ -43,44 +42,36 @@ from langchain_context_engine.trace.context import Context
 if TYPE_CHECKING:
     from langchain_context_engine.designs.shared import Store
 
-KIND_OF: Mapping[str, str] = MappingProxyType(
-    {
-        "memories": "memory",
-        "code": "code",
-        "experiences": "experience",
-        "values": "value",
-        "commits": "commit",
-    }
-)
+KIND_OF: Mapping[str, str] = {
+    "memories": "memory",
+    "code": "code",
+    "experiences": "experience",
+    "values": "value",
+    "commits": "commit",
+}
 """Context type → the kind of its items, in the order of the sections."""
 
-SHARES: Mapping[str, float] = MappingProxyType(
-    {"experiences": 3, "code": 2, "commits": 2, "values": 1, "memories": 1}
-)
+SHARES: Mapping[str, float] = {"experiences": 3, "code": 2, "commits": 2, "values": 1, "memories": 1}
 """Context type → weight of its share."""
 
-PREMORTEM: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "full": ("Common Failures", "failures and issues in {domain}"),
-        "strategy": ("Strategy Performance", "outcomes using {strategy} strategy"),
-        "surprise": ("Unexpected Outcomes", "unexpected outcomes in {domain}"),
-        "root_cause": ("Root Causes to Watch", "why hypotheses fail in {domain}"),
-        "values": ("Relevant Principles", "principles for {domain}"),
-    }
-)
+PREMORTEM: Mapping[str, tuple[str, str]] = {
+    "full": ("Common Failures", "failures and issues in {domain}"),
+    "strategy": ("Strategy Performance", "outcomes using {strategy} strategy"),
+    "surprise": ("Unexpected Outcomes", "unexpected outcomes in {domain}"),
+    "root_cause": ("Root Causes to Watch", "why hypotheses fail in {domain}"),
+    "values": ("Relevant Principles", "principles for {domain}"),
+}
 """Section of a premortem → its title and question; all but the values are axes of experiences."""
 
 AXES = tuple(section for section in PREMORTEM if section != "values")
 
-METADATA_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "memory": ("category", "importance", "created_at"),
-        "code": ("file_path", "start_line", "end_line", "language", "qualified_name"),
-        "experience": ("domain", "strategy", "outcome_status", "confidence_tier", "iteration_count"),
-        "value": ("axis", "cluster_id", "cluster_size", "similarity_to_centroid"),
-        "commit": ("sha", "author", "timestamp", "files_changed", "insertions", "deletions"),
-    }
-)
+METADATA_OF: Mapping[str, tuple[str, ...]] = {
+    "memory": ("category", "importance", "created_at"),
+    "code": ("file_path", "start_line", "end_line", "language", "qualified_name"),
+    "experience": ("domain", "strategy", "outcome_status", "confidence_tier", "iteration_count"),
+    "value": ("axis", "cluster_id", "cluster_size", "similarity_to_centroid"),
+    "commit": ("sha", "author", "timestamp", "files_changed", "insertions", "deletions"),
+}
 """Kind → what an item tells of its record; all but code and commit tell the `id` as well."""
 
 _FULL = ("goal", "hypothesis", "action", "prediction", "outcome", "surprise", "lesson")
@@ -101,29 +92,27 @@ _FORM = {
     "note": "...\n\n*(truncated)*",
 }
 
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        # Similarity first; the others move what is about as similar.
-        "weights": {"relevance": 0.7, "tier": 0.1, "importance_of_memories": 0.1, "newness": 0.1},
-        "signals": {
-            "tier": Lookup(
-                values={"gold": 1.0, "silver": 0.7, "bronze": 0.4, "abandoned": 0.0},
-                default=0.5,
-                key="confidence_tier",
-            ),
-            "importance_of_memories": ForKinds(signal=Stated(key="importance"), kinds=("memory",)),
-            "newness": ForKinds(signal=Recency(curve="half_life"), kinds=("commit", "experience")),
-        },
-        "selection": "score",
-        "truncator": "keep_start",
-        "notes": {
-            "code": "...\n\n*(truncated, see full at {{title}})*",
-            "experience": "...\n\n*(truncated, full experience ID: {{title}})*",
-        },
-        "dedupe_key": _SAID,
-        "dedupe_threshold": 90.0,
-    }
-)
+SETTINGS: Mapping[str, Any] = {
+    # Similarity first; the others move what is about as similar.
+    "weights": {"relevance": 0.7, "tier": 0.1, "importance_of_memories": 0.1, "newness": 0.1},
+    "signals": {
+        "tier": Lookup(
+            values={"gold": 1.0, "silver": 0.7, "bronze": 0.4, "abandoned": 0.0},
+            default=0.5,
+            key="confidence_tier",
+        ),
+        "importance_of_memories": ForKinds(signal=Stated(key="importance"), kinds=("memory",)),
+        "newness": ForKinds(signal=Recency(curve="half_life"), kinds=("commit", "experience")),
+    },
+    "selection": "score",
+    "truncator": "keep_start",
+    "notes": {
+        "code": "...\n\n*(truncated, see full at {{title}})*",
+        "experience": "...\n\n*(truncated, full experience ID: {{title}})*",
+    },
+    "dedupe_key": _SAID,
+    "dedupe_threshold": 90.0,
+}
 """What this design sets of the engine; everything else is the engine's default."""
 
 _BY_HYPOTHESIS = Versions(("hypothesis",), within=(_THING, _SECTION), tells_apart=True)
@@ -531,7 +520,10 @@ def _logger() -> Any:
     return structlog.wrap_logger(
         logging.getLogger(__name__),
         wrapper_class=structlog.stdlib.BoundLogger,
-        processors=[structlog.stdlib.filter_by_level, structlog.processors.KeyValueRenderer(["event"])],
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
     )
 
 
@@ -657,9 +649,12 @@ def _commit(candidate: Candidate) -> str:
     return f"{heading}\n{candidate.text}" + (f"\n*Files: {listed}*" if listed else "")
 
 
-_FORMATS: Mapping[str, Callable[[Candidate], str]] = MappingProxyType(
-    {"memory": _memory, "code": _code, "value": _value, "commit": _commit}
-)
+_FORMATS: Mapping[str, Callable[[Candidate], str]] = {
+    "memory": _memory,
+    "code": _code,
+    "value": _value,
+    "commit": _commit,
+}
 
 
 def _name(candidate: Candidate) -> str:
