@@ -14,7 +14,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from langchain_core.embeddings import Embeddings
@@ -43,54 +42,36 @@ from langchain_context_engine.trace.context import Context
 if TYPE_CHECKING:
     from langchain_context_engine.designs.shared import Store
 
-KIND_OF: Mapping[str, str] = MappingProxyType(
-    {
-        "memories": "memory",
-        "code": "code",
-        "experiences": "experience",
-        "values": "value",
-        "commits": "commit",
-    }
-)
+KIND_OF: Mapping[str, str] = {
+    "memories": "memory",
+    "code": "code",
+    "experiences": "experience",
+    "values": "value",
+    "commits": "commit",
+}
 """Context type → the kind of its items, in the order of the sections."""
 
-SHARES: Mapping[str, float] = MappingProxyType(
-    {"experiences": 3, "code": 2, "commits": 2, "values": 1, "memories": 1}
-)
+SHARES: Mapping[str, float] = {"experiences": 3, "code": 2, "commits": 2, "values": 1, "memories": 1}
 """Context type → weight of its share."""
 
-QUESTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "full": "failures and issues in {domain}",
-        "strategy": "outcomes using {strategy} strategy",
-        "surprise": "unexpected outcomes in {domain}",
-        "root_cause": "why hypotheses fail in {domain}",
-        "values": "principles for {domain}",
-    }
-)
-"""Section of a premortem → what its source is asked; all but the values are axes of experiences."""
+PREMORTEM: Mapping[str, tuple[str, str]] = {
+    "full": ("Common Failures", "failures and issues in {domain}"),
+    "strategy": ("Strategy Performance", "outcomes using {strategy} strategy"),
+    "surprise": ("Unexpected Outcomes", "unexpected outcomes in {domain}"),
+    "root_cause": ("Root Causes to Watch", "why hypotheses fail in {domain}"),
+    "values": ("Relevant Principles", "principles for {domain}"),
+}
+"""Section of a premortem → its title and question; all but the values are axes of experiences."""
 
-AXES = tuple(section for section in QUESTIONS if section != "values")
+AXES = tuple(section for section in PREMORTEM if section != "values")
 
-PREMORTEM_TITLES: Mapping[str, str] = MappingProxyType(
-    {
-        "full": "Common Failures",
-        "strategy": "Strategy Performance",
-        "surprise": "Unexpected Outcomes",
-        "root_cause": "Root Causes to Watch",
-        "values": "Relevant Principles",
-    }
-)
-
-METADATA_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "memory": ("category", "importance", "created_at"),
-        "code": ("file_path", "start_line", "end_line", "language", "qualified_name"),
-        "experience": ("domain", "strategy", "outcome_status", "confidence_tier", "iteration_count"),
-        "value": ("axis", "cluster_id", "cluster_size", "similarity_to_centroid"),
-        "commit": ("sha", "author", "timestamp", "files_changed", "insertions", "deletions"),
-    }
-)
+METADATA_OF: Mapping[str, tuple[str, ...]] = {
+    "memory": ("category", "importance", "created_at"),
+    "code": ("file_path", "start_line", "end_line", "language", "qualified_name"),
+    "experience": ("domain", "strategy", "outcome_status", "confidence_tier", "iteration_count"),
+    "value": ("axis", "cluster_id", "cluster_size", "similarity_to_centroid"),
+    "commit": ("sha", "author", "timestamp", "files_changed", "insertions", "deletions"),
+}
 """Kind → what an item tells of its record; all but code and commit tell the `id` as well."""
 
 _FULL = ("goal", "hypothesis", "action", "prediction", "outcome", "surprise", "lesson")
@@ -111,29 +92,27 @@ _FORM = {
     "note": "...\n\n*(truncated)*",
 }
 
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        # Similarity first; the others move what is about as similar.
-        "weights": {"relevance": 0.7, "tier": 0.1, "importance_of_memories": 0.1, "newness": 0.1},
-        "signals": {
-            "tier": Lookup(
-                values={"gold": 1.0, "silver": 0.7, "bronze": 0.4, "abandoned": 0.0},
-                default=0.5,
-                key="confidence_tier",
-            ),
-            "importance_of_memories": ForKinds(signal=Stated(key="importance"), kinds=("memory",)),
-            "newness": ForKinds(signal=Recency(curve="half_life"), kinds=("commit", "experience")),
-        },
-        "selection": "score",
-        "truncator": "keep_start",
-        "notes": {
-            "code": "...\n\n*(truncated, see full at {{title}})*",
-            "experience": "...\n\n*(truncated, full experience ID: {{title}})*",
-        },
-        "dedupe_key": _SAID,
-        "dedupe_threshold": 90.0,
-    }
-)
+SETTINGS: Mapping[str, Any] = {
+    # Similarity first; the others move what is about as similar.
+    "weights": {"relevance": 0.7, "tier": 0.1, "importance_of_memories": 0.1, "newness": 0.1},
+    "signals": {
+        "tier": Lookup(
+            values={"gold": 1.0, "silver": 0.7, "bronze": 0.4, "abandoned": 0.0},
+            default=0.5,
+            key="confidence_tier",
+        ),
+        "importance_of_memories": ForKinds(signal=Stated(key="importance"), kinds=("memory",)),
+        "newness": ForKinds(signal=Recency(curve="half_life"), kinds=("commit", "experience")),
+    },
+    "selection": "score",
+    "truncator": "keep_start",
+    "notes": {
+        "code": "...\n\n*(truncated, see full at {{title}})*",
+        "experience": "...\n\n*(truncated, full experience ID: {{title}})*",
+    },
+    "dedupe_key": _SAID,
+    "dedupe_threshold": 90.0,
+}
 """What this design sets of the engine; everything else is the engine's default."""
 
 _BY_HYPOTHESIS = Versions(("hypothesis",), within=(_THING, _SECTION), tells_apart=True)
@@ -156,7 +135,7 @@ _ASSEMBLING: Mapping[str, Any] = {
     ),
 }
 _WARNING: Mapping[str, Any] = {
-    "titles": PREMORTEM_TITLES,
+    "titles": {section: title for section, (title, _) in PREMORTEM.items()},
     "uncounted": ("values",),
     "counted_by": _THING,
     # Each section keeps its own, though the same experience stands in another.
@@ -174,7 +153,7 @@ class InvalidContextTypeError(ContextAssemblyError, UnknownNameError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextItem:
-    """One piece of context."""
+    """One piece of context: its kind (memory, code, …), text, similarity, and what it was sorted by."""
 
     source: str
     content: str
@@ -298,10 +277,9 @@ class Searcher:
         if not found:
             names = ", ".join(f"search_{name}" for name in KIND_OF)
             raise ConfigError(f"searcher must be a Searcher, or have {names}; got {type(given).__name__}")
-        if "experiences" in found:
-            search = methods["experiences"]
+        if search := methods["experiences"]:
             found["experiences"] = {
-                axis: _method_source(f"experiences:{axis}", search, axis=axis) for axis in AXES
+                axis: _method_source(f"experiences:{axis}", search, axis, axis=axis) for axis in AXES
             }
         return cls(**found)
 
@@ -315,7 +293,7 @@ class Searcher:
 
     def premortem_sources(self, fields: Mapping[str, str]) -> list[AdaptedSource]:
         """Return a source for each section of a premortem, named after it, with its own question."""
-        sections = [section for section in QUESTIONS if self._store(section) is not None]
+        sections = [section for section in PREMORTEM if self._store(section) is not None]
         return [self._source(name, name, fields, is_warning=True) for name in sections]
 
     def _store(self, section: str) -> Any:
@@ -549,35 +527,43 @@ def _logger() -> Any:
     )
 
 
+def _narrowed(section: str, request: ContextRequest) -> dict[str, str]:
+    """Return what a section of a premortem asks of its records; {} outside of a premortem."""
+    focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
+    if "domain" not in focus or section == "values":
+        return {}
+    if section == "strategy":
+        return {"strategy": focus["strategy"]}
+    return {"domain": focus["domain"], **({"outcome_status": "falsified"} if section == "full" else {})}
+
+
 def _premortem_question(
     request: ContextRequest, section: str, fields: Mapping[str, str]
 ) -> ContextRequest | None:
     """Return what a section of a premortem is asked; None where that needs a strategy and there is none."""
     focus: Mapping[str, Any] = request.focus if isinstance(request.focus, Mapping) else {}
-    domain, strategy = str(focus.get("domain", "")), focus.get("strategy")
-    query = QUESTIONS[section].format(domain=domain, strategy=strategy)
+    domain, strategy = focus.get("domain", ""), focus.get("strategy")
+    query = PREMORTEM[section][1].format(domain=domain, strategy=strategy)
     if section == "values":
         limit = _MOST_VALUES if request.limit is None else min(_MOST_VALUES, request.limit)
         return replace(request, query=query + (f" using {strategy}" if strategy else ""), limit=limit)
     if section == "strategy" and not strategy:
         return None
-    where = {"strategy": strategy} if section == "strategy" else {"domain": domain}
-    where |= {"outcome_status": "falsified"} if section == "full" else {}
-    stored = {fields.get(name, name): value for name, value in where.items()}
+    stored = {fields.get(name, name): value for name, value in _narrowed(section, request).items()}
     return replace(request, query=query, where={"$and": [request.where, stored]})
 
 
-_NARROWING = {"domain": "domain", "strategy": "strategy", "outcome_status": "outcome"}
-"""A record's metadata key → the name that a searcher's method has for it."""
+_ARGUMENTS = {"outcome_status": "outcome"}
+"""A record's metadata key → the name that a searcher's method has for it, where that is another."""
 
 
-def _method_source(name: str, method: Any, **told: Any) -> FunctionSource:
-    """Return a method of a searcher as a source."""
+def _method_source(name: str, method: Any, section: str = "", **told: Any) -> FunctionSource:
+    """Return a method of a searcher as a source of a section."""
     parameters = inspect.signature(method).parameters
     takes_all = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
 
     def ask(request: ContextRequest) -> Any:
-        narrowed = {_NARROWING[key]: value for key, value in _demanded(request.where).items()}
+        narrowed = {_ARGUMENTS.get(key, key): value for key, value in _narrowed(section, request).items()}
         arguments = {"limit": (request.limit or 0) + request.offset, **told, **narrowed}
         accepted = {key: value for key, value in arguments.items() if takes_all or key in parameters}
         return method(request.query, **accepted)
@@ -586,21 +572,13 @@ def _method_source(name: str, method: Any, **told: Any) -> FunctionSource:
         if answer is None or isinstance(answer, (str, bytes)) or not isinstance(answer, Sequence):
             raise SourceError(f"{name}: expected a list of records, got {type(answer).__name__}")
         # What the method narrowed by, it need not tell again.
-        known = _demanded(request.where)
+        known = _narrowed(section, request)
         return [
             read_candidate(item, source=name, relevance=1 / (1 + place), metadata=known)
             for place, item in enumerate(answer)
         ]
 
     return FunctionSource(name=name, ask=ask, read=read)
-
-
-def _demanded(where: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a filter demands of the fields that a searcher's method can be narrowed by."""
-    found = {key: value for key, value in where.items() if key in _NARROWING and isinstance(value, str)}
-    for part in where.get("$and", ()):
-        found |= _demanded(part)
-    return found
 
 
 def _shown(candidate: Candidate, section: str, *, is_warning: bool) -> Candidate:
@@ -671,9 +649,12 @@ def _commit(candidate: Candidate) -> str:
     return f"{heading}\n{candidate.text}" + (f"\n*Files: {listed}*" if listed else "")
 
 
-_FORMATS: Mapping[str, Callable[[Candidate], str]] = MappingProxyType(
-    {"memory": _memory, "code": _code, "value": _value, "commit": _commit}
-)
+_FORMATS: Mapping[str, Callable[[Candidate], str]] = {
+    "memory": _memory,
+    "code": _code,
+    "value": _value,
+    "commit": _commit,
+}
 
 
 def _name(candidate: Candidate) -> str:

@@ -19,22 +19,25 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import ContextThreadPoolExecutor
 from langchain_core.stores import ByteStore
-from pydantic import Field, field_validator
 
 from langchain_context_engine.config import EngineConfig, Registry
-from langchain_context_engine.designs.shared import Checked, EngineSettings, as_source, off_loop
+from langchain_context_engine.designs.shared import EngineSettings, as_source, off_loop
 from langchain_context_engine.embeddings import CachedEmbeddings
 from langchain_context_engine.embeddings.vectors import check_vector
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.errors import ConfigError, ContextEngineError, ScopeError, TemplateError
+from langchain_context_engine.errors import (
+    ConfigError,
+    ContextEngineError,
+    ScopeError,
+    TemplateError,
+    UnknownNameError,
+)
 from langchain_context_engine.journal import kept_in
-from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.redact import redact, safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Key, Ranked, Reason, Status
@@ -53,9 +56,13 @@ if TYPE_CHECKING:
 WORKSPACE_KEY = "workspace_id"
 """The metadata key that says which workspace a memory belongs to."""
 
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {"budget": 2000, "template": "chat", "selection": "score", "limit": 10, "shown_score": "relevance"}
-)
+SETTINGS: Mapping[str, Any] = {
+    "budget": 2000,
+    "template": "chat",
+    "selection": "score",
+    "limit": 10,
+    "shown_score": "relevance",
+}
 """What this design sets of the engine; everything else is the engine's default."""
 
 _LOGGER = logging.getLogger(__name__)
@@ -64,9 +71,7 @@ _AT_ONCE = 8
 _LONGEST_LOGGED = 200
 _PLACE = "\0place"
 _LEAST = 1e-12
-_BY_PLACE: Mapping[str, Any] = MappingProxyType(
-    {"weights": {"ranker": 1.0}, "signals": {"ranker": Stated(key=_PLACE)}}
-)
+_BY_PLACE: Mapping[str, Any] = {"weights": {"ranker": 1.0}, "signals": {"ranker": Stated(key=_PLACE)}}
 """Settings that rank by the place that something else gave each memory."""
 
 _METADATA = re.compile(r"\{\{\s*(?:type|confidence|timestamp)\s*\}\}")
@@ -107,91 +112,59 @@ class RankingOptions:
         }
 
 
-class SearchOptions(Checked):
-    """What narrows a search.
+class SearchOptions(TypedDict, total=False):
+    """What narrows a search: a mapping, or keywords of a call; None is as if it were not given.
 
     Attributes:
-        limit: Memories at most; 0 is none.
-        memory_types: Only these types; None is all, empty is none.
+        limit: Memories at most, 10 by default; 0 is none.
+        memory_types: Only these types; empty is none.
         date_from: Only memories created then or later.
         date_to: Only memories created then or earlier.
         min_confidence: Only memories of at least this confidence, 0–1; one that states none has 0.5.
         conversation_id: Only memories of this conversation.
         include_relationships: Follow the memories' links.
-        relationship_depth: How many links in a row; below 1 is 1, above 10 is 10.
-        ranker: A ranker's name, a function, or `RankingOptions`; None is "default".
-        now: The instant from which recency counts; None is the clock's.
+        relationship_depth: How many links in a row, 1 by default; below 1 is 1, above 10 is 10.
+        ranker: A ranker's name, a function, or `RankingOptions`.
+        now: The instant from which recency counts; the clock's by default.
     """
 
-    limit: int = Field(default=10, ge=0, strict=True)
-    memory_types: tuple[str, ...] | None = None
-    date_from: Any = None
-    date_to: Any = None
-    min_confidence: float | None = Field(default=None, ge=0, le=1)
-    conversation_id: str | None = None
-    include_relationships: bool = False
-    relationship_depth: int = 1
-    ranker: Any = None
-    now: Any = None
-
-    @field_validator("memory_types", mode="before")
-    @classmethod
-    def _read_types(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
-    @field_validator("date_from", "date_to", "now")
-    @classmethod
-    def _check_date(cls, value: Any) -> Any:
-        if value is not None and read_instant(value) is None:
-            raise ValueError(f"must be a date (datetime, ISO 8601 or epoch), got {value!r}")
-        return read_instant(value)
-
-    @field_validator("relationship_depth")
-    @classmethod
-    def _clamp_depth(cls, value: int) -> int:
-        return min(_DEEPEST, max(1, value))
-
-    @classmethod
-    def read(cls, given: object, more: Mapping[str, Any]) -> Self:
-        """Return the options of a mapping or an options object, with further ones on top; None is not given.
-
-        Raises:
-            ConfigError: A name is unknown or a value wrong; the message names it.
-        """
-        if isinstance(given, SearchOptions):
-            given = {name: getattr(given, name) for name in given.model_fields_set}
-        if given is not None and not isinstance(given, Mapping):
-            raise ConfigError(f"options are a mapping or {cls.__name__}, got {type(given).__name__}")
-        values = {**(given or {}), **more}
-        return cls(**{name: value for name, value in values.items() if value is not None})
-
-    def as_request(self) -> dict[str, Any]:
-        """Return the same as fields of a `ContextRequest`."""
-        return {
-            "limit": self.limit,
-            "kinds": self.memory_types,
-            "since": self.date_from,
-            "until": self.date_to,
-            "min_confidence": self.min_confidence,
-            "conversation_id": self.conversation_id,
-            "now": self.now,
-            "depth": self.relationship_depth if self.include_relationships else 0,
-        }
+    limit: int | None
+    memory_types: Sequence[str] | str | None
+    date_from: Any
+    date_to: Any
+    min_confidence: float | None
+    conversation_id: str | None
+    include_relationships: bool | None
+    relationship_depth: int | None
+    ranker: Any
+    now: Any
 
 
-class ContextOptions(SearchOptions):
+class ContextOptions(SearchOptions, total=False):
     """What shapes a context, beside what narrows its search.
 
     Attributes:
-        template: A template's name, a `ContextTemplate` or a `Template`; None is the engine's default.
-        token_budget: Tokens at most; None is the engine's default, 0 gives an empty context.
-        include_metadata: True shows each memory's type, confidence and timestamp, False hides them;
-            None leaves it to the template.
+        template: A template's name, a `ContextTemplate` or a `Template`.
+        token_budget: Tokens at most; 0 gives an empty context.
+        include_metadata: True shows each memory's type, confidence and timestamp, False hides them.
     """
 
-    template: Any = None
-    token_budget: int | None = Field(default=None, ge=0, strict=True)
-    include_metadata: bool | None = None
+    template: Any
+    token_budget: int | None
+    include_metadata: bool | None
+
+
+_REQUEST_FIELDS = {
+    "limit": "limit",
+    "memory_types": "kinds",
+    "date_from": "since",
+    "date_to": "until",
+    "min_confidence": "min_confidence",
+    "conversation_id": "conversation_id",
+    "now": "now",
+    "token_budget": "budget",
+}
+"""Option → the field of a `ContextRequest` that it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -353,14 +326,12 @@ RankingFunction = Callable[..., Sequence[SearchResult]]
 
 Ranker = RankingOptions | RankingFunction
 
-RANKERS: Mapping[str, Ranker] = MappingProxyType(
-    {
-        "default": RankingOptions(),
-        "by_similarity": RankingOptions(similarity_weight=1.0, recency_weight=0.0, confidence_weight=0.0),
-        "by_recency": RankingOptions(similarity_weight=0.0, recency_weight=1.0, confidence_weight=0.0),
-        "by_confidence": RankingOptions(similarity_weight=0.0, recency_weight=0.0, confidence_weight=1.0),
-    }
-)
+RANKERS: Mapping[str, Ranker] = {
+    "default": RankingOptions(),
+    "by_similarity": RankingOptions(similarity_weight=1.0, recency_weight=0.0, confidence_weight=0.0),
+    "by_recency": RankingOptions(similarity_weight=0.0, recency_weight=1.0, confidence_weight=0.0),
+    "by_confidence": RankingOptions(similarity_weight=0.0, recency_weight=0.0, confidence_weight=1.0),
+}
 """The built-in rankers: similarity · .5 + 1/(1 + days) · .3 + confidence · .2, or one of them alone."""
 
 
@@ -375,7 +346,7 @@ class CustomRanker:
         return sorted(results, key=self.score_fn, reverse=True)
 
 
-Options = Mapping[str, Any] | SearchOptions | None
+Options = SearchOptions | ContextOptions | Mapping[str, Any] | None
 Results = tuple[SearchResult, ...]
 Vector = Sequence[float]
 
@@ -583,8 +554,9 @@ class MemoryEngine:
     def _run(self, name: str, asked: Any, workspace_id: Any, given: Options, more: Any) -> Context:
         """Answer a call: the one way that all of them go."""
         try:
-            options, request = self._asked(name, asked, workspace_id, given, more)
-            ranker = self._ranker(options.ranker)
+            options = _read_options(given, more, is_search=name.startswith("search"))
+            request = self._asked(asked, workspace_id, options, is_vector=name.endswith("by_vector"))
+            ranker = self._ranker(options.get("ranker"))
             if request.budget != 0 and request.query.strip() and not finds_nothing(request):
                 vector = QueryVectors().embed(self.embedding_cache, request.query)
                 request = replace(request, vector=vector)
@@ -596,32 +568,26 @@ class MemoryEngine:
             context = self._ranked(context, ranker)
             return context if is_preview else kept_in(self.journal, context)
         except ContextEngineError as error:
-            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else "(a vector)"
+            told = redact(asked)[:_LONGEST_LOGGED] if isinstance(asked, str) else f"({type(asked).__name__})"
             self._logger.warning("memory %s failed for %r: %s", name, told, type(error).__name__)
             raise
 
     def _asked(
-        self, name: str, asked: Any, workspace_id: Any, given: Options, more: Mapping[str, Any]
-    ) -> tuple[SearchOptions, ContextRequest]:
-        kind = SearchOptions if name.startswith("search") else ContextOptions
-        options = kind.read(given, more)
-        shape: dict[str, Any] = {"template": self._template}
-        if isinstance(options, ContextOptions):
-            chosen = self._template if options.template is None else options.template
-            shape["template"] = self._template_of(chosen, options.include_metadata)
-            shape["budget"] = options.token_budget
-        elif self.engine.config.budget.tokens == 0:
-            # A search is not packed, so an engine whose contexts are empty still searches.
-            shape["budget"] = 1
-        if name.endswith("by_vector"):
+        self, asked: Any, workspace_id: Any, options: Mapping[str, Any], *, is_vector: bool
+    ) -> ContextRequest:
+        template = self._template_of(options.get("template"), options.get("include_metadata"))
+        fields = {field: options[name] for name, field in _REQUEST_FIELDS.items() if name in options}
+        if options.get("include_relationships"):
+            fields["depth"] = min(_DEEPEST, max(1, options.get("relationship_depth", 1)))
+        if is_vector:
             if asked is None or isinstance(asked, (str, bytes)):
                 raise ConfigError(f"vector must be a list of numbers, got {type(asked).__name__}")
-            shape["vector"] = check_vector(asked, "the vector")
+            fields["vector"] = check_vector(asked, "the vector")
         elif not isinstance(asked, str):
             raise ConfigError(f"query must be a string, got {type(asked).__name__}")
         else:
-            shape["query"] = asked
-        return options, ContextRequest(scope=self._scope(workspace_id), **shape, **options.as_request())
+            fields["query"] = asked
+        return ContextRequest(scope=self._scope(workspace_id), template=template, **fields)
 
     def _scope(self, workspace_id: Any) -> dict[str, Any]:
         is_name = isinstance(workspace_id, (str, int)) and not isinstance(workspace_id, bool)
@@ -630,6 +596,7 @@ class MemoryEngine:
         return {self._workspace_key: workspace_id}
 
     def _template_of(self, given: Any, include_metadata: bool | None = None) -> Template:
+        given = self._template if given is None else given
         return _as_template(self.templates[given] if isinstance(given, str) else given, include_metadata)
 
     def _ranker(self, given: Any) -> Any:
@@ -752,6 +719,25 @@ def _cached(embeddings: Any, cache: CacheConfig, expected: int | None) -> Cached
                 "use the embeddings that the collection was filled with"
             )
     return cached
+
+
+def _read_options(given: Any, more: Mapping[str, Any], *, is_search: bool) -> dict[str, Any]:
+    """Return the options of a mapping, with further ones on top.
+
+    Raises:
+        ConfigError: A name is unknown, or a value wrong; the message names it.
+    """
+    if given is not None and not isinstance(given, Mapping):
+        raise ConfigError(f"options are a mapping, got {type(given).__name__}")
+    options = {name: value for name, value in {**(given or {}), **more}.items() if value is not None}
+    known = (SearchOptions if is_search else ContextOptions).__annotations__
+    for name in options:
+        if name not in known:
+            raise UnknownNameError("option", name, known)
+    confidence = read_number(options.get("min_confidence", 0))
+    if confidence is None or not 0 <= confidence <= 1:
+        raise ConfigError(f"min_confidence must be a number from 0 to 1, got {options['min_confidence']!r}")
+    return options
 
 
 def _as_template(given: Any, include_metadata: bool | None = None) -> Template:

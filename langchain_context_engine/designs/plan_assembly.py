@@ -6,7 +6,6 @@ import inspect
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, trim_messages
@@ -45,13 +44,11 @@ from langchain_context_engine.trace.prompt import UNBOUNDED, Claim, compose, sha
 if TYPE_CHECKING:
     from langchain_context_engine.designs.plan import ContextPlan
 
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "budget": Budget(minimum_cut=1),
-        "weights": MappingProxyType({"relevance": 1.0}),
-        "template": Template(name="pack", passage="{{content}}", separator="\n\n", note=""),
-    }
-)
+SETTINGS: Mapping[str, Any] = {
+    "budget": Budget(minimum_cut=1),
+    "weights": {"relevance": 1.0},
+    "template": Template(name="pack", passage="{{content}}", separator="\n\n", note=""),
+}
 """What this design sets of the engine for packs that are no engine of their own."""
 
 _PAGE = 10

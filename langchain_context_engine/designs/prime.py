@@ -16,7 +16,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pydantic.alias_generators import to_camel
@@ -66,27 +65,23 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from langchain_core.vectorstores import VectorStore
 
-ENGINE: Mapping[str, Any] = MappingProxyType(
-    {
-        "weights": MappingProxyType(
-            {
-                "term_similarity": 0.35,
-                "keyword_match": 0.25,
-                "recency_exponential": 0.15,
-                "source_priority": 0.15,
-                "usage": 0.10,
-            }
-        ),
-        "selection": "density",
-        "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10, offers_rest=True),
-        "citations": "key",
-        "template": Template(
-            name="prime", passage="{{citation}} {{type}} {{title}}\n{{content}}", separator="\n\n"
-        ),
-        # Relevance carries no weight here, so nobody needs to lend any.
-        "fusion": Fusion(neighbour=0.0, link=0.0),
-    }
-)
+ENGINE: Mapping[str, Any] = {
+    "weights": {
+        "term_similarity": 0.35,
+        "keyword_match": 0.25,
+        "recency_exponential": 0.15,
+        "source_priority": 0.15,
+        "usage": 0.10,
+    },
+    "selection": "density",
+    "diversity": Diversity(kind_share=0.7, after=5, enough_fill=0.9, enough_items=10, offers_rest=True),
+    "citations": "key",
+    "template": Template(
+        name="prime", passage="{{citation}} {{type}} {{title}}\n{{content}}", separator="\n\n"
+    ),
+    # Relevance carries no weight here, so nobody needs to lend any.
+    "fusion": Fusion(neighbour=0.0, link=0.0),
+}
 """What this design sets of the engine; everything else is the engine's default."""
 
 _LOGGER = logging.getLogger("langchain_context_engine.designs.prime")

@@ -16,11 +16,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from langchain_core.embeddings import Embeddings
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import Field
 
 from langchain_context_engine.designs.shared import Checked, EngineSettings, off_loop
 from langchain_context_engine.designs.workspace_blocks import (
@@ -37,11 +36,10 @@ from langchain_context_engine.designs.workspace_blocks import (
     target_of,
 )
 from langchain_context_engine.engine import ContextEngine
-from langchain_context_engine.errors import ConfigError, ScopeError, UnknownNameError
+from langchain_context_engine.errors import ConfigError, ScopeError
 from langchain_context_engine.filters import in_scope
 from langchain_context_engine.journal import open_journal
 from langchain_context_engine.models.budget import Budget
-from langchain_context_engine.models.clock import read_instant
 from langchain_context_engine.models.request import ContextRequest, Message
 from langchain_context_engine.models.types import Candidate, Passage
 from langchain_context_engine.pipeline.thresholds import Threshold
@@ -60,46 +58,48 @@ if TYPE_CHECKING:
     from chromadb import Collection
     from langchain_core.vectorstores import VectorStore
 
-SECTIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "focus": "Focused Content",
-        "semantic": "Related Content",
-        "relations": "Connected Items",
-        "activity": "Recent Activity",
-        "history": "Conversation",
-        "system": "System",
-    }
-)
+SECTIONS: Mapping[str, str] = {
+    "focus": "Focused Content",
+    "semantic": "Related Content",
+    "relations": "Connected Items",
+    "activity": "Recent Activity",
+    "history": "Conversation",
+    "system": "System",
+}
 """Section → title. The last two are there where the request brings something for them."""
 
 _IF_ASKED = ("history", "system")
 _PERSONAL = ("activity", "history")
 """What a person did or said lately says nothing to a search or an automation, which leave it out."""
 
-WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"semantic": 0.35, "structural": 0.25, "recency": 0.15, "type_match": 0.15, "user_affinity": 0.10}
-)
+WEIGHTS: Mapping[str, float] = {
+    "semantic": 0.35,
+    "structural": 0.25,
+    "recency": 0.15,
+    "type_match": 0.15,
+    "user_affinity": 0.10,
+}
 _SIGNAL_OF = {"semantic": "relevance", "recency": "recency_linear"}
 
-SETTINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "template": Template(
-            name="workspace",
-            header="## Current Context\n\n",
-            section="### {{title}}\n",
-            passage="{{title}}\n{{content}}",
-            separator="\n\n",
-        ),
-        "empty_section": "_No relevant content found._",
-        "closing": "\n\n---\n\nUser Query: {{query}}",
-        "selection": "score",
-    }
-)
+SETTINGS: Mapping[str, Any] = {
+    "template": Template(
+        name="workspace",
+        header="## Current Context\n\n",
+        section="### {{title}}\n",
+        passage="{{title}}\n{{content}}",
+        separator="\n\n",
+    ),
+    "empty_section": "_No relevant content found._",
+    "closing": "\n\n---\n\nUser Query: {{query}}",
+    "selection": "score",
+}
 """What this design sets of the engine; everything else is the engine's default."""
 
-SIGNALS: Mapping[str, Any] = MappingProxyType(
-    {"structural": TreeDistance(), "type_match": TypeMatch(), "user_affinity": UserAffinity()}
-)
+SIGNALS: Mapping[str, Any] = {
+    "structural": TreeDistance(),
+    "type_match": TypeMatch(),
+    "user_affinity": UserAffinity(),
+}
 
 _LEAST_LIMIT = 50
 _FOCUS_ASKED = 600
@@ -109,7 +109,7 @@ _MINIMUM_CUT = 101
 """What does not fit is cut where more than 100 tokens are left."""
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
-Names = Annotated[tuple[str, ...], BeforeValidator(tuple)]
+Names = tuple[str, ...]
 
 
 class User(Checked):
@@ -150,16 +150,6 @@ class TokenBudget(Checked):
         return {name: value for name in SECTIONS if (value := getattr(self, name))}
 
 
-def _instant(value: Any) -> datetime | None:
-    instant = read_instant(value)
-    if value is not None and instant is None:
-        raise ValueError(f"a date (datetime, ISO 8601 or epoch) was expected, got {value!r}")
-    return instant
-
-
-Instant = Annotated[Any, BeforeValidator(_instant)]
-
-
 class ContextHints(Checked):
     """What the caller knows beyond the question.
 
@@ -173,7 +163,7 @@ class ContextHints(Checked):
     """
 
     prioritize_types: Names = ()
-    time_range: tuple[Instant, Instant] | None = None
+    time_range: tuple[Any, Any] | None = None
     include_blocks: Names = ()
     exclude_blocks: Names = ()
     max_depth: Number | None = None
@@ -211,7 +201,7 @@ class WorkspaceRequest(Checked):
     token_budget: TokenBudget | Number | None = None
     hints: ContextHints = ContextHints()
     system: str = ""
-    now: Instant = None
+    now: Any = None
 
 
 class SemanticSettings(Checked):
@@ -241,52 +231,37 @@ class CollectorSettings(Checked):
 class TruncationSettings(Checked):
     """How what does not fit is shortened.
 
-    Attributes:
-        default_strategy: keep_start, keep_end, extractive or summarize.
-        min_content_length: Characters below which what is left of a text is left out.
-        model: The chat model that summarizes.
+    What is left of a text is left out below so many characters; the chat `model` summarizes.
     """
 
-    default_strategy: str = "extractive"
+    default_strategy: Literal["keep_start", "keep_end", "extractive", "summarize"] = "extractive"
     min_content_length: Number = 50
     model: Any = Field(default=None, repr=False)
 
-    @model_validator(mode="after")
-    def _check(self) -> TruncationSettings:
-        self.settings()
-        return self
-
     def settings(self) -> dict[str, Any]:
         """Return them as settings of the engine."""
-        known = ("keep_start", "keep_end", "extractive", "summarize")
-        if self.default_strategy not in known:
-            raise UnknownNameError("truncation strategy", self.default_strategy, known)
-        cut = TRUNCATORS.get(self.default_strategy)
+        summarizes = self.default_strategy == "summarize"
+        cut = TRUNCATORS["extractive" if summarizes else self.default_strategy]
         return {
-            "truncator": AtLeast(
-                truncator=cut or TRUNCATORS["extractive"], characters=self.min_content_length
-            ),
-            "compactor": None if cut else resolve_compactor("summary", model=self.model),
+            "truncator": AtLeast(truncator=cut, characters=self.min_content_length),
+            "compactor": resolve_compactor("summary", model=self.model) if summarizes else None,
         }
 
 
 class ContextConfig(Checked):
-    """Everything that a workspace context can be set to: the budget of a request that names none, what each
-    collector takes, signal → weight (see `WEIGHTS`), how what does not fit is shortened.
-    """  # noqa: D205
+    """Everything that a workspace context can be set to.
+
+    Attributes:
+        token_budget: What a request has that names none.
+        collectors: What each collector takes.
+        weights: Signal → weight; see `WEIGHTS`.
+        truncation: How what does not fit is shortened.
+    """
 
     token_budget: TokenBudget = TokenBudget()
     collectors: CollectorSettings = CollectorSettings()
     weights: Mapping[str, float] = dict(WEIGHTS)
     truncation: TruncationSettings = TruncationSettings()
-
-    @field_validator("weights")
-    @classmethod
-    def _check_names(cls, value: Any) -> Any:
-        for name in value:
-            if name not in WEIGHTS:
-                raise UnknownNameError("signal of a workspace", name, WEIGHTS)
-        return value
 
 
 DEFAULT_CONTEXT_CONFIG = ContextConfig()
@@ -597,7 +572,7 @@ def _history(request: WorkspaceRequest) -> tuple[Message, ...]:
 def _focus(request: WorkspaceRequest) -> dict[str, Any]:
     """Return where and who the asker is, as plain data that a trace can keep."""
     focus, hints = request.focus, request.hints
-    since, until = hints.time_range or (None, None)
+    since, until = (ContextRequest(since=at).since for at in hints.time_range or (None, None))
     told = {
         "block": focus.block_id,
         "page": focus.page_id,

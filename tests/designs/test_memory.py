@@ -124,7 +124,8 @@ def test_options_narrow_a_search():
     assert set(ids(engine.search(TIMELINE, "acme", date_from=days_ago(20)))) == {"m1", "m3"}
     many = a_memory([{"id": f"n{i}", "text": f"meeting number {i}"} for i in range(15)])
     assert [len(many.search("meeting number", "acme", **given)) for given in ({}, {"limit": 12})] == [10, 12]
-    depths = [ContextOptions(relationship_depth=depth).relationship_depth for depth in (0, -5, 3, 99)]
+    followed = [{"include_relationships": True, "relationship_depth": depth} for depth in (0, -5, 3, 99)]
+    depths = [engine.build_context(TIMELINE, "acme", options).trace.request.depth for options in followed]
     assert depths == [1, 1, 3, 10]
 
 

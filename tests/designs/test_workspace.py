@@ -304,7 +304,7 @@ def test_signals_have_the_documents_formulas():
         expected = sum(weight * passage.ranked.signals[name] for name, weight in weights.items())
         assert passage.ranked.score == pytest.approx(expected)
     with pytest.raises(UnknownNameError, match="semantic"):
-        ContextConfig(weights={"semantics": 1})
+        a_builder([], config=ContextConfig(weights={"semantics": 1}))
 
 
 def test_without_a_focus_nearness_is_neutral_and_affinity_is_the_share_of_the_users_recent_blocks():
@@ -407,10 +407,10 @@ def test_less_than_the_minimum_is_left_out_and_a_strategy_is_known():
             focus={"block_id": "x"}, config=ContextConfig(truncation=truncation),
         )  # fmt: skip
         assert (begins in payload.serialized, bool(payload.serialized)) == (True, bool(begins))
-    with pytest.raises(UnknownNameError, match="extractive"):
+    with pytest.raises(ConfigError, match="extractive"):
         TruncationSettings(default_strategy="extract")
     with pytest.raises(ConfigError, match="chat model"):
-        TruncationSettings(default_strategy="summarize")
+        a_builder([], config=ContextConfig(truncation=TruncationSettings(default_strategy="summarize")))
 
 
 def test_the_text_has_the_documents_sections_items_and_strings():
