@@ -58,12 +58,16 @@ def new_set() -> None:
     """Draw the way to name a set: of what is ticked on the Traces page, or of all judged questions."""
     ticked: list[str] = st.session_state.get("ticked", [])
 
-    def keep(traces: dict[str, str], count: int = 0) -> None:
+    def keep(is_ticked: bool) -> None:
         with cards.kept_guard("Give the set a name, and check that the journal can be written."):
+            if is_ticked:
+                traces = {state.open_named(trace).request.query: trace for trace in ticked}
+            else:
+                traces = {q: one.name for q, one in grading.traces_of(list(grading.all_grades())).items()}
             if not traces:
                 raise ConfigError("there is no question to put into the set")
-            if len(traces) < count:
-                told = f"{count} traces were chosen, of {wording.counted(len(traces), 'question')}"
+            if is_ticked and len(traces) < len(ticked):
+                told = f"{len(ticked)} traces were chosen, of {wording.counted(len(traces), 'question')}"
                 st.session_state["set-note"] = f"{told}: a set holds each question once."
             with opening.journal_of(state.settings(), read_only=False) as journal:
                 if journal is not None:
@@ -71,21 +75,14 @@ def new_set() -> None:
                     journal.keep_set(name, traces)
                     st.session_state["set"] = name
 
-    def keep_ticked() -> None:
-        keep({state.open_named(trace).request.query: trace for trace in ticked}, len(ticked))
-
-    def keep_judged() -> None:
-        judged = grading.traces_of(list(grading.all_grades()))
-        keep({query: opened.name for query, opened in judged.items()})
-
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320,
             placeholder="for example: billing, hard ones",
         )  # fmt: skip
         told = f"Keep the {len(ticked)} ticked"
-        st.button(told, key="keep-ticked", disabled=not ticked, on_click=keep_ticked)
-        st.button("Keep all judged questions", key="keep-judged", on_click=keep_judged)
+        st.button(told, key="keep-ticked", disabled=not ticked, on_click=keep, args=(True,))
+        st.button("Keep all judged questions", key="keep-judged", on_click=keep, args=(False,))
 
 
 def figures(name: str, questions: dict[str, str]) -> None:
