@@ -8,15 +8,13 @@ from html import escape
 from typing import Any, NamedTuple
 
 from inspector.grid import GridRow
-from inspector.palette import GREY, RED, colours_of
+from inspector.palette import GREY, OTHERS, RED, ROOM, colours_of
+from inspector.settings_diff import budget_of
 from inspector.wording import counted, number, one_line, option_of
 from langchain_context_engine.models.budget import split_tokens
-from langchain_context_engine.models.types import Candidate, Key, Reason
+from langchain_context_engine.models.types import Candidate, Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Row
-
-ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
-"""Reasons that are a lack of room."""
 
 FRAME, RESERVED, LEFT, OVER = "frame", "reserved", "left over", "over budget"
 
@@ -27,14 +25,9 @@ _NAMED = 7
 
 
 class Group(NamedTuple):
-    """What one group offered, got, was promised, and lost for room.
+    """A source, or a kind where shares are by kind: what it offered, got, was promised, and lost for room.
 
-    Attributes:
-        name: The source, or the kind where shares are by kind.
-        candidates: How many it offered.
-        segments: What each of its passages took, in text order.
-        share: Tokens promised to it, or None.
-        no_room: Its candidates that were left out for room.
+    `segments` are what its passages took, in text order; `share` is tokens, or None where none is promised.
     """
 
     name: str
@@ -93,12 +86,6 @@ def shared_tokens(context: Context) -> int:
     return max(0, sum(passage.tokens for passage in context.passages) - context.tokens)
 
 
-def budget_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the budget's settings of a trace, none where it has none."""
-    budget = settings.get("budget")
-    return budget if isinstance(budget, Mapping) else {}
-
-
 def near_misses(rows: Sequence[Row], count: int = 5) -> list[Row]:
     """Return the candidates that only lacked room, best ranked first."""
     return [row for row in rows if row.reason in ROOM][:count]
@@ -133,7 +120,7 @@ def budget_bar(context: Context) -> str:
     named = [*_FRAME_COLOURS, *[name for name in parts if name not in _FRAME_COLOURS][:_NAMED]]
     key = "".join(_key(name, tokens, colours[name]) for name, tokens in parts.items() if name in named)
     if others := [tokens for name, tokens in parts.items() if name not in named]:
-        key += _key(counted(len(others), "other source"), sum(others), "#6b6b6b")
+        key += _key(counted(len(others), "other source"), sum(others), OTHERS)
     if shared := shared_tokens(context):
         # Without it the figures would not add up to the budget.
         key += f'<span title="Joined, the passages take so many tokens less.">joined −{shared:,}</span>'

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from inspector import wording
-from inspector.budget_usage import ROOM, near_misses
+from inspector.budget_usage import near_misses
 from inspector.grid import Column, GridRow
 from inspector.marking import pieces
-from inspector.palette import fate_of, stacked
+from inspector.palette import ROOM, fate_of, stacked
 from inspector.wording import one_line, option_of
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.trace.context import Context

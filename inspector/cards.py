@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 from inspector import opening, state, wording
-from inspector.palette import FATE_COLOURS, LEFT_OVER
+from inspector.palette import FATE_COLOURS, GREY
 from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.wording import WITHOUT_WORDS, one_line
@@ -162,7 +162,7 @@ def table(rows: Sequence[Mapping[str, Any]], **columns: Any) -> None:
 
 def fate_html(fate: str, more: str = "") -> str:
     """Return a fate beside its colour."""
-    colour = FATE_COLOURS.get(fate, LEFT_OVER)
+    colour = FATE_COLOURS.get(fate, GREY)
     return f'<span class="ce-fate"><i style="background:{colour}"></i>{escape(fate)}{escape(more)}</span>'
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspector import wording
@@ -24,17 +24,6 @@ _GROUPS = ("Not alike in the texts", "In no text, for different reasons", "Treat
 _ALIKE = 2
 
 
-def told(difference: Diff) -> str:
-    """Return a difference in one sentence.
-
-    Example:
-        >>> from langchain_context_engine import Context, diff
-        >>> told(diff(Context(), Context()))
-        'Nothing changed in the text.'
-    """
-    return _counted({"entered": difference.entered, "left": difference.left, **_stayed(difference)})
-
-
 def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
     """Return a difference in words, with the names of what entered and left."""
     names = {row.key: _name(row.label) for row in rows}
@@ -45,23 +34,16 @@ def told_moves(difference: Diff, rows: Sequence[Row]) -> str:
             more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
             parts.append(f"{verb}: {first}{more}.")
     # What is named need not be counted; "8 left" could be read as those that remain.
-    stayed = any(_stayed(difference).values())
-    return " ".join((*parts, *([_counted(_stayed(difference))] if stayed or not parts else [])))
+    stayed = (("moved", difference.moved), ("cut anew", difference.recut))
+    if counted := ", ".join(f"{len(keys)} {name}" for name, keys in stayed if keys):
+        parts.append(f"{counted}.")
+    return " ".join(parts) or "Nothing changed in the text."
 
 
 def _name(label: str) -> str:
     """Return a name; of a long one its end, and one written from right to left turns nothing else round."""
     shown = label if len(label) <= _LONGEST_NAME else f"…{label[1 - _LONGEST_NAME :]}"
     return shown if shown.isascii() else f"\u2068{shown}\u2069"
-
-
-def _stayed(difference: Diff) -> dict[str, Collection[Key]]:
-    return {"moved": difference.moved, "cut anew": difference.recut}
-
-
-def _counted(named: Mapping[str, Collection[Key]]) -> str:
-    parts = [f"{len(keys)} {name}" for name, keys in named.items() if keys]
-    return f"{', '.join(parts)}.".capitalize() if parts else "Nothing changed in the text."
 
 
 def aligned_columns(names: Sequence[str]) -> list[Column]:
@@ -136,13 +118,12 @@ def settings_table(contexts: Mapping[str, Context]) -> list[dict[str, str]]:
 
 def changed(first: Context, other: Context) -> str:
     """Return in one line what was asked or set otherwise than for the first answer; "" for nothing."""
-    parts = [
+    return "; ".join(
         "another question"
         if row["setting"] == "question"
         else f"{row['setting']} {one_line(row['A'], _SHORT)} → {one_line(row['B'], _SHORT)}"
         for row in settings_table({"A": first, "B": other})
-    ]
-    return "; ".join(parts)
+    )
 
 
 def _short(value: Any) -> str:

@@ -47,13 +47,9 @@ def as_csv(table: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, (list, tuple)):
-        value = ", ".join(map(str, value))
-    text = str(value)
     # A spreadsheet would run a text that begins so; the apostrophe makes it a text.
-    return f"'{text}" if isinstance(value, str) and text.startswith(_DANGEROUS) else text
+    is_run = isinstance(value, str) and value.startswith(_DANGEROUS)
+    return "" if value is None else f"'{value}" if is_run else str(value)
 
 
 def as_markdown(context: Context, rows: Sequence[Row]) -> str:

@@ -155,9 +155,9 @@ def traces_of(queries: Sequence[str]) -> dict[str, Opened]:
     return found
 
 
-def agreement_told(judgments: Sequence[Judgment]) -> str:
+def agreement_told(query: str | None = None) -> str:
     """Return how far the raters agree, in words; "" where nobody graded what another did."""
-    found = agreement(judgments)
+    found = agreement(everyone(query))
     if not found.pairs:
         return ""
     kappa = "" if math.isnan(found.kappa) else f", kappa {found.kappa:.2f}".replace("-", "−")

@@ -80,7 +80,7 @@ def draw(
         columns: From left to right.
         rows: From top to bottom, each id once.
         label: What it is, for those who hear it.
-        height: Pixels at most; 0 is down to the end of the window.
+        height: Pixels at most; 0 is down to the end of the window, but for `below`.
         below: Pixels that are left free there for what stands below the table.
         chosen: The id that is chosen.
         on_choose: Called with the id that was clicked, walked to or entered.

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from inspector.budget_usage import budget_of, group_of
+from inspector.budget_usage import group_of
+from inspector.settings_diff import budget_of
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.types import Verdict
 from langchain_context_engine.pipeline.selection import SELECTIONS

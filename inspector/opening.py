@@ -37,13 +37,7 @@ _LARGEST = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the inspector was started with.
-
-    Attributes:
-        journal: The journal's path, or None.
-        trace: The path of a saved trace, or None.
-        scope: Only what was asked within it is shown of the journal; empty is all.
-    """
+    """What the inspector was started with; of the journal only what was asked within the scope is shown."""
 
     journal: Path | None = None
     trace: Path | None = None
@@ -60,57 +54,44 @@ class Settings:
         )
 
 
-class JournalWithin(Journal):
-    """A journal that shows only traces whose question had exactly this scope, and what was said of those.
-
-    Args:
-        path: The journal's file.
-        scope: Metadata that the questions were asked with.
-        **options: Those of `Journal`.
-    """
+class _JournalWithin(Journal):
+    """A journal that shows only traces whose question had exactly one scope, and what was said of those."""
 
     def __init__(self, path: Any, scope: Mapping[str, Any], **options: Any) -> None:
         super().__init__(path, **options)
         self._digest = self.scope_digest(dict(scope))
 
     def traces(self, limit: int = 50, offset: int = 0, search: str = "", **conditions: Any) -> list[TraceRow]:
-        """Return a page of the scope's traces."""
         return super().traces(limit, offset, search, **{**conditions, "scope": self._digest})
 
     def count(self, search: str = "", **conditions: Any) -> int:
-        """Return how many of the scope's traces there are."""
         return super().count(search, **{**conditions, "scope": self._digest})
 
     def trace(self, trace_id: str) -> Context:
-        """Return a trace of the scope.
-
-        Raises:
-            ConfigError: There is none of that name in it, or it cannot be read.
-        """
         context = super().trace(trace_id)
         if self.scope_digest(context.request.scope) != self._digest:
             raise ConfigError(f"journal {self.path} has no trace {trace_id!r} in the scope that is shown")
         return context
 
     def answers(self, trace_id: str | None = None) -> list[Answer]:
-        """Return the models' answers to traces of the scope."""
-        mine = {row.id for row in self.traces(1_000_000)}
+        mine = self._mine()
         return [answer for answer in super().answers(trace_id) if answer.trace_id in mine]
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
-        """Return the judgments of questions that were asked within the scope."""
         found = super().judgments(query)
         asked = {question: bool(self.count(query=question)) for question in {one.query for one in found}}
         return [one for one in found if asked[one.query]]
 
     def sets(self) -> Mapping[str, Mapping[str, str]]:
-        """Return the named sets that hold a trace of the scope, with those alone."""
-        mine = {row.id for row in self.traces(1_000_000)}
+        mine = self._mine()
         kept = {
             name: {query: trace for query, trace in questions.items() if trace in mine}
             for name, questions in super().sets().items()
         }
         return {name: questions for name, questions in kept.items() if questions}
+
+    def _mine(self) -> set[str]:
+        return {row.id for row in self.traces(1_000_000)}
 
 
 @contextmanager
@@ -125,22 +106,14 @@ def journal_of(settings: Settings, *, read_only: bool = True) -> Iterator[Journa
     if settings.journal is None or not settings.journal.exists():
         yield None
         return
-    opened = (
-        JournalWithin(settings.journal, settings.scope, read_only=read_only, must_exist=True)
-        if settings.scope
-        else Journal(settings.journal, read_only=read_only, must_exist=True)
-    )
-    with opened as journal:
+    options = {"read_only": read_only, "must_exist": True}
+    scope, path = settings.scope, settings.journal
+    with _JournalWithin(path, scope, **options) if scope else Journal(path, **options) as journal:
         yield journal
 
 
 def is_trace_name(name: str) -> bool:
-    """Return whether a name from an address could be that of a trace.
-
-    Example:
-        >>> is_trace_name("sample-latest"), is_trace_name("../etc/passwd")
-        (True, False)
-    """
+    """Return whether a name from an address could be that of a trace."""
     return _NAME.fullmatch(name) is not None
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from langchain_context_engine.models.types import Reason, Verdict
 
-GREEN, AMBER, RED, GREY, BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
-
-LEFT_OVER = "#9aa3b2"
-"""What is free: budget left over, places without a value."""
-
-SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b6b6b")
+_GREEN, _AMBER, RED, GREY, _BLUE = "#009e73", "#e69f00", "#d55e00", "#7d8794", "#56b4e9"
+OTHERS = "#6b6b6b"
+_SERIES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", OTHERS)
 """Eight hues that are told apart without red and green (after Okabe and Ito 2008); a ninth name is grey."""
+
+ROOM = frozenset({Reason.OVER_BUDGET, Reason.OVER_SHARE, Reason.OVER_ITEM_CAP})
+"""Reasons that are a lack of room."""
 
 FATES: Mapping[Reason, str] = {
     Reason.WHOLE: "in · whole",
@@ -38,54 +38,34 @@ FATES: Mapping[Reason, str] = {
 }
 """Every final reason in two words, short enough for a table."""
 
-_COLOUR_OF: Mapping[Reason, str] = {
-    Reason.WHOLE: GREEN,
-    Reason.EXTRACTED: AMBER,
-    Reason.CUT: AMBER,
-    Reason.COMPACTED: AMBER,
-    Reason.DUPLICATE: GREY,
-    Reason.OVER_BUDGET: RED,
-    Reason.OVER_SHARE: RED,
-    Reason.OVER_ITEM_CAP: RED,
-}
 
-FATE_COLOURS: Mapping[str, str] = {words: _COLOUR_OF.get(reason, BLUE) for reason, words in FATES.items()}
+def _colour_of(reason: Reason, words: str) -> str:
+    if words.startswith("in"):
+        return _GREEN if reason is Reason.WHOLE else _AMBER
+    return RED if reason in ROOM else GREY if reason is Reason.DUPLICATE else _BLUE
+
+
+FATE_COLOURS: Mapping[str, str] = {words: _colour_of(reason, words) for reason, words in FATES.items()}
 """Fate in words → colour: green is in, amber in part, vermilion had no room, grey repeats, blue a rule."""
 
 
 def fate_of(verdict: Verdict, reason: Reason) -> str:
-    """Return a final decision in two words.
-
-    Example:
-        >>> fate_of(Verdict.DROPPED, Reason.OVER_BUDGET)
-        'out · no room'
-    """
-    told = str(reason).replace("_", " ")
-    return FATES.get(reason, f"{'in' if verdict is Verdict.KEPT else 'out'} · {told}")
+    """Return a final decision in two words."""
+    known = f"{'in' if verdict is Verdict.KEPT else 'out'} · {str(reason).replace('_', ' ')}"
+    return FATES.get(reason, known)
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour for each name, the same for the same names in the same order.
-
-    Example:
-        >>> colours_of(["relevance", "recency"])["relevance"]
-        '#0072b2'
-    """
-    return {name: SERIES[min(i, len(SERIES) - 1)] for i, name in enumerate(dict.fromkeys(names))}
+    """Return a colour for each name, the same for the same names in the same order."""
+    return {name: _SERIES[min(i, len(_SERIES) - 1)] for i, name in enumerate(dict.fromkeys(names))}
 
 
 def stacked(
     contributions: Mapping[str, float], colours: Mapping[str, str], *, full: float = 1.0
 ) -> list[tuple[str, float, str]]:
-    """Return contributions as the pieces of a bar: colour, share of the whole width, what it is.
-
-    Args:
-        contributions: Signal → weight × value.
-        colours: Signal → colour.
-        full: The score that fills the whole width.
-    """
+    """Return contributions as the pieces of a bar, which `full` fills: colour, share, what it is."""
     return [
-        (colours.get(name, LEFT_OVER), max(0.0, value) / full, f"{name} {value:.3f}")
+        (colours.get(name, GREY), value / full, f"{name} {value:.3f}")
         for name, value in contributions.items()
         if value > 0 and full > 0
     ]

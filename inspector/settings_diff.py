@@ -30,15 +30,12 @@ def deviations(context: Context) -> dict[str, str]:
         {'k': '3'}
     """
     names = [field.name for field in dataclasses.fields(ContextRequest) if field.name not in _TOLD_ELSEWHERE]
-    found = {name: _told(value) for name, value in _asked(context.request, names).items()}
-    usual = _defaults()
-    for name, value in context.settings.items():
-        before = usual.get(name)
-        if name == "budget" and isinstance(value, Mapping) and isinstance(before, Mapping):
-            changed = {part: v for part, v in value.items() if part != "tokens" and v != before.get(part)}
-            found |= {part: _told(v) for part, v in changed.items()}
-        elif name not in {"budget", "limit"} and value != before:
-            found.setdefault(name, _told(value))
+    found, usual = _asked(context.request, names), _defaults()
+    settings = {name: value for name, value in context.settings.items() if name not in {"budget", "limit"}}
+    for own, default in ((budget_of(context.settings), budget_of(usual)), (settings, usual)):
+        for name, value in own.items():
+            if name != "tokens" and value != default.get(name):
+                found.setdefault(name, _told(value))
     return found
 
 
@@ -46,39 +43,24 @@ def narrowing(context: Context) -> dict[str, str]:
     """Return what kept records from being candidates, or candidates from the text: name → value in words.
 
     A source's limit narrowed nothing where nothing was offered, and a budget only where it is 0.
-
-    Example:
-        >>> narrowing(Context(request=ContextRequest(scope={"user": "ann"}), settings={"min_score": 0.5}))
-        {'scope': 'user ann', 'min_score': '0.5'}
     """
-    asked = {name: _told(value) for name, value in _asked(context.request, _NARROWING).items()}
+    asked, threshold = _asked(context.request, _NARROWING), context.settings.get("min_score")
     if context.request.limit and not context.candidates and not context.decisions:
         asked.pop("limit", None)
     if context.request.budget == 0:
         asked["budget"] = "0 tokens, so no source was asked"
-    threshold = context.settings.get("min_score")
     return asked if threshold is None else asked | {"min_score": _told(threshold)}
 
 
-def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, Any]:
-    """Return the fields of a request that are given and not default."""
+def _asked(request: ContextRequest, names: Iterable[str]) -> dict[str, str]:
+    """Return the fields of a request that are given and not default, in words."""
     own = ContextRequest()
     values = {name: getattr(request, name) for name in names}
-    return {
-        name: value for name, value in values.items() if value is not None and value != getattr(own, name)
-    }
+    return {n: _told(value) for n, value in values.items() if value is not None and value != getattr(own, n)}
 
 
 def differing(contexts: Mapping[str, Context]) -> dict[str, dict[str, Any]]:
-    """Return in what some contexts differ, question or settings: dotted name → context → its value.
-
-    A setting that one does not have is None.
-
-    Example:
-        >>> asked = {"a": Context(request=ContextRequest(k=3)), "b": Context(request=ContextRequest(k=4))}
-        >>> differing(asked)
-        {'k': {'a': 3, 'b': 4}}
-    """
+    """Return in what some contexts differ: dotted name of a setting → context → its value or None."""
     described = {}
     for name, context in contexts.items():
         asked = {"question": context.request.query, "tokens allowed": context.budget, "k": context.request.k}
@@ -102,6 +84,12 @@ def _flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
 @functools.cache
 def _defaults() -> Mapping[str, Any]:
     return EngineConfig(tokenizer="estimate").described() | {"tokenizer": "auto"}
+
+
+def budget_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the budget's settings of a trace, none where it has none."""
+    budget = settings.get("budget")
+    return budget if isinstance(budget, Mapping) else {}
 
 
 def _told(value: Any) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from typing import NamedTuple
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.models.types import Key, Passage, Verdict
+from langchain_context_engine.models.types import Key, Passage
 from langchain_context_engine.text.tokens import resolve_tokenizer
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.explain import Names, how_alike
@@ -43,27 +43,20 @@ def pieces(context: Context) -> list[Piece]:
     ]
 
 
-class Group(NamedTuple):
-    """The best ranked of texts that say the same, and in words how alike each of the others is to it."""
+def duplicate_pairs(context: Context) -> list[tuple[Key, Key, str]]:
+    """Return what stands for another, that other, and in words how alike they are.
 
-    key: Key
-    is_kept: bool
-    duplicates: Mapping[Key, str]
-
-
-def duplicate_groups(context: Context) -> list[Group]:
-    """Return the duplicates by what survived them: those of the context first, then the largest groups."""
-    names = Names(context)
-    groups: dict[Key, dict[Key, str]] = {}
-    final = context.final_decisions()
-    for key, decision in final.items():
-        if decision.repeats is not None:
-            rule = str(decision.details.get("rule") or decision.details.get("how") or "")
-            how = how_alike(decision, context, names)
-            groups.setdefault(decision.repeats, {})[key] = how or rule
-    kept = {key for key, decision in final.items() if decision.verdict is Verdict.KEPT}
-    ordered = sorted(groups.items(), key=lambda item: (item[0] not in kept, -len(item[1]), item[0]))
-    return [Group(key, key in kept, members) for key, members in ordered]
+    First those of which one is in the context, then by what stands for most.
+    """
+    names, final = Names(context), context.final_decisions()
+    of = {key: one.repeats for key, one in final.items() if one.repeats is not None}
+    many = Counter(of.values())
+    found = []
+    for key, winner in of.items():
+        told = how_alike(final[key], context, names) or str(final[key].details.get("rule") or "")
+        found.append((winner, key, told))
+    kept = {passage.key for passage in context.passages}
+    return sorted(found, key=lambda pair: (pair[0] not in kept, -many[pair[0]], pair[:2]))
 
 
 def cut_pieces(passage: Passage) -> list[tuple[str, bool]]:

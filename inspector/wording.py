@@ -22,38 +22,28 @@ _MARKDOWN = re.compile(r"[\\`*{}\[\]<>()#+!|$~:]|(?<![^\W_])_|_(?![^\W_])")
 
 
 def number(value: float | None) -> str:
-    """Return a count in words.
-
-    Example:
-        >>> number(1234), number(None)
-        ('1,234', '–')
-    """
-    return UNKNOWN if value is None or math.isnan(value) else f"{value:,.0f}"
+    """Return a count in words: 1,234, or a dash for what is not known."""
+    return _known(value, ",.0f")
 
 
 def share(value: float | None) -> str:
-    """Return a share of 1 in words.
+    """Return a share of 1 in words: 26 %."""
+    told = _known(None if value is None else 100 * value, ".0f")
+    return told if told == UNKNOWN else f"{told} %"
 
-    Example:
-        >>> share(0.256), share(float("nan"))
-        ('26 %', '–')
-    """
-    return UNKNOWN if value is None or math.isnan(value) else f"{100 * value:.0f} %"
+
+def ratio(value: float | None) -> str:
+    """Return a score or a figure between 0 and 1: 0.500."""
+    return _known(value, ".3f")
+
+
+def _known(value: float | None, form: str) -> str:
+    return UNKNOWN if value is None or math.isnan(value) else format(value, form)
 
 
 def used(tokens: int, budget: int) -> float | None:
     """Return the share of a budget that is used, 0–1 but for a soft one; None without a budget."""
     return tokens / budget if budget else None
-
-
-def ratio(value: float | None) -> str:
-    """Return a score or a figure between 0 and 1 with three decimals.
-
-    Example:
-        >>> ratio(0.5), ratio(None)
-        ('0.500', '–')
-    """
-    return UNKNOWN if value is None or math.isnan(value) else f"{value:.3f}"
 
 
 def counted(count: int, one: str, many: str = "") -> str:
@@ -88,12 +78,7 @@ def zone_of(name: str | None) -> tzinfo:
 
 
 def time(instant: datetime, zone: tzinfo = UTC) -> str:
-    """Return an instant to the second, with its year, where the viewer is.
-
-    Example:
-        >>> time(datetime(2026, 3, 1, 9, 5, 7, tzinfo=UTC))
-        '1 Mar 2026, 09:05:07'
-    """
+    """Return an instant to the second, with its year, where the viewer is."""
     local = instant.astimezone(zone)
     return f"{local.day} {local:%b %Y, %H:%M:%S}"
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-from typing import Any
-
 import streamlit as st
 
 from inspector import asking, cards, state
-from langchain_context_engine import ConfigError, Context
+from langchain_context_engine import ConfigError
 from langchain_context_engine.models.metadata import read_pairs
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.search.stores import doubts, is_server, sheets
@@ -44,10 +40,6 @@ def show() -> None:
     if place:
         with cards.guard("Check the address, and that the server runs."):
             store(place)
-    if opened is not None:
-        st.subheader("What the sources of this trace offered")
-        dated = st.column_config.ProgressColumn(format="percent")
-        cards.table(offered_table([opened.context]), dated=dated)
 
 
 def store(place: str) -> None:
@@ -93,34 +85,3 @@ def ask(request: ContextRequest | None) -> None:
                 raise ConfigError("give a question and choose a collection")
             within = read_pairs("a scope", filter(str.strip, (scope or "").split(",")))
             asking.ask(chosen, ContextRequest(query=question.strip(), budget=int(budget), scope=within), {})
-
-
-def offered_table(contexts: Iterable[Context]) -> list[dict[str, Any]]:
-    """Return what the sources of some traces offered: one row a source."""
-    found: dict[str, dict[str, Any]] = {}
-    for context in contexts:
-        for candidate in context.candidates:
-            row = found.setdefault(
-                candidate.source,
-                {"candidates": 0, "dated": 0, "kinds": Counter(), "keys": Counter(), "searched": {}},
-            )
-            row["candidates"] += 1
-            row["kinds"][candidate.kind or "–"] += 1
-            row["dated"] += candidate.created_at is not None
-            row["keys"].update(candidate.metadata.keys())
-            for name in (candidate.source, *candidate.provenance):
-                if told := context.searched.get(name):
-                    row["searched"][told] = None
-    return [
-        {
-            "source": source,
-            "candidates": row["candidates"],
-            "kinds": ", ".join(kind for kind, _ in row["kinds"].most_common()),
-            "dated": row["dated"] / row["candidates"],
-            "searched": "; ".join(row["searched"]),
-            "metadata keys": ", ".join(
-                str(key) for key, _ in sorted(row["keys"].items(), key=lambda told: (-told[1], str(told[0])))
-            ),
-        }
-        for source, row in sorted(found.items())
-    ]

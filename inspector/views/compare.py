@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
 from inspector import cards, opening, state, wording
 from inspector import knobs as tuning
-from inspector.comparing import changed, settings_table, told, told_moves
+from inspector.comparing import changed, settings_table, told_moves
 from inspector.settings_diff import deviations
 from inspector.state import Opened
 from inspector.views.tune import side_by_side, tries_of
 from inspector.wording import one_line
 from langchain_context_engine import ConfigError, Context, diff
 from langchain_context_engine.trace.diff import Diff
-from langchain_context_engine.trace.explain import Row, rows
-from langchain_context_engine.trace.replay import ranking
+from langchain_context_engine.trace.explain import Row
 
 MOST = 6
 LATEST = 300
@@ -158,22 +157,14 @@ def load(name: str) -> tuple[Context, list[Row]]:
     if not name.startswith(TRY):
         return opened.context, state.rows_of(opened)
     recorded = tuning.recorded(opened.context)
-    knobs = {**recorded, **dict(knob(part, recorded) for part in turned)}
-    context, _ = state.replayed(opened, tuning.changes(opened.context, knobs))
-    return context, state.remember(("rows", name), lambda: rows(context, ranking(context)))
-
-
-def knob(part: str, recorded: tuning.Knobs) -> tuple[str, Any]:
-    """Return a turned knob of an address.
-
-    Raises:
-        ConfigError: It is none.
-    """
-    name, _, text = part.partition("=")
-    try:
-        return name, type(recorded[name])(text)
-    except (KeyError, ValueError) as error:
-        raise ConfigError(f"the address names a try with {part!r:.80}, which is no setting") from error
+    knobs = dict(recorded)
+    for part in turned:
+        knob, _, text = part.partition("=")
+        try:
+            knobs[knob] = type(recorded[knob])(text)
+        except (KeyError, ValueError) as error:
+            raise ConfigError(f"the address has a try with {part!r:.80}, which is no setting") from error
+    return state.replayed(opened, tuning.changes(opened.context, knobs))
 
 
 def against(names: dict[str, str], contexts: dict[str, Context], letter: str) -> Diff:
@@ -186,24 +177,22 @@ def key(
     names: dict[str, str], labels: dict[str, str], contexts: dict[str, Context], columns: dict[str, list[Row]]
 ) -> None:
     """Draw which letter is which with the figures of each, and in words what the others have otherwise."""
-    first = contexts["A"]
-    differences = {letter: against(names, contexts, letter) for letter in contexts}
+    first, table = contexts["A"], []
     is_one = len({context.request.query for context in contexts.values()}) == 1
-    table = []
     for letter, context in contexts.items():
+        difference = against(names, contexts, letter)
         row = {"": letter, "What": labels[names[letter]]}
         if not is_one:
             row["Question"] = one_line(context.request.query, 80)
         row["Changed from A"] = "" if context is first else changed(first, context) or "nothing"
         row["Tokens"] = f"{context.tokens:,} of {context.budget:,}"
         row["Passages"] = str(len(context.passages))
-        row["Shared with A"] = wording.share(differences[letter].overlap)
-        if len(names) > PAIR:
-            row["Against A"] = "" if context is first else told(differences[letter])
+        row["Shared with A"] = wording.share(difference.overlap)
         table.append(row)
     cards.table(table)
-    if len(names) == PAIR:
-        st.text(f"From A to B: {told_moves(differences['B'], [*columns['B'], *columns['A']])}")
+    for letter in list(names)[1:]:
+        told = told_moves(against(names, contexts, letter), [*columns[letter], *columns["A"]])
+        st.text(f"From A to {letter}: {told}")
 
 
 def texts(names: dict[str, str], contexts: dict[str, Context]) -> None:

@@ -22,7 +22,7 @@ from inspector.knobs import can_turn_to
 from inspector.palette import colours_of, fate_of
 from inspector.settings_diff import narrowing
 from inspector.state import Opened, one_of
-from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_groups, pieces
+from inspector.text_pieces import Piece, cut_pieces, cut_tokens, duplicate_pairs, pieces
 from inspector.views.tune import open_with
 from inspector.wording import file_name, one_line, option_of, plain, sentence
 from langchain_context_engine import Context
@@ -324,22 +324,22 @@ def budget(opened: Opened, rows: list[Row]) -> None:
 
 
 def duplicates(context: Context) -> None:
-    """Draw each survivor with the texts it stands for, side by side: only what differs."""
-    groups = duplicate_groups(context)
-    if not groups:
+    """Draw what repeats another beside what stands for it: only what differs, and how alike they are."""
+    pairs = duplicate_pairs(context)
+    if not pairs:
         st.text("No candidate repeats another.")
         return
     st.caption("What repeats another beside what stands for it. Only what differs is shown.")
-    shown = [(group, key, how) for group in groups for key, how in group.duplicates.items()]
-    for group, key, how in shown[:MOST_PAIRS]:
-        fate = "in the context" if group.is_kept else "ranked better, but left out too"
+    kept = {passage.key for passage in context.passages}
+    for winner, key, how in pairs[:MOST_PAIRS]:
+        fate = "in the context" if winner in kept else "ranked better, but left out too"
         told, button = st.columns([80, 20], vertical_alignment="center")
         told.html(f'<div class="ce-panel"><p>{escape(" · ".join(filter(None, (fate, how))))}</p></div>')
         name = option_of(key)
         button.button("Why?", key=f"repeats-{name}", on_click=look_at, args=(name,), type="tertiary")
-        pair(context, group.key, key)
-    if len(shown) > MOST_PAIRS:
-        st.caption(f"{MOST_PAIRS} of {len(shown)}; the others: choose a duplicate among the candidates.")
+        pair(context, winner, key)
+    if len(pairs) > MOST_PAIRS:
+        st.caption(f"{MOST_PAIRS} of {len(pairs)}; the others: choose a duplicate among the candidates.")
 
 
 def final_text(opened: Opened) -> None:

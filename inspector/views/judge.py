@@ -1,33 +1,25 @@
-"""Judge: say how well candidates answer, see how good the contexts are by that, and learn weights from it."""
+"""Judge: say how well candidates answer a question, and bring judgments in and out."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from inspector import cards, grading, grid, marking, state, wording
-from inspector.grading import GRADES, QUALITY_COLUMNS, UNJUDGED, agreement_told, grade_columns, grade_rows
+from inspector.grading import GRADES, UNJUDGED, agreement_told, grade_columns, grade_rows
 from inspector.palette import fate_of
 from inspector.state import Opened, one_of
 from inspector.views.explain import record_html
-from inspector.views.tune import open_with, tries_of
 from inspector.wording import option_of
 from langchain_context_engine import ConfigError
-from langchain_context_engine.evaluation.quality import Grades, Judged, Quality, means, quality
+from langchain_context_engine.evaluation.quality import Quality, quality
 from langchain_context_engine.evaluation.tune import judgments_as_lines, read_judgments
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.text.words import query_terms
 
-if TYPE_CHECKING:
-    from langchain_context_engine.evaluation.tune import Tuning
-
-SECTIONS = ("Grade this question", "All judged questions", "Import and export")
+SECTIONS = ("Grade this question", "Import and export")
 LONGEST_NAME = 60
-MOST_QUESTIONS = 200
 MEANINGS = {
     "ndcg": ("nDCG@10", "How well the first ten are ordered: 1 is the best order of all judged."),
     "precision": ("Precision@10", "Share of the first ten that answer well (grade 2 or 3)."),
@@ -48,16 +40,13 @@ def show() -> None:
             cards.trace_head(opened)
         else:
             cards.heading("Judge")
-    if opened is None:
-        waiting()
-    if section == SECTIONS[1]:
-        over_all()
-    elif section == SECTIONS[2]:
-        exchange()
-    elif opened is not None:
+    if opened is not None:
         cards.part(grade, opened)
-    else:
+    elif section == SECTIONS[0]:
         cards.no_trace()
+    else:
+        waiting()
+        exchange()
 
 
 def waiting() -> None:
@@ -100,8 +89,8 @@ def grade(opened: Opened) -> None:
     on.button("Next question", key="next", on_click=next_question, help="One that nobody judged.")
     everyone, own = grading.everyone(query), grading.own_grades(query)
     told = f"Judged: {len(own)} of {len(rows)}"
-    figures_line(quality(context, rows, grading.grades_of(query)), None, told, "keys: 0–3 grade, J K walk")
-    if told := agreement_told(everyone):
+    figures_line(quality(context, rows, grading.grades_of(query)), told, "keys: 0–3 grade, J K walk")
+    if told := agreement_told(query):
         st.caption(told)
     table = grade_rows(rows, everyone, grading.rater(), is_queue=is_queue)
     if not table:
@@ -161,135 +150,14 @@ def give(query: str, key: Key, value: int | None) -> None:
         grading.give(query, key, value)
 
 
-def figures_line(now: Quality, before: Quality | None = None, *more: str) -> None:
-    """Draw the figures in one line, each with its meaning on hover, and by how much it changed."""
+def figures_line(now: Quality, *more: str) -> None:
+    """Draw the figures in one line, each with its meaning on hover."""
     told = [f"<span>{escape(one)}</span>" for one in more]
     for name, (label, meaning) in MEANINGS.items():
         value = getattr(now, name)
         shown = wording.ratio(value) if name in {"ndcg", "precision"} else wording.share(value)
-        by = value - getattr(before, name) if before is not None else math.nan
-        changed = f" ({wording.signed(round(by, 3))})" if by and not math.isnan(by) else ""
-        told.append(f'<span title="{escape(meaning)}">{label} <strong>{shown}</strong>{changed}</span>')
+        told.append(f'<span title="{escape(meaning)}">{label} <strong>{shown}</strong></span>')
     st.html(f'<p class="ce-facts ce-figures">{"".join(told)}</p>')
-
-
-def over_all() -> None:
-    """Draw the figures of every judged question, as recorded and as last tried, the worst first."""
-    judgments = grading.all_grades()
-    if not judgments:
-        st.subheader("Nothing is judged yet")
-        st.text("Open a trace, grade some of its candidates from 0 to 3, and come back.")
-        return
-    traces = grading.traces_of(list(judgments)[:MOST_QUESTIONS])
-    tries = tries_of(st.session_state.get("trace"))
-    tried = dict(tries[-1].changed) if tries else {}
-    if tried:
-        st.text(f"Compared with what you tried last on the Tune page: {tries[-1].told}")
-    else:
-        st.caption("Try settings on the Tune page to see here which questions they make better or worse.")
-    found = replayed_with(tried, traces, judgments)
-    for told, count in (
-        (wording.WITHOUT_TRACE, len(judgments) - len(traces)),
-        (wording.NOT_REPLAYED, len(traces) - len(found)),
-    ):
-        if count:
-            st.caption(f"{told}: {wording.counted(count, 'judged question')}.")
-    if found:
-        before, after = means(q for _, q, _ in found), means(q for _, _, q in found)
-        figures_line(after, before if tried else None, wording.counted(len(found), "judged question"))
-        if told := agreement_told(grading.everyone()):
-            st.caption(told)
-        table(found, traces, is_tried=bool(tried))
-    suggestion({query: traces[query] for query, _, _ in found}, judgments)
-
-
-def replayed_with(
-    tried: dict[str, Any], traces: Mapping[str, Opened], judgments: Mapping[str, Grades]
-) -> list[Judged]:
-    """Return each question with its figures as recorded and as tried, if it can be replayed.
-
-    Raises:
-        ConfigError: None could be.
-    """
-    found: list[Judged] = []
-    failed: ConfigError | None = None
-    with st.spinner("Replaying the judged questions…"):
-        for query, opened in traces.items():
-            try:
-                both = [quality(*state.replayed(opened, some), judgments[query]) for some in ({}, tried)]
-            except ConfigError as error:
-                failed = failed or error
-            else:
-                found.append((query, both[0], both[1]))
-    if failed is not None and not found:
-        raise failed
-    return found
-
-
-def table(found: list[Judged], traces: Mapping[str, Opened], *, is_tried: bool) -> None:
-    """Draw one row a question, the worst first; choosing one opens it to be graded."""
-
-    def take(query: str) -> None:
-        state.look_at(traces[query].name)
-        st.session_state["judging"] = SECTIONS[0]
-
-    told = (
-        f"{grading.tally(found)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
-    )
-    st.caption(f"{told} Choose a row to see and grade its candidates.")
-    grid.draw(
-        "judged",
-        [c for c in QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}],
-        grading.quality_rows(found),
-        label="Figures of every judged question, the worst first.",
-        height=480,
-        on_choose=take,
-        opens=True,
-    )
-
-
-def suggestion(traces: Mapping[str, Opened], judgments: Mapping[str, Grades]) -> None:
-    """Draw the weights that the judged questions suggest, once they are asked for."""
-    from langchain_context_engine.evaluation.tune import MIN_QUERIES, tune
-
-    st.subheader("Suggest weights")
-    st.caption(
-        f"Learned from your judgments and tried on questions held out. It takes {MIN_QUERIES} judged "
-        "questions: fewer mislead."
-    )
-    # A suggestion is of these judgments; after another grade it is gone.
-    key = {query: dict(grades) for query, grades in judgments.items()}
-    with cards.guard("Judge on, and ask again."):
-        if st.button("Suggest weights", key="suggest"):
-            contexts = [opened.context for opened in traces.values()]
-            with st.spinner("Learning on some questions, trying on the others…"):
-                st.session_state["suggested"] = (key, tune(contexts, judgments))
-        of, learned = st.session_state.get("suggested", (None, None))
-        if learned is not None and of == key:
-            suggested(learned, next(iter(traces.values()), None))
-
-
-def suggested(learned: Tuning, opened: Opened | None) -> None:
-    """Draw a suggestion: the verdict, before and after, and the way to take it where it is worth it."""
-    st.badge(
-        "worth it" if learned.is_worth_it else "keep the present weights",
-        color="green" if learned.is_worth_it else "gray",
-    )
-    st.text(wording.sentence(learned.reason))
-    if learned.gain is None:
-        return
-    gain = learned.gain
-    st.text(
-        f"{learned.metric} {learned.before:.3f} with the present weights, {learned.after:.3f} with these: a "
-        f"gain of {gain.difference:+.3f} (99 % interval {gain.low:+.3f} to {gain.high:+.3f})."
-    )
-    now = learned.present or {"relevance": 1.0}
-    names = sorted({*now, *learned.learned}, key=lambda name: (-learned.learned.get(name, 0.0), name))
-    cards.table(
-        [{"signal": n, "now": now.get(n, 0.0), "learned": learned.learned.get(n, 0.0)} for n in names]
-    )
-    if learned.is_worth_it and opened is not None and st.button("Take these weights to Tune", key="take"):
-        open_with(opened, {"weights": learned.learned})
 
 
 def exchange() -> None:

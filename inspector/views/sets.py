@@ -1,15 +1,16 @@
-"""Sets: named questions that settings are tried on together, one line of figures a try."""
+"""Sets: questions that settings are tried on together, and what becomes of each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from inspector import cards, grading, grid, opening, state, wording
-from inspector.wording import one_line
+from inspector.state import Opened
+from inspector.views.tune import open_with
 from langchain_context_engine import ConfigError, Context
 from langchain_context_engine.evaluation.quality import (
     Grades,
@@ -19,7 +20,13 @@ from langchain_context_engine.evaluation.quality import (
     try_settings,
 )
 
+if TYPE_CHECKING:
+    from langchain_context_engine.evaluation.tune import Tuning
+
+ALL = "all judged questions"
+RECORDED = "recorded"
 LONGEST_NAME = 80
+MOST_QUESTIONS = 200
 COLUMNS: list[grid.Column] = [
     {"name": "try", "label": "Try"},
     {"name": "recall", "label": "Recall", "kind": "number", "width": 70},
@@ -35,35 +42,34 @@ COLUMNS: list[grid.Column] = [
 def show() -> None:
     """Draw the page."""
     cards.heading("Sets")
-    path = state.settings().journal
-    if path is None or not path.exists():
-        st.text("Named sets of questions are kept in a journal: start with --journal FILE.")
-        return
-    new_set()
+    grades = grading.all_grades()
     with opening.journal_of(state.settings()) as journal:
-        sets = journal.sets() if journal is not None else {}
+        named = journal.sets() if journal is not None else {}
+    judged = {query: one.name for query, one in grading.traces_of(list(grades)[:MOST_QUESTIONS]).items()}
+    sets = ({ALL: judged} if grades else {}) | {name: dict(questions) for name, questions in named.items()}
+    choice, new = st.columns(2, vertical_alignment="bottom")
+    with new:
+        new_set()
     if not sets:
         st.text(
-            "No set is named yet. Tick questions on the Traces page, or take all judged ones, and name them. "
+            "Nothing is judged yet, and no set is named. Judge some, or tick questions on the Traces page. "
             "Whatever you then try on the Tune page is told here over the whole set: what it gains and loses."
         )
         st.page_link(st.session_state["pages"]["traces"], label="Tick questions")
         return
-    names = list(sets)
-    name = st.selectbox("Set", names, key="set", label_visibility="collapsed", **state.BOUND)
-    figures(name, dict(sets[name]))
+    name = choice.selectbox("Set", list(sets), key="set", **state.BOUND)
+    figures(name, sets[name], grades, missing=len(grades) - len(judged) if name == ALL else 0)
 
 
 def new_set() -> None:
-    """Draw the way to name a set: of what is ticked on the Traces page, or of all judged questions."""
+    """Draw the way to name a set of what is ticked on the Traces page."""
     ticked: list[str] = st.session_state.get("ticked", [])
 
-    def keep(traces: dict[str, str], count: int = 0) -> None:
+    def keep() -> None:
         with cards.kept_guard("Give the set a name, and check that the journal can be written."):
-            if not traces:
-                raise ConfigError("there is no question to put into the set")
-            if len(traces) < count:
-                told = f"{count} traces were chosen, of {wording.counted(len(traces), 'question')}"
+            traces = {state.open_named(trace).request.query: trace for trace in ticked}
+            if len(traces) < len(ticked):
+                told = f"{len(ticked)} traces were chosen, of {wording.counted(len(traces), 'question')}"
                 st.session_state["set-note"] = f"{told}: a set holds each question once."
             with opening.journal_of(state.settings(), read_only=False) as journal:
                 if journal is not None:
@@ -71,73 +77,83 @@ def new_set() -> None:
                     journal.keep_set(name, traces)
                     st.session_state["set"] = name
 
-    def keep_ticked() -> None:
-        keep({state.open_named(trace).request.query: trace for trace in ticked}, len(ticked))
-
-    def keep_judged() -> None:
-        judged = grading.traces_of(list(grading.all_grades()))
-        keep({query: opened.name for query, opened in judged.items()})
-
+    if not ticked:
+        st.caption("Questions that are ticked on the Traces page can be kept as a set of their own.")
+        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
             "Name of a new set", key="set-name", max_chars=LONGEST_NAME, width=320,
             placeholder="for example: billing, hard ones",
         )  # fmt: skip
-        told = f"Keep the {len(ticked)} ticked"
-        st.button(told, key="keep-ticked", disabled=not ticked, on_click=keep_ticked)
-        st.button("Keep all judged questions", key="keep-judged", on_click=keep_judged)
+        st.button(f"Keep the {len(ticked)} ticked", key="keep-ticked", on_click=keep)
 
 
-def figures(name: str, questions: dict[str, str]) -> None:
+def figures(
+    name: str, questions: Mapping[str, str], grades: Mapping[str, Grades], *, missing: int = 0
+) -> None:
     """Draw one line a try over the whole set, and what became of each question under the chosen one."""
     contexts: list[Context] = []
     for trace in questions.values():
         with suppress(ConfigError):
             contexts.append(state.open_named(trace))
-    grades = grading.all_grades()
-    before = tried(name, contexts, {}, grades)
+    settings: dict[str, Mapping[str, Any]] = {RECORDED: {}}
+    for trace, tries in st.session_state.get("tries", {}).items():
+        # Tries of two traces may have one number, and be told alike.
+        settings |= {f"try {one.number}: {one.told} · {trace[:8]}": one.changed for one in tries}
+    with st.spinner("Replaying the set…"):
+        results = {label: tried(name, contexts, changed, grades) for label, changed in settings.items()}
+    before = results[RECORDED]
     told = f"{wording.counted(len(before), 'question')}. "
     told += "Turn knobs on the Tune page: each of its tries is a line here."
-    if gone := len(questions) - len(contexts):
+    if gone := len(questions) - len(contexts) + missing:
         told += f" {wording.WITHOUT_TRACE}: {gone}."
     if others := len(contexts) - len(before):
         told += f" {wording.NOT_REPLAYED}: {others}."
     st.caption(told)
-    if not contexts:
-        return
-    settings: dict[str, Mapping[str, Any]] = {"recorded": {}}
-    for trace, tries in st.session_state.get("tries", {}).items():
-        # Tries of two traces may have one number, and be told alike.
-        settings |= {f"try {one.number}: {one.told} · {trace[:8]}": one.changed for one in tries}
-    results: dict[str, SetFigures] = {}
-    with st.spinner("Replaying the set…"):
-        for label, changed in settings.items():
-            results[label] = figures_of(before, tried(name, contexts, changed, grades))
-    lines(results)
-    if not any(grades.get(query) for query in questions):
-        st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
-
-
-def lines(results: Mapping[str, SetFigures]) -> None:
-    """Draw one line a try, and what the chosen one gains and loses."""
-    chosen = str(st.session_state.get("set-try"))
-    if chosen not in results:
-        chosen = list(results)[-1]
-    grid.draw(
-        "set-figures", COLUMNS, [_row(label, found) for label, found in results.items()],
-        label="One line of figures a try.", height=300, chosen=chosen,
-        on_choose=lambda label: st.session_state.update({"set-try": label}),
-    )  # fmt: skip
     if note := st.session_state.pop("set-note", None):
         st.text(note)
-    if len(results) == 1:
-        st.page_link(st.session_state["pages"]["tune"], label="Turn knobs on the Tune page")
-    # What is recorded gains and loses nothing against itself.
-    if chosen != "recorded":
-        for label, queries in (("Gained", results[chosen].gained), ("Lost", results[chosen].lost)):
-            st.subheader(f"{label}: {len(queries)}")
-            for query in queries:
-                st.text(one_line(query, 140))
+    if not before:
+        return
+    chosen = str(st.session_state.get("set-try"))
+    chosen = chosen if chosen in results else list(results)[-1]
+    grid.draw(
+        "set-figures", COLUMNS, [_row(label, figures_of(before, found)) for label, found in results.items()],
+        label="One line of figures a try.", height=240, chosen=chosen,
+        on_choose=lambda label: st.session_state.update({"set-try": label}),
+    )  # fmt: skip
+    each(chosen, before, results[chosen], questions, grades)
+
+
+def each(
+    chosen: str,
+    before: list[Tried],
+    after: list[Tried],
+    questions: Mapping[str, str],
+    grades: Mapping[str, Grades],
+) -> None:
+    """Draw one row a question, the worst first; choosing one opens it to be graded; and what they suggest."""
+    was = {one.query: one.quality for one in before}
+    judged = [(one.query, was[one.query], one.quality) for one in after if grades.get(one.query)]
+    if not judged:
+        st.caption("None of its questions is judged yet, so recall and nDCG are not known.")
+        return
+    is_tried = chosen != RECORDED
+    told = (
+        f"{grading.tally(judged)}; the worse ones first, then by nDCG@10." if is_tried else "The worst first."
+    )
+    st.caption(f"{told} Choose a row to see and grade its candidates. {grading.agreement_told()}")
+    grid.draw(
+        "judged",
+        [c for c in grading.QUALITY_COLUMNS if is_tried or c["name"] not in {"change", "verdict"}],
+        grading.quality_rows(judged),
+        label="Figures of every judged question, the worst first.",
+        height=400,
+        on_choose=lambda query: st.session_state.update(opens=query),
+        opens=True,
+    )
+    if query := st.session_state.pop("opens", None):
+        state.open_page(questions[query], "judge")
+    suggestion({query: questions[query] for query, _, _ in judged}, grades)
 
 
 def tried(
@@ -146,6 +162,50 @@ def tried(
     """Return what some settings give of a set, worked out once in a session."""
     key = ("set", name, repr(sorted(changed.items())), repr(sorted(grades.items())), len(contexts))
     return state.remember(key, lambda: try_settings(contexts, grades, changed))
+
+
+def suggestion(traces: Mapping[str, str], judgments: Mapping[str, Grades]) -> None:
+    """Draw the weights that the judged questions suggest, once they are asked for."""
+    from langchain_context_engine.evaluation.tune import MIN_QUERIES, tune
+
+    st.subheader("Suggest weights")
+    st.caption(
+        f"Learned from your judgments and tried on questions held out. It takes {MIN_QUERIES} judged "
+        "questions: fewer mislead."
+    )
+    # A suggestion is of these judgments; after another grade it is gone.
+    key = {query: dict(grades) for query, grades in judgments.items()}
+    with cards.guard("Judge on, and ask again."):
+        if st.button("Suggest weights", key="suggest"):
+            contexts = [state.open_named(name) for name in traces.values()]
+            with st.spinner("Learning on some questions, trying on the others…"):
+                st.session_state["suggested"] = (key, tune(contexts, judgments))
+        of, learned = st.session_state.get("suggested", (None, None))
+        if learned is not None and of == key:
+            suggested(learned, next(iter(traces.values())))
+
+
+def suggested(learned: Tuning, trace: str) -> None:
+    """Draw a suggestion: the verdict, before and after, and the way to take it where it is worth it."""
+    st.badge(
+        "worth it" if learned.is_worth_it else "keep the present weights",
+        color="green" if learned.is_worth_it else "gray",
+    )
+    st.text(wording.sentence(learned.reason))
+    if learned.gain is None:
+        return
+    gain = learned.gain
+    st.text(
+        f"{learned.metric} {learned.before:.3f} with the present weights, {learned.after:.3f} with these: a "
+        f"gain of {gain.difference:+.3f} (99 % interval {gain.low:+.3f} to {gain.high:+.3f})."
+    )
+    now = learned.present or {"relevance": 1.0}
+    names = sorted({*now, *learned.learned}, key=lambda name: (-learned.learned.get(name, 0.0), name))
+    cards.table(
+        [{"signal": n, "now": now.get(n, 0.0), "learned": learned.learned.get(n, 0.0)} for n in names]
+    )
+    if learned.is_worth_it and st.button("Take these weights to Tune", key="take"):
+        open_with(Opened(trace, state.open_named(trace)), {"weights": learned.learned})
 
 
 def _row(label: str, found: SetFigures) -> grid.GridRow:

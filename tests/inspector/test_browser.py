@@ -9,11 +9,9 @@ from langchain_context_engine import Journal
 from tests.builders import a_candidate
 from tests.inspector.builders import HOSTILE, a_context
 from tests.inspector.walking import (
-    choose_row,
     go_to,
     inspecting,
     settle,
-    table_of,
     until,
 )
 
@@ -44,9 +42,10 @@ def test_a_row_of_the_judged_questions_opens_its_question_to_be_graded(visit, jo
         for query in ("which of the many?", HOSTILE):
             (found,) = opened.traces(1, search=query)
             opened.judge(query, opened.trace(found.id).candidates[-1].key, 3)
-    page = visit("judge?judging=All judged questions")
-    assert "which of the many?" in table_of(page).split(HOSTILE)[0]
-    choose_row(page, 0)
+    page = visit("sets")
+    table = page.locator(".ce-grid").nth(1)
+    assert "which of the many?" in table.inner_text().split(HOSTILE)[0]
+    table.locator("tr[data-id]").first.locator("td").nth(2).click()
     page.get_by_role("button", name="Take back").wait_for()
     settle(page)
     assert "which of the many?" in page.inner_text("body")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector import door, opening
-from inspector.opening import JournalWithin, Settings
+from inspector.opening import Settings, journal_of
 from langchain_context_engine import ConfigError, ContextEngine, Journal
 from langchain_context_engine.cli import inspect as command
 from tests.builders import ListSource, a_candidate
@@ -94,7 +94,7 @@ def path(tmp_path):
 def test_a_journal_within_a_scope_shows_nothing_of_another(path):
     with Journal(path) as journal:
         names = {row.query.split()[2]: row.id for row in journal.traces()}
-    with JournalWithin(path, {"tenant": "acme"}, read_only=True) as journal:
+    with journal_of(Settings(path, scope={"tenant": "acme"})) as journal:
         assert [row.query for row in journal.traces()] == ["when does acme pay?"]
         assert journal.count() == journal.count(scope="") == 1
         assert journal.trace(names["acme"]).text
@@ -103,7 +103,7 @@ def test_a_journal_within_a_scope_shows_nothing_of_another(path):
         assert [one.query for one in journal.judgments()] == ["when does acme pay?"]
         assert not journal.judgments("when does umbra pay?")
         assert journal.sets() == {"all": {"when does acme pay?": names["acme"]}}
-    with JournalWithin(path, {"tenant": "acme", "user": "ann"}, read_only=True) as journal:
+    with journal_of(Settings(path, scope={"tenant": "acme", "user": "ann"})) as journal:
         assert journal.count() == 0
 
 

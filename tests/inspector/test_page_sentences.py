@@ -15,7 +15,7 @@ from tests.inspector.page_sentences import SENTENCES, Seen, proved
 SECTIONS = ("Candidates", "Budget", "Duplicates", "Text")
 SAMPLES = ("sample-duplicates", "sample-weighted")
 OF_A_JOURNAL = (
-    ("traces", ""), ("figures", ""), ("sets", ""), ("judge", "All judged questions"),
+    ("traces", ""), ("figures", ""), ("sets", ""),
     ("judge", "Import and export"),
 )  # fmt: skip
 FACT = re.compile(r"\d|Nothing changed")

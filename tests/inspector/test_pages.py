@@ -199,14 +199,12 @@ def test_one_that_cannot_be_read_or_replayed_costs_its_own_question_and_is_count
         connection.execute(
             "UPDATE bodies SET body = x'00' WHERE id = (SELECT id FROM traces WHERE number = 2)"
         )
-    at = a_page("judge", journal=path, judging="All judged questions", monkeypatch=monkeypatch)
-    assert cells(at, "judged", "question") == [queries[0]]
-    for told in ("Without a trace that can be read here: 1 judged question.", "Not replayed, since a part"):
-        assert told in said(at)
-    at = a_page("sets", journal=path, monkeypatch=monkeypatch)
-    assert cells(at, "set-figures", "recall") == ["100 %"]
-    for told in ("1 question. Turn knobs", "Without a trace that can be read here: 1.", "is damaged: 1."):
-        assert told in said(at)
+    for name in ("all", "all judged questions"):
+        at = a_page("sets", journal=path, monkeypatch=monkeypatch, set=name)
+        assert cells(at, "judged", "question") == [queries[0]]
+        assert cells(at, "set-figures", "recall") == ["100 %"]
+        for told in ("1 question. Turn knobs", "Without a trace that can be read here: 1.", "is damaged: 1."):
+            assert told in said(at)
 
 
 def test_a_part_given_as_a_function_is_explained_and_not_replayed():

@@ -14,7 +14,7 @@ from tests.builders import a_candidate
 from tests.inspector.builders import a_context, a_page, cells, go_on, grids, said
 
 QUESTION = "When do invoices go out?"
-ALL, EXCHANGE = "All judged questions", "Import and export"
+EXCHANGE = "Import and export"
 
 
 @pytest.fixture
@@ -108,15 +108,14 @@ def test_all_judged_questions_are_told_worst_first_and_against_what_was_tried_la
         journal.record(a_context(query="Who may refund?"))
         journal.judge(QUESTION, ("memories", "a"), 3)
         journal.judge("Who may refund?", ("memories", "d"), 3)
-    at = a_page("judge", judging=ALL)
-    assert "2 judged questions" in said(at)
+    at = a_page("sets")
+    assert "2 questions. Turn knobs" in said(at)
     assert "The worst first." in said(at)
     assert cells(at, "judged", "question") == ["Who may refund?", QUESTION]
     at = a_page("tune", trace="sample-weighted")
     at.slider(key="budget").set_value(100).run()
-    go_on(at, "judge")
-    at.segmented_control(key="judging").set_value(ALL).run()
-    assert "what you tried last" in said(at)
+    go_on(at, "sets")
+    assert cells(at, "set-figures", "try")[1].startswith("try 1: budget: 100")
     assert "change" in {column["name"] for column in grids(at)["judged"]["columns"]}
 
 
@@ -152,7 +151,7 @@ def test_a_file_without_usable_judgments_is_a_card_and_takes_nothing_in(path, da
 def test_too_few_judged_questions_suggest_nothing_and_say_why(path):
     with Journal(path) as journal:
         journal.judge(QUESTION, ("memories", "a"), 3)
-    at = a_page("judge", judging=ALL)
+    at = a_page("sets")
     at.button(key="suggest").click().run()
     assert "only 1 judged questions" in said(at).lower()
 
@@ -168,7 +167,7 @@ def test_enough_judged_questions_suggest_weights_that_are_taken_by_a_click_alone
             found.append(a_candidate(id="found", text=f"{query} are lit at dusk", relevance=0.5))
             journal.record(a_context(found, query=query))
             journal.judge(query, ("memories", "found"), 3)
-    at = a_page("judge", judging=ALL)
+    at = a_page("sets")
     at.button(key="suggest").click().run()
     assert "beyond chance" in said(at)
     assert "keyword" in set(at.dataframe[0].value["signal"])

@@ -20,7 +20,7 @@ from inspector.exports import as_csv, as_markdown, rows_for_export
 from inspector.grading import UNJUDGED, grade_columns, grade_rows, quality_rows, tally
 from inspector.knobs import can_turn_to, changes, largest_budget, recorded, turned_by
 from inspector.palette import FATE_COLOURS, FATES
-from inspector.text_pieces import cut_pieces, cut_tokens, duplicate_groups, pieces
+from inspector.text_pieces import cut_pieces, cut_tokens, duplicate_pairs, pieces
 from inspector.views.traces import trace_rows
 from inspector.wording import option_of, zone_of
 from langchain_context_engine import Budget, Context, Journal, Template, diff, replay
@@ -181,10 +181,10 @@ def test_the_pieces_of_a_cut_are_the_original_and_the_kept_ones_the_passage():
 
 
 def test_a_duplicate_stands_with_its_survivor_whether_that_is_in_or_fell_too():
-    for budget, is_kept in ((2000, True), (10, False)):
-        (group,) = duplicate_groups(a_context(budget=budget, truncator="none"))
-        assert (group.key[1], group.is_kept, [key[1] for key in group.duplicates]) == ("a", is_kept, ["b"])
-        assert all(group.duplicates.values())
+    for budget in (2000, 10):
+        ((winner, key, how),) = duplicate_pairs(a_context(budget=budget, truncator="none"))
+        assert (winner[1], key[1]) == ("a", "b")
+        assert how
 
 
 def test_what_entered_and_left_is_named():
