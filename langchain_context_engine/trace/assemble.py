@@ -83,7 +83,8 @@ class Ordered:
 
     Attributes:
         items: The ranked items.
-        ranked: Every candidate: those that were ranked, best first, then those that were not.
+        ranked: Every candidate: those that were ranked, best first, then those that were not; () where none
+            has anything of the question.
         decisions: Why others are out.
         warnings: What was noticed.
         timings: Stage → milliseconds.
@@ -124,7 +125,7 @@ def order(candidates: Sequence[Candidate], request: ContextRequest, parts: Parts
     best = {item.key: item.candidate for item in ranking.items}
     return Ordered(
         items=unique,
-        ranked=(*best.values(), *(c for c in candidates if c.key not in best)),
+        ranked=(*best.values(), *(c for c in candidates if c.key not in best)) if near else (),
         decisions=(*unrelated, *far, *ranking.decisions, *low, *duplicates),
         warnings=(*told, *warnings, *ranking.warnings),
         timings=timings,

@@ -72,6 +72,7 @@ def test_a_question_about_none_of_them_has_an_empty_context_and_a_warning():
     assert (context.text, context.status) == ("", "empty")
     assert set(unrelated(context)) == set(NOTES)
     assert "nothing of the question is in any of the 9 records that there are" in context.warnings
+    assert context.confidence == 0
 
 
 def test_what_is_far_more_similar_than_the_others_stays_though_it_shares_no_word():
