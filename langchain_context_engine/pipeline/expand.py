@@ -12,7 +12,7 @@ from langchain_context_engine.models.source import SupportsLinks, readers
 from langchain_context_engine.models.types import Candidate, Decision, Key, Reason, Verdict
 from langchain_context_engine.pipeline.collect import Collected, admit, bounded, read_answer
 from langchain_context_engine.pipeline.executor import run
-from langchain_context_engine.ranking.fusion import NAMING, Fusion, fuse
+from langchain_context_engine.ranking.fusion import NAMING, Fusion, strongest
 from langchain_context_engine.ranking.links import links_of
 
 LINK_DECAY = 0.8
@@ -112,8 +112,7 @@ class _Reach:
         pool = list(self.known.values())
         if not self.sources or not any(c.neighbours or self._can_name(c.source) for c in pool):
             return
-        relevance = [fused.relevance for fused in fuse(pool, fusion, self.request.query)]
-        best = [pool[i] for i in sorted(range(len(pool)), key=lambda i: (-relevance[i], i))]
+        best = strongest(pool, fusion, self.request.query)
         wanted: dict[Key, tuple[Key, Reason]] = {}
         for candidate in best[:STRONGEST] if fusion.neighbour else ():
             for neighbour in candidate.neighbours:

@@ -95,16 +95,13 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         fusion: The weights.
         query: The question, for what only the texts themselves tell; "" does without.
     """
-    live = {leg: values for leg in LEGS if (values := _scaled([c.claims.get(leg) for c in candidates]))}
+    wanted = numbers_of(query)
+    live, own = _first_look(candidates, fusion, wanted)
     if "lexical" not in live:
         return [Fused(relevance=candidate.relevance) for candidate in candidates]
-    wanted = numbers_of(query)
-    if wanted:
-        _let_in(live, "name", _scaled(name_shares(candidates, wanted)))
-    own = _mean(candidates, live, fusion)
     if wanted:
         # In their order in the pool, which decides where two are equal.
-        read = sorted(sorted(range(len(own)), key=lambda i: (-own[i], i))[:READ_CLOSELY])
+        read = sorted(_best_first(own)[:READ_CLOSELY])
         shares = best_shares([candidates[i] for i in read], wanted)
         _let_in(live, "sentence", _scaled(_spread(shares, read, len(own))))
         own = _mean(candidates, live, fusion)
@@ -148,6 +145,35 @@ def fuse(candidates: Sequence[Candidate], fusion: Fusion, query: str = "") -> li
         else Fused(relevance=candidate.relevance)
         for i, candidate in enumerate(candidates)
     ]
+
+
+def strongest(candidates: Sequence[Candidate], fusion: Fusion, query: str) -> list[Candidate]:
+    """Return the candidates by what the search and the names alone say, best first; no text is looked at.
+
+    Args:
+        candidates: The pool.
+        fusion: The weights.
+        query: The question.
+    """
+    _, own = _first_look(candidates, fusion, numbers_of(query))
+    return [candidates[i] for i in _best_first(own)]
+
+
+def _first_look(
+    candidates: Sequence[Candidate], fusion: Fusion, wanted: tuple[int, ...]
+) -> tuple[dict[str, list[float]], list[float]]:
+    """Return what the search and the names say, by part, and their mean; without words, their relevance."""
+    live = {leg: values for leg in LEGS if (values := _scaled([c.claims.get(leg) for c in candidates]))}
+    if "lexical" not in live:
+        return live, [candidate.relevance for candidate in candidates]
+    if wanted:
+        _let_in(live, "name", _scaled(name_shares(candidates, wanted)))
+    return live, _mean(candidates, live, fusion)
+
+
+def _best_first(values: Sequence[float]) -> list[int]:
+    """Return the places of values, the largest first, of equal ones the first."""
+    return sorted(range(len(values)), key=lambda i: (-values[i], i))
 
 
 def _spread(values: Sequence[float], places: Sequence[int], many: int) -> list[float]:
@@ -260,7 +286,7 @@ def _lent_by_names(
         if i != namer and (i not in named or named[i][1] < value):
             named[i] = namer, value
 
-    for namer in sorted(range(len(candidates)), key=lambda i: (-relevance[i], i))[:NAMING]:
+    for namer in _best_first(relevance)[:NAMING]:
         passage = candidates[namer]
         for i in linked_places(passage, place):
             lend(i, namer, 1.0)
@@ -330,7 +356,7 @@ def pseudo_feedback(terms: Sequence[Any], relevance: Sequence[float], asked: Ite
     import numpy as np
 
     n = len(terms)
-    best = sorted(range(n), key=lambda i: (-relevance[i], i))[:BEST]
+    best = _best_first(relevance)[:BEST]
     if not best:
         return []
     said = np.setdiff1d(np.concatenate([terms[i] for i in best]), list(asked))
