@@ -52,7 +52,7 @@ def tells_cut(candidate: Candidate, cut: str, least: float, rank: int = 0) -> bo
     """
     if not (is_part(candidate) or candidate.place):
         return True
-    if rank and breaks_off(candidate, cut):
+    if (rank and breaks_off(candidate, cut)) or only_opens(cut):
         return False
     return telling_words(cut, is_read(candidate)) >= LEAST_WORDS and len(cut) >= least * len(candidate.text)
 

@@ -60,6 +60,7 @@ _LOOKBEHIND = 24
 
 _LETTER = re.compile(r"[^\W\d_]")
 _FIRST_LETTER = re.compile(r"(?:\s|[^\w\s]){0,12}([^\W\d_])")
+_MARKS = re.compile(r"([^\w\s])\1*")
 _LONGEST_BARE = 24
 """Characters of a piece without a letter that is joined to another; longer ones are rows of figures."""
 
@@ -110,7 +111,7 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
         >>> [text[a:b] for a, b in unit_spans(text)]
         ['Billing\nWe chose Stripe.', 'It was cheap.']
     """
-    spans = at_most(MOST_PIECES, sentence_spans(text))
+    spans = _with_words(text, at_most(MOST_PIECES, sentence_spans(text)))
     if not spans:
         return []
     start = spans[0][0]
@@ -118,7 +119,7 @@ def unit_spans(text: str, *, first_line_words: int = 24) -> list[Span]:
     inside = sum(1 for _, end in spans if end <= newline)
     is_title = 0 < inside < len(spans) and len(text[start:newline].split()) <= first_line_words
     titled = [(start, spans[inside][1]), *spans[inside + 1 :]] if is_title else spans
-    return _with_what_it_belongs_to(text, _with_words(text, titled))
+    return _with_what_it_belongs_to(text, titled)
 
 
 def row_spans(text: str) -> tuple[list[Span], list[int]]:
@@ -159,7 +160,8 @@ def _with_words(text: str, spans: list[Span]) -> list[Span]:
 
 
 def _is_bare(text: str, start: int, end: int) -> bool:
-    return end - start <= _LONGEST_BARE and not _LETTER.search(text, start, end)
+    is_short = end - start <= _LONGEST_BARE and not _LETTER.search(text, start, end)
+    return is_short or _MARKS.fullmatch(text, start, end) is not None
 
 
 def is_code(text: str) -> bool:
@@ -234,13 +236,15 @@ def _goes_on(text: str, line: int, newline: int) -> bool:
 
 def _ends(text: str, start: int, match: re.Match[str]) -> bool:
     """Whether a stop before a space ends the sentence that began at `start`."""
+    head = text[max(start, match.start() - _LOOKBEHIND) : match.start()]
+    if head.strip() in {"", "#"}:
+        return False  # what a directive or an item of reStructuredText begins with
     following = _NEXT.match(text, match.end())
     after = text[following.end() : following.end() + 1] if following else ""
     if match["stop"] != ".":
         # "Stop!" he said. Well… he said.
         goes_on = after.islower() and (match["quote"] or match["stop"][0] in ".…")
         return not goes_on or (not match["quote"] and _begins_small(text, start))
-    head = text[max(start, match.start() - _LOOKBEHIND) : match.start()]
     found = _LAST_WORD.search(head)
     word = found[0] if found else ""
     lower = word.lower()

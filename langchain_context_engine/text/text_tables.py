@@ -146,6 +146,7 @@ _RULE = re.compile(
 _INDENT = re.compile(r"[ \t]*+")
 _SPACE = re.compile(r"\s*+")
 
+_LEAST_UNDERLINE = 4
 _DEEP = 4
 """A table that is indented so far stands in a list of a list; without that it is no table."""
 
@@ -205,7 +206,7 @@ def fenced_blocks(text: str) -> list[Span]:
     for fence in _FENCE.finditer(text) if "```" in text or "~~~" in text else ():
         if opener is None:
             # A backtick in the info string makes it code within a line.
-            if "`" not in fence[2] or fence[1][0] == "~":
+            if ("`" not in fence[2] or fence[1][0] == "~") and not _underlines(text, fence):
                 opener = fence
         elif fence[1].startswith(opener[1]) and not fence[2].strip():
             found.append((opener.start(), fence.end()))
@@ -213,6 +214,12 @@ def fenced_blocks(text: str) -> list[Span]:
     if opener is not None:
         found.append((opener.start(), len(text)))
     return found
+
+
+def _underlines(text: str, fence: re.Match[str]) -> bool:
+    """Return whether marks are the line below a heading of reStructuredText: at least as long as it."""
+    line = text[text.rfind("\n", 0, max(0, fence.start() - 1)) + 1 : fence.start()].strip()
+    return bool(line) and not fence[2].strip() and len(fence[1]) >= max(len(line), _LEAST_UNDERLINE)
 
 
 def tables_of(text: str) -> tuple[Table, ...]:

@@ -115,10 +115,12 @@ _ROLE = r"\{[\w:.-]{1,40}\}(?=`)|(?<!\w):[\w:.-]{1,40}:(?=`)"
 _WITHOUT_WORDS = re.compile(rf"{_BADGE}|{_ROLE}|https?://\S+|\b[0-9a-f]{{12,}}\b")
 _CHANGED_FILE = re.compile(r"^\S.* \(\+\d+ −\d+\)[ \t]*$", re.MULTILINE)
 _MORE_FILES = re.compile(r"^… and \d+ more files$", re.MULTILINE)
-_HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|(?<!\d)\d++[.)]")
+_HEADING = re.compile(r"#{1,6}[ \t][^\n]*|(?:\*\*|__)[^*_\n]+(?:\*\*|__)|[-*+•]|#\.|(?<!\d)\d++[.)]")
+_UNDERLINED = re.compile(r"^[ \t]*(\S[^\n]*(?<!\.))\n[ \t]*([=~^\"'`#*+:._-])\2{2,}[ \t\r]*$", re.MULTILINE)
+"""A heading of Markdown or reStructuredText with a line of marks below it."""
 _OPENING = re.compile(
     r"\([\w.:-]+\)=|\[\[[^\]\n]*\]\]|<!--.*-->|<[A-Za-z][^<>\n]*(?<!/)>|%[^\n]*"
-    r"|:{3,}[ \t]*\{?[\w-]+[^\n]*",
+    r"|:{3,}[ \t]*\{?[\w-]+[^\n]*|\.\. [\w:-]+::[^\n]*",
     re.DOTALL,
 )
 _CLOSING = re.compile(
@@ -212,7 +214,7 @@ def opens(piece: str) -> bool:
         return has_word(piece[piece.rfind("\n") + 1 :]) and not is_ornament(piece, False)
     if len(piece) > _LONGEST_MARK:
         return False
-    return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece))
+    return bool(_HEADING.fullmatch(piece) or _OPENING.fullmatch(piece) or _UNDERLINED.fullmatch(piece))
 
 
 def opens_block(piece: str) -> bool:
@@ -232,8 +234,13 @@ def only_opens(piece: str) -> bool:
     Example:
         >>> only_opens("# Unreleased\n\n## Bug fixes"), only_opens("## Bug fixes\n\n* It drips no more.")
         (True, False)
+        >>> only_opens("Suppressing type checks\n+++++++++++++++++++++++")
+        True
     """
-    return len(piece) <= _LONGEST_MARK and all(opens(line) for line in piece.split("\n") if line.strip())
+    if len(piece) > _LONGEST_MARK:
+        return False
+    lines = _UNDERLINED.sub(r"# \1", piece).split("\n")
+    return all(opens(line) for line in lines if line.strip())
 
 
 def closes(piece: str) -> bool:

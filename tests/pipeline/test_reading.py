@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_context_engine import ContextEngine
 from langchain_context_engine.models.types import Reason, Verdict
 from langchain_context_engine.text.sentences import unit_spans
-from langchain_context_engine.text.worth import LEAST_WORDS, telling_words
+from langchain_context_engine.text.worth import LEAST_WORDS, only_opens, telling_words
 from tests.builders import ListSource, a_candidate
 from tests.pack_builders import engine_of, reasons
 
@@ -44,6 +44,16 @@ def a_part(id_, text, relevance=0.9):
     return a_candidate(
         id=id_, text=text, relevance=relevance, neighbours=(f"{id_}-next",), metadata={"path": f"{id_}.md"}
     )
+
+
+@pytest.mark.parametrize("budget", range(20, 140, 10))
+def test_an_underlined_heading_is_no_passage_by_itself(budget):
+    heading = "How winter prices of berths are raised permanently"
+    text = (
+        f"{heading}\n{len(heading) * '+'}\n\n{REPORT}\n\n{heading}\n{len(heading) * '~'}\n\n.. berths:: all"
+    )
+    context = ContextEngine(sources=[ListSource([a_part("report", text)])]).build(heading, budget=budget)
+    assert not [passage.text for passage in context.passages if only_opens(passage.text)]
 
 
 def test_a_part_that_says_too_little_is_left_out_with_both_numbers_and_its_room_stays_empty():

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from langchain_context_engine.pipeline import dedupe, pack
 from langchain_context_engine.ranking import intent, links, recency
 from langchain_context_engine.rendering import citations
-from langchain_context_engine.text import analysis, tables, worth
+from langchain_context_engine.text import analysis, text_tables, worth
 from langchain_context_engine.text.memo import remember
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "langchain_context_engine"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-_WITH_MEMOS = (analysis, citations, dedupe, intent, links, pack, recency, tables, worth)
+_WITH_MEMOS = (analysis, citations, dedupe, intent, links, pack, recency, text_tables, worth)
 
 
 @given(st.lists(st.text("ab", max_size=400), max_size=60), st.integers(0, 20_000))

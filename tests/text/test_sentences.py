@@ -60,6 +60,11 @@ def test_a_table_is_one_sentence():
         ("2.\n\nGo outside.", ["2.\n\nGo outside."]),
         ("What was paid? 51.2", ["What was paid? 51.2"]),
         ("12. 13.", ["12. 13."]),
+        (
+            "Taking turns\n" + 40 * "+" + "\n\nAna began. Bo went on.",
+            ["Taking turns\n" + 40 * "+" + "\n\nAna began.", "Bo went on."],
+        ),
+        ("There are two.\n\n#. One.\n#. Two.", ["There are two.\n\n#. One.", "#. Two."]),
     ],
 )
 def test_a_piece_without_a_letter_never_stands_alone(text, expected):
