@@ -62,9 +62,7 @@ def quality(context: Context, ranked: Sequence[Row], grades: Grades) -> Quality:
     recall = score_evidence(context.text, Evidence.of(golds)).recall if golds else math.nan
     return Quality(
         ndcg=ndcg(known, standing.values(), K) if any(standing.values()) else math.nan,
-        precision=sum(grade >= RELEVANT_FROM for grade in known) / max(1, len(known))
-        if standing
-        else math.nan,
+        precision=good / max(1, len(known)) if standing else math.nan,
         recall=recall,
         utilisation=context.tokens / context.budget if context.budget else math.nan,
         coverage=sum(grade is not None for grade in first) / max(1, len(first)),
