@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.allocator import give_back, share_memory
-from langchain_context_engine.cli.failure import INTERRUPTED, CommandFailedError
 from langchain_context_engine.cli.options import (
     CollectionsOption,
     EmbeddingsOption,
@@ -23,6 +21,7 @@ from langchain_context_engine.cli.options import (
     StoreOption,
     Texts,
 )
+from langchain_context_engine.cli.process import INTERRUPTED, CommandFailedError, give_back, share_memory
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.metadata import read_pairs
