@@ -186,7 +186,7 @@ def quoted(value: object) -> str:
     """Return a value as an error may quote it: at most 100 characters, whatever it is."""
     try:
         return reprlib.repr(value)[:100]
-    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
+    except ValueError:  # a whole number of more digits than are ever printed
         return f"<{type(value).__name__}>"
 
 
