@@ -64,7 +64,7 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         return CompactResult(text)
     if allowance <= 0:
         return CompactResult("")
-    named = compactor
+    named: Any = compactor
     if isinstance(compactor, Cut):
         named, compactor = compactor.truncator, replace(compactor, count=count)
     try:
