@@ -30,7 +30,7 @@ from langchain_context_engine.filters import (
     matcher,
     to_chroma,
 )
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.ranking.intent import is_changelog

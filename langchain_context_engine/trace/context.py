@@ -144,11 +144,6 @@ class Context:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
-def finds_nothing(request: ContextRequest) -> bool:
-    """Return whether a request asks for nothing, so that nobody need be asked."""
-    return request.k == 0 or request.limit == 0 or request.kinds == () or request.sources == ()
-
-
 def empty_context(request: ContextRequest, base: Context | None = None) -> Context:
     """Return the context of a request that asks for nothing.
 
