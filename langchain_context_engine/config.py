@@ -227,6 +227,73 @@ def _of_fields(kind: type) -> BeforeValidator:
     return BeforeValidator(functools.partial(_made, kind))
 
 
+def as_data(value: Any) -> Any:
+    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name."""
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): as_data(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_data(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((as_data(item) for item in value), key=repr)
+    if isinstance(value, TokenCounter) and isinstance(value.given, str):
+        return value.given
+    if name := next((name for name, part in FUNCTIONS.items() if part is value), None):
+        return {PART: name}
+    name = _NAME_OF.get(type(value))
+    is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
+    if name is None and (callable(value) or not is_data):
+        return FUNCTION + _part_name(value)
+    fields = {one.name: as_data(getattr(value, one.name)) for one in dataclasses.fields(value)}
+    if name is None:
+        return fields
+    return {PART: name, **{key: item for key, item in fields.items() if item is not None}}
+
+
+def _part_name(part: Any) -> str:
+    """Return the name of a function, or of an object's class with its settings; without addresses."""
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        shown = ((one.name, getattr(part, one.name)) for one in dataclasses.fields(part) if one.repr)
+        return (
+            f"{type(part).__qualname__}({', '.join(f'{name}={as_data(value)!r}' for name, value in shown)})"
+        )
+    owner = part if hasattr(part, "__qualname__") else type(part)
+    return f"{owner.__module__}.{owner.__qualname__}"
+
+
+def from_data(value: Any) -> Any:
+    """Return a setting with the parts that stand in it as data made again; other values are as they were.
+
+    Raises:
+        UnknownNameError: There is no part of that name, or it has no such setting.
+        ConfigError: A part holds a function, which data cannot.
+    """
+    if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
+        if isinstance(value, Mapping):
+            return {key: from_data(item) for key, item in value.items()}
+        return [from_data(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if is_function(value):
+        raise ConfigError(f"part {value[PART]!r} holds a function, which cannot be read from data")
+    given = {key: from_data(item) for key, item in value.items() if key != PART}
+    known: Registry[Any] = Registry("part", {**CLASSES, **FUNCTIONS})
+    part = known[value[PART]]
+    return part if value[PART] in FUNCTIONS and not given else _made(part, given)
+
+
+def is_function(described: Any) -> bool:
+    """Return whether a described setting stands for a part that data cannot hold."""
+    if isinstance(described, Mapping):
+        return any(map(is_function, described.values()))
+    if isinstance(described, list):
+        return any(map(is_function, described))
+    return isinstance(described, str) and described.startswith(FUNCTION)
+
+
+_Key = Annotated[str, Field(min_length=1)]
+_Part = Annotated[Any, BeforeValidator(from_data)]
+
+
 class EngineConfig(BaseModel):
     """Every setting of a `ContextEngine`. Frozen; unknown names are refused.
 
@@ -279,26 +346,26 @@ class EngineConfig(BaseModel):
 
     budget: Annotated[Any, BeforeValidator(_budget)] = 2000
     weights: Mapping[str, Any] | None = None
-    signals: Mapping[str, Any] = {}
+    signals: Mapping[str, _Part] = {}
     template: Annotated[Any, _of_fields(Template)] = "placed"
     templates: Mapping[str, Annotated[Any, _of_fields(Template)]] = {}
     tokenizer: Any = "auto"
-    scope_keys: tuple[str, ...] = ()
+    scope_keys: Annotated[tuple[_Key, ...], BeforeValidator(lambda v: (v,) if isinstance(v, str) else v)] = ()
     timeout_seconds: float = Field(default=2.0, gt=0, le=86_400, allow_inf_nan=False)
     limit: int | None = Field(default=None, ge=0)
     min_score: float | None = Field(default=None, allow_inf_nan=False)
     thresholds: Mapping[str, Annotated[Threshold, BeforeValidator(_threshold)]] = {}
-    truncator: Any = "extractive"
-    compactor: Any = None
+    truncator: _Part = "extractive"
+    compactor: _Part = None
     selection: Selection = "adaptive"
     diversity: Annotated[Diversity | None, _of_fields(Diversity)] = None
-    order: Any = "relevance"
+    order: _Part = "relevance"
     dedupe_threshold: float | None = Field(default=90.0, ge=0, le=100)
-    dedupe_rules: tuple[Any, ...] = tuple(DEDUPE_RULES)
+    dedupe_rules: tuple[_Part, ...] = tuple(DEDUPE_RULES)
     dedupe_key: str | None = None
     fusion: Annotated[Fusion, _of_fields(Fusion)] = Fusion()
     unit_value: Annotated[UnitValue, _of_fields(UnitValue)] = UnitValue()
-    citations: Any = "number"
+    citations: _Part = "number"
     group_by: Literal["source", "kind"] = "source"
     titles: Mapping[str, str] = {}
     empty_section: str = ""
@@ -319,27 +386,10 @@ class EngineConfig(BaseModel):
         except ValidationError as error:
             raise as_config_error(error.errors()) from None
 
-    @field_validator("signals", "dedupe_rules", "truncator", "compactor", "order", "citations", mode="before")
-    @classmethod
-    def _read_parts(cls, value: Any) -> Any:
-        return from_data(value)
-
-    @field_validator("scope_keys", mode="before")
-    @classmethod
-    def _read_keys(cls, value: Any) -> Any:
-        return (value,) if isinstance(value, str) else value
-
     @field_validator("titles", "empty_section", "notes", "closing")
     @classmethod
     def _clean(cls, value: Any) -> Any:
         return copy_mapping({"": value}, "titles and notes")[""]
-
-    @field_validator("scope_keys")
-    @classmethod
-    def _check_keys(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if all(value):
-            return value
-        raise ValueError(f"scope_keys must be names of metadata keys, got {quoted(value)}")
 
     @model_validator(mode="after")
     def _resolve_names(self) -> EngineConfig:
@@ -455,69 +505,6 @@ class EngineConfig(BaseModel):
         if isinstance(settings.get("budget"), int):
             settings["budget"] = replace(self.budget, tokens=settings["budget"])
         return type(self)(**{**own, **settings})
-
-
-def as_data(value: Any) -> Any:
-    """Return a setting as JSON-ready data: parts of ours by name and settings, other functions by name."""
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): as_data(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [as_data(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((as_data(item) for item in value), key=repr)
-    if isinstance(value, TokenCounter) and isinstance(value.given, str):
-        return value.given
-    if name := next((name for name, part in FUNCTIONS.items() if part is value), None):
-        return {PART: name}
-    name = _NAME_OF.get(type(value))
-    is_data = dataclasses.is_dataclass(value) and not isinstance(value, type)
-    if name is None and (callable(value) or not is_data):
-        return FUNCTION + _part_name(value)
-    fields = {one.name: as_data(getattr(value, one.name)) for one in dataclasses.fields(value)}
-    if name is None:
-        return fields
-    return {PART: name, **{key: item for key, item in fields.items() if item is not None}}
-
-
-def _part_name(part: Any) -> str:
-    """Return the name of a function, or of an object's class with its settings; without addresses."""
-    if dataclasses.is_dataclass(part) and not isinstance(part, type):
-        shown = ((one.name, getattr(part, one.name)) for one in dataclasses.fields(part) if one.repr)
-        return (
-            f"{type(part).__qualname__}({', '.join(f'{name}={as_data(value)!r}' for name, value in shown)})"
-        )
-    owner = part if hasattr(part, "__qualname__") else type(part)
-    return f"{owner.__module__}.{owner.__qualname__}"
-
-
-def from_data(value: Any) -> Any:
-    """Return a setting with the parts that stand in it as data made again; other values are as they were.
-
-    Raises:
-        UnknownNameError: There is no part of that name, or it has no such setting.
-        ConfigError: A part holds a function, which data cannot.
-    """
-    if not (isinstance(value, Mapping) and isinstance(value.get(PART), str)):
-        if isinstance(value, Mapping):
-            return {key: from_data(item) for key, item in value.items()}
-        return [from_data(item) for item in value] if isinstance(value, (list, tuple)) else value
-    if is_function(value):
-        raise ConfigError(f"part {value[PART]!r} holds a function, which cannot be read from data")
-    given = {key: from_data(item) for key, item in value.items() if key != PART}
-    known: Registry[Any] = Registry("part", {**CLASSES, **FUNCTIONS})
-    part = known[value[PART]]
-    return part if value[PART] in FUNCTIONS and not given else _made(part, given)
-
-
-def is_function(described: Any) -> bool:
-    """Return whether a described setting stands for a part that data cannot hold."""
-    if isinstance(described, Mapping):
-        return any(map(is_function, described.values()))
-    if isinstance(described, list):
-        return any(map(is_function, described))
-    return isinstance(described, str) and described.startswith(FUNCTION)
 
 
 class SettingsFile(NamedTuple):

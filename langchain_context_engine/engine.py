@@ -27,7 +27,7 @@ from langchain_context_engine.pipeline.rerank import Reranking, rerank
 from langchain_context_engine.sources.asking import Asking
 from langchain_context_engine.telemetry import record_context, stage_span
 from langchain_context_engine.trace.assemble import assemble, order
-from langchain_context_engine.trace.context import Context, empty_context, finds_nothing
+from langchain_context_engine.trace.context import Context, empty_context
 from langchain_context_engine.trace.result_cache import ResultCache, request_key
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class ContextEngine:
         Takes and raises what `build` does.
         """
         request = self._request(query, fields)
-        if finds_nothing(request):
+        if request.asks_nothing:
             return ()
         with turn():
             _, deadline = self._clock(request)
@@ -156,7 +156,7 @@ class ContextEngine:
     async def asearch(self, query: str | ContextRequest, **fields: Any) -> tuple[Ranked, ...]:
         """Return the same as `search`, from a running event loop."""
         request = self._request(query, fields)
-        if finds_nothing(request):
+        if request.asks_nothing:
             return ()
         async with aturn():
             _, deadline = self._clock(request)
@@ -213,7 +213,7 @@ class ContextEngine:
     ) -> tuple[ContextRequest, str | None, Context | None]:
         """Return the request, the cache's key for it, and the answer where nobody need be asked."""
         request = self._request(query, fields)
-        if request.budget == 0 or finds_nothing(request):
+        if request.budget == 0 or request.asks_nothing:
             return request, None, self._finish(empty_context(request), Collected(), 0.0)
         if self.cache is None:
             return request, None, None

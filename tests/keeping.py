@@ -16,7 +16,7 @@ def let_stores_go() -> None:
     has a client or a collection keeps what it stands for.
     """
     # Imported here: what conftest imports comes before it has set the environment.
-    from langchain_context_engine.cli.allocator import give_back
+    from langchain_context_engine.cli.process import give_back
 
     # Who opened no store has not loaded it.
     if chroma := sys.modules.get("chromadb.api.shared_system_client"):

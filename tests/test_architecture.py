@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 from tests.conftest import ROOT
@@ -58,6 +59,7 @@ def _room(module: str) -> str:
     return inner if inner in ROOMS else first
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """Return every module and name that a file imports, wherever in it, for types too."""
     found: set[str] = set()

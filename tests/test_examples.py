@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import subprocess
+import runpy
 import sys
 import threading
+import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -27,18 +29,43 @@ PRINTED = {
 }
 
 
-def _run(name: str, tmp_path, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", str(EXAMPLES / f"{name}.py"), *arguments],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def processes():
+    """Return what makes processes that have loaded already what every example loads, where a system can."""
+    context = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+    if sys.platform != "win32":
+        context.set_forkserver_preload(["tests.test_examples", "langchain_chroma", "langchain_core.prompts"])
+    return context
+
+
+@pytest.fixture
+def run(processes, tmp_path):
+    """Return what runs an example in a process of its own, and gives what it printed."""
+
+    def example(name: str, *arguments: str, **environment: str) -> str:
+        printed, said = tmp_path / "printed", tmp_path / "said"
+        told = (str(EXAMPLES / f"{name}.py"), arguments, environment, str(tmp_path), str(printed), str(said))
+        process = processes.Process(target=_main, args=told)
+        process.start()
+        process.join(90)
+        is_late = process.is_alive()
+        process.kill()
+        process.join()
+        assert (is_late, process.exitcode) == (False, 0), said.read_text(encoding="utf-8")
+        return printed.read_text(encoding="utf-8")
+
+    return example
+
+
+def _main(path: str, arguments: tuple[str, ...], environment: dict[str, str], folder: str, *streams: str):
+    for number, stream in enumerate(streams, 1):
+        os.dup2(os.open(stream, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    os.chdir(folder)
+    os.environ.update(environment)
+    sys.argv = [path, *arguments]
+    warnings.simplefilter("error", UserWarning)
+    runpy.run_path(path, run_name="__main__")
+    sys.stdout.flush()
 
 
 class OpenAIHandler(BaseHTTPRequestHandler):
@@ -87,17 +114,16 @@ def openai_server():
     server.server_close()
 
 
-def test_the_chain_with_a_fake_model_prompts_with_the_context_and_answers(tmp_path):
-    printed = _run("chain_with_fake_model", tmp_path)
+def test_the_chain_with_a_fake_model_prompts_with_the_context_and_answers(run):
+    printed = run("chain_with_fake_model")
     assert "[1] A berth for one night costs 40 euros, water and electricity included." in printed
     assert "Question: What does a berth cost for a night?" in printed
     assert printed.endswith("40 euros [1].\n")
 
 
-def test_the_chain_with_openai_embeds_by_the_api_and_sends_the_context_to_the_model(tmp_path, openai_server):
-    printed = _run(
+def test_the_chain_with_openai_embeds_by_the_api_and_sends_the_context_to_the_model(run, openai_server):
+    printed = run(
         "chain_with_openai",
-        tmp_path,
         OPENAI_API_KEY="not-a-real-key",
         OPENAI_BASE_URL=f"http://127.0.0.1:{openai_server.server_address[1]}/v1",
     )
@@ -108,25 +134,25 @@ def test_the_chain_with_openai_embeds_by_the_api_and_sends_the_context_to_the_mo
     assert body["messages"][1] == {"role": "user", "content": "What does a berth cost for a night?"}
 
 
-def test_a_source_of_ones_own_is_ranked_packed_and_explained(tmp_path):
+def test_a_source_of_ones_own_is_ranked_packed_and_explained(run, tmp_path):
     (tmp_path / "berth.py").write_text("# A berth costs 40 euros.\n", encoding="utf-8")
     (tmp_path / "storm.py").write_text("# Boats go to the inner basin.\n", encoding="utf-8")
-    printed = _run("own_source", tmp_path, str(tmp_path), "What does a berth cost?")
+    printed = run("own_source", str(tmp_path), "What does a berth cost?")
     assert printed.startswith("[1] # A berth costs 40 euros.")
     assert "files/berth.py: in, whole" in printed
 
 
-def test_the_retriever_gives_one_of_two_notes_that_say_the_same(tmp_path):
-    printed = _run("retriever", tmp_path)
+def test_the_retriever_gives_one_of_two_notes_that_say_the_same(run):
+    printed = run("retriever")
     assert printed.startswith("[1] ")
     assert printed.count("bill monthly") == 1
     assert "[2] " in printed
 
 
 @pytest.mark.parametrize("example", PRINTED)
-def test_a_program_of_thirty_lines_runs_over_a_collection_that_langchain_filled(example, tmp_path):
+def test_a_program_of_thirty_lines_runs_over_a_collection_that_langchain_filled(example, run):
     """M1, P1, C2, C12, W13, L1, L2"""
-    assert PRINTED[example] in _run(example, tmp_path)
+    assert PRINTED[example] in run(example)
 
 
 def test_every_example_is_run_by_a_test():

@@ -19,7 +19,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.failure import DONE, FAILED, INTERRUPTED, exit_code_of, told, working_on
+from langchain_context_engine.cli.process import DONE, FAILED, INTERRUPTED, exit_code_of, told, working_on
 
 if TYPE_CHECKING:
     import typer

@@ -6,7 +6,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,8 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.allocator import give_back, share_memory
-from langchain_context_engine.cli.failure import INTERRUPTED, CommandFailedError
 from langchain_context_engine.cli.options import (
     CollectionsOption,
     EmbeddingsOption,
@@ -23,6 +20,7 @@ from langchain_context_engine.cli.options import (
     StoreOption,
     Texts,
 )
+from langchain_context_engine.cli.process import INTERRUPTED, CommandFailedError, give_back, share_memory
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, store_to_fill
 from langchain_context_engine.errors import ConfigError, ContextEngineError
 from langchain_context_engine.models.metadata import read_pairs
@@ -230,23 +228,18 @@ def rm(
 
 def _holding(collection: Any) -> dict[str, Any]:
     """Return what a collection holds; dates are days in UTC, "" where no record has one."""
-    dates = sorted(_dates(collection))
-    known = embedders.remembered(collection)
+    from langchain_context_engine.models.clock import read_instant
+
+    count, known = collection.count(), embedders.remembered(collection)
+    pages = (collection.get(include=["metadatas"], limit=_PAGE, offset=at) for at in range(0, count, _PAGE))
+    stated = ((metadata or {}).get("created_at") for page in pages for metadata in page["metadatas"] or ())
+    dates = sorted(filter(None, map(read_instant, stated)))
     return {
         "collection": str(collection.name),
-        "records": collection.count(),
+        "records": count,
         "oldest": dates[0].date().isoformat() if dates else "",
         "newest": dates[-1].date().isoformat() if dates else "",
         "embedder": known.model,
         "dimension": known.dimension,
         "folder": str((collection.metadata or {}).get("indexed_folder", "")),
     }
-
-
-def _dates(collection: Any) -> Iterator[datetime]:
-    from langchain_context_engine.models.clock import read_instant
-
-    for start in range(0, collection.count(), _PAGE):
-        page = collection.get(include=["metadatas"], limit=_PAGE, offset=start)["metadatas"] or []
-        read = (read_instant((metadata or {}).get("created_at")) for metadata in page)
-        yield from (date for date in read if date is not None)

@@ -14,8 +14,8 @@ from typing import Any
 import typer
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.failure import DONE, EXTRA_OF, FAILED, one_line
 from langchain_context_engine.cli.options import EmbeddingsOption, StoreOption
+from langchain_context_engine.cli.process import DONE, EXTRA_OF, FAILED, one_line
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store, collections_of, told_of_unfinished
 from langchain_context_engine.errors import ContextEngineError
 

@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from langchain_context_engine.cli.failure import CommandFailedError
+from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.failure import CommandFailedError
 from langchain_context_engine.cli.options import (
     EngineOptions,
     JournalOption,
@@ -18,6 +17,7 @@ from langchain_context_engine.cli.options import (
     Texts,
     with_engine_options,
 )
+from langchain_context_engine.cli.process import CommandFailedError
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 from langchain_context_engine.models.metadata import read_pairs
 

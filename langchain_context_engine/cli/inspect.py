@@ -16,9 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.allocator import shared_memory_environment
-from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.options import JournalOption, StoreOption, Texts
+from langchain_context_engine.cli.process import CommandFailedError, require, shared_memory_environment
 from langchain_context_engine.cli.store import DEFAULT_STORE, Store
 from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.models.metadata import read_pairs

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from langchain_context_engine.cli.failure import one_line
+from langchain_context_engine.cli.process import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from langchain_context_engine.cli import output
-from langchain_context_engine.cli.allocator import share_memory
 from langchain_context_engine.cli.embedders import AUTO
-from langchain_context_engine.cli.failure import CommandFailedError, require
 from langchain_context_engine.cli.inspect import require_free
 from langchain_context_engine.cli.options import (
     EngineOptions,
@@ -24,6 +22,7 @@ from langchain_context_engine.cli.options import (
     ScopeOption,
     with_engine_options,
 )
+from langchain_context_engine.cli.process import CommandFailedError, require, share_memory
 from langchain_context_engine.errors import UnknownNameError
 from langchain_context_engine.models.metadata import read_pairs
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.cli import embedders, output
-from langchain_context_engine.cli.failure import CommandFailedError, working_on
+from langchain_context_engine.cli.process import CommandFailedError, working_on
 from langchain_context_engine.errors import ContextEngineError, SourceError, UnknownNameError
 from langchain_context_engine.models.redact import NO_RIGHT, disk_trouble
 

@@ -29,12 +29,12 @@ from langchain_context_engine.errors import (
 )
 from langchain_context_engine.models.budget import Budget
 from langchain_context_engine.models.clock import read_instant
-from langchain_context_engine.models.freeze import longest_run
 from langchain_context_engine.models.metadata import checked_fields, read_list, read_mapping
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Passage, Status
 from langchain_context_engine.ranking.identity import AcrossKinds, Versions
 from langchain_context_engine.ranking.signals import ForKinds, Lookup, Recency, Stated
+from langchain_context_engine.rendering.containment import longer_run
 from langchain_context_engine.rendering.templates import Template
 from langchain_context_engine.sources.adapted import AdaptedSource
 from langchain_context_engine.trace.context import Context
@@ -610,7 +610,7 @@ def _code(candidate: Candidate) -> str:
     told = (str(candidate.metadata.get(key) or "").strip("\n") for key in ("signature", "docstring"))
     body = "\n".join(part for part in told if part) or candidate.text
     # A fence inside a docstring must not end this one.
-    fence = "`" * max(3, longest_run(body, "`") + 1)
+    fence = longer_run("```", [body])
     language = _line(candidate, "language") or "python"
     heading = f"**{_line(candidate, 'unit_type') or 'code'}** `{_name(candidate)}` in `{_place(candidate)}`"
     return f"{heading}\n{fence}{language}\n{body}\n{fence}"

@@ -22,6 +22,7 @@ from langchain_context_engine.errors import ConfigError
 from langchain_context_engine.evaluation.metrics import (
     Evidence,
     Interval,
+    mean,
     ndcg,
     paired_bootstrap,
     score_evidence,
@@ -90,28 +91,21 @@ class Question:
             ('1', ('Ann signs',))
         """
         try:
-            line = _Line.model_validate(
-                {name: value for name, value in data.items() if value is not None}
-                if isinstance(data, Mapping)
-                else data
-            )
+            told = {n: v for n, v in data.items() if v is not None} if isinstance(data, Mapping) else data
+            line = _Line.model_validate(told)
         except ValidationError as error:
-            told = as_config_error(error.errors(include_url=False))
-            raise ConfigError(f"question {number} is none: {told}") from None
-        records = [item for item in line.gold if isinstance(item, _Record)]
+            problem = as_config_error(error.errors(include_url=False))
+            raise ConfigError(f"question {number} is none: {problem}") from None
+        records = [record for record in line.gold if record.id is not None]
         fields = {name: data[name] for name in _REQUEST_FIELDS & set(data)}
         if line.as_of:
             fields = {"until": line.as_of, "now": line.as_of, **fields}
         return cls(
             id=str(number if line.id is None else line.id),
             query=line.query,
-            gold=tuple(
-                str(item.id if isinstance(item, _Record) else item)
-                for item in line.gold
-                if not isinstance(item, _Record) or item.id is not None
-            ),
-            contents={str(item.id): item.text for item in records if item.id is not None and item.text},
-            texts=(*(item.text for item in records if item.id is None and item.text), *line.gold_texts),
+            gold=tuple(str(record.id) for record in records),
+            contents={str(record.id): record.text for record in records if record.text},
+            texts=(*(record.text or "" for record in line.gold if record.id is None), *line.gold_texts),
             spans=tuple(line.gold_spans),
             equivalents={name: tuple(map(str, ids)) for name, ids in line.gold_equivalents.items()},
             category=line.category,
@@ -124,17 +118,20 @@ class _Record(BaseModel):
     id: str | int | None = None
     text: str | None = None
 
-    @model_validator(mode="after")
-    def _says_something(self) -> _Record:
-        if self.id is None and self.text is None:
-            raise ValueError("gold must be ids, or objects with an id or a text")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _of_id(cls, value: Any) -> Any:
+        if isinstance(value, (str, int)):
+            return {"id": value}
+        if isinstance(value, Mapping) and (value.get("id") is not None or value.get("text")):
+            return value
+        raise ValueError("gold must be ids, or objects with an id or a text")
 
 
 class _Line(BaseModel):
     query: str
     id: str | int | None = None
-    gold: list[str | int | _Record] = []
+    gold: list[_Record] = []
     gold_texts: list[str] = []
     gold_spans: list[str] = []
     gold_equivalents: dict[str, list[str | int]] = {}
@@ -229,7 +226,7 @@ class Report:
 
     def recall(self, budget: int, category: str | None = None) -> float:
         """Return the mean evidence recall at a budget; NaN where no question counts."""
-        return _mean(o.recall for o in self._of(budget, category) if o.recall is not None)
+        return mean(o.recall for o in self._of(budget, category) if o.recall is not None)
 
     def scores(self, budget: int) -> dict[str, float]:
         """Return question → evidence recall at a budget, unanswerable ones left out."""
@@ -246,9 +243,9 @@ class Report:
         return {
             "questions": len(chosen),
             "recall": self.recall(budget, category),
-            "precision": _mean(o.precision for o in chosen if o.precision is not None),
-            "utilisation": _mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
-            "tokens": _mean(o.tokens for o in chosen),
+            "precision": mean(o.precision for o in chosen if o.precision is not None),
+            "utilisation": mean(o.tokens / o.budget for o in chosen if o.is_cut and o.budget),
+            "tokens": mean(o.tokens for o in chosen),
             "milliseconds": Spread.of(times).p50,
             "milliseconds_p95": Spread.of(times).p95,
             "violations": sum(o.is_violation for o in chosen),
@@ -257,7 +254,7 @@ class Report:
     def ranking(self, category: str | None = None) -> dict[str, float]:
         """Return mean nDCG and recall of the rankings' first k; NaN where there are none."""
         chosen = [r for r in self.rankings if category in (None, r.category)]
-        return {"ndcg": _mean(r.ndcg for r in chosen), "recall": _mean(r.recall for r in chosen)}
+        return {"ndcg": mean(r.ndcg for r in chosen), "recall": mean(r.recall for r in chosen)}
 
     def table(self) -> str:
         """Return the figures as two Markdown tables, 80 columns wide: by budget, and recall by category."""
@@ -333,11 +330,6 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     ]
     rule = " | ".join(["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])])
     return "\n".join([lines[0], f"| {rule} |", *lines[1:]])
-
-
-def _mean(values: Iterable[float]) -> float:
-    numbers = list(values)
-    return math.fsum(numbers) / len(numbers) if numbers else math.nan
 
 
 def _plain(figures: dict[str, float]) -> dict[str, float | None]:

@@ -175,6 +175,12 @@ def paired_bootstrap(
     return Interval(difference=float(differences.mean()), low=float(low), high=float(high), pairs=count)
 
 
+def mean(numbers: Iterable[float]) -> float:
+    """Return the mean of the numbers that are known; NaN of none."""
+    known = [number for number in numbers if not math.isnan(number)]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
 def _gain(grades: Iterable[float]) -> float:
     return math.fsum((2**grade - 1) / math.log2(place + 2) for place, grade in enumerate(grades))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError
-from langchain_context_engine.evaluation.metrics import Evidence, ndcg, score_evidence
+from langchain_context_engine.evaluation.metrics import Evidence, mean, ndcg, score_evidence
 from langchain_context_engine.models.types import Key
 from langchain_context_engine.trace.context import Context
 from langchain_context_engine.trace.diff import diff
@@ -58,19 +58,15 @@ def quality(context: Context, ranked: Sequence[Row], grades: Grades) -> Quality:
     known = [grade or 0 for grade in first]
     texts = {c.key: c.text for c in context.candidates}
     golds = [[texts[key]] for key, grade in grades.items() if grade >= RELEVANT_FROM and texts.get(key)]
+    good = sum(grade >= RELEVANT_FROM for grade in known)
     recall = score_evidence(context.text, Evidence.of(golds)).recall if golds else math.nan
     return Quality(
         ndcg=ndcg(known, standing.values(), K) if any(standing.values()) else math.nan,
-        precision=_share(grade >= RELEVANT_FROM for grade in known) if standing else math.nan,
+        precision=good / max(1, len(known)) if standing else math.nan,
         recall=recall,
         utilisation=context.tokens / context.budget if context.budget else math.nan,
-        coverage=_share(grade is not None for grade in first),
+        coverage=sum(grade is not None for grade in first) / max(1, len(first)),
     )
-
-
-def _share(are_so: Iterable[bool]) -> float:
-    told = list(are_so)
-    return sum(told) / len(told) if told else 0.0
 
 
 def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
@@ -85,12 +81,7 @@ def _by_survivor(context: Context, grades: Grades) -> dict[Key, int]:
 def means(qualities: Iterable[Quality]) -> Quality:
     """Return the mean of each figure over the questions that have it."""
     every = list(qualities)
-    return Quality(**{name: _mean(getattr(q, name) for q in every) for name in Quality.__dataclass_fields__})
-
-
-def _mean(numbers: Iterable[float]) -> float:
-    known = [number for number in numbers if not math.isnan(number)]
-    return math.fsum(known) / len(known) if known else math.nan
+    return Quality(**{name: mean(getattr(q, name) for q in every) for name in Quality.__dataclass_fields__})
 
 
 Judged = tuple[str, Quality, Quality]
@@ -205,11 +196,11 @@ def figures_of(before: Sequence[Tried], after: Sequence[Tried]) -> SetFigures:
     lost = sorted((change, query) for change, query in changes if change < -NOISE)
     return SetFigures(
         questions=len(after),
-        recall=_mean(one.quality.recall for one in after),
-        ndcg=_mean(one.quality.ndcg for one in after),
-        tokens=_mean(float(one.tokens) for one in after),
-        milliseconds=_mean(one.milliseconds for one in after),
-        shared=_mean(one.shared for one in after),
+        recall=mean(one.quality.recall for one in after),
+        ndcg=mean(one.quality.ndcg for one in after),
+        tokens=mean(float(one.tokens) for one in after),
+        milliseconds=mean(one.milliseconds for one in after),
+        shared=mean(one.shared for one in after),
         gained=tuple(query for _, query in gained),
         lost=tuple(query for _, query in lost),
     )

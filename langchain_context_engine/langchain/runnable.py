@@ -233,8 +233,7 @@ class ContextRetriever(BaseRetriever):
     `ContextRequest` (and `token_budget` for `budget`) for one call. What isolates or filters only becomes
     narrower by that: see `calls.narrowed`. Each call sends the custom event `context_assembled`.
 
-    `copy.deepcopy` shares the engine; pickling works where the engine can be pickled. The engine is left
-    out of `langchain_core.load.dumps`.
+    `copy.deepcopy` shares the engine; pickling works where the engine can be pickled.
 
     Attributes:
         engine: What builds the context.
@@ -323,16 +322,6 @@ class ContextRetriever(BaseRetriever):
             context = await asyncio.create_task(building, context=variables)
         await aannounce(context, callbacks)
         return documents(context, is_annotated=self.is_annotated)
-
-    @classmethod
-    def is_lc_serializable(cls) -> bool:
-        """Return True: `dumps` writes the fields, without the engine."""
-        return True
-
-    @classmethod
-    def get_lc_namespace(cls) -> list[str]:
-        """Return where the class is found."""
-        return ["langchain_context_engine", "retriever"]
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> ContextRetriever:
         """Copy the fields and share the engine, whose clients cannot be copied."""

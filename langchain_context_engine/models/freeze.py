@@ -186,7 +186,7 @@ def quoted(value: object) -> str:
     """Return a value as an error may quote it: at most 100 characters, whatever it is."""
     try:
         return reprlib.repr(value)[:100]
-    except Exception:  # noqa: BLE001 - what cannot describe itself must not replace the error that quotes it
+    except ValueError:  # a whole number of more digits than are ever printed
         return f"<{type(value).__name__}>"
 
 
@@ -222,8 +222,3 @@ def with_fields(instance: T, **values: object) -> T:
     for name in instance.__dataclass_fields__:  # type: ignore[attr-defined]
         object.__setattr__(copied, name, values[name] if name in values else getattr(instance, name))
     return copied
-
-
-def longest_run(text: str, character: str) -> int:
-    """Return the length of the longest run of one character in a text."""
-    return max(map(len, re.findall(f"{re.escape(character)}+", text)), default=0)

@@ -1,4 +1,4 @@
-"""Locks that hold nobody up in the child of a fork, which has none of the threads that would release them."""
+"""Locks that hold nobody up in the child of a fork, and a property that is kept without one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from types import TracebackType
+from typing import Any, Generic, TypeVar
 
 _LOCKS: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
@@ -75,3 +76,28 @@ def _renew_all() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
+
+
+Value = TypeVar("Value")
+
+
+class kept_property(Generic[Value]):  # noqa: N801 - a decorator
+    """A property whose value is worked out when it is first read, and kept in the object's `__dict__`.
+
+    Threads that read it first at the same time may each work it out. `functools.cached_property` holds a lock
+    for all objects of a class until Python 3.12: threads wait for each other's, and the child of a fork for
+    one that a thread of its parent held, for ever.
+    """
+
+    def __init__(self, work_out: Callable[[Any], Value]) -> None:
+        self._work_out = work_out
+        self.__doc__ = work_out.__doc__
+        self.__module__ = work_out.__module__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Value:
+        # Not by setattr, which a frozen dataclass refuses; from here on the object's own is found first.
+        value: Value = instance.__dict__.setdefault(self._name, self._work_out(instance))
+        return value

@@ -162,6 +162,11 @@ class ContextRequest:
         """
         return replace(query, **fields) if isinstance(query, ContextRequest) else cls(query=query, **fields)
 
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether nothing can be found for it, so that nobody need be asked."""
+        return self.k == 0 or self.limit == 0 or self.kinds == () or self.sources == ()
+
     def apart(self) -> ContextRequest:
         """Return an equal request whose scope and filter are its own: what a source may be given."""
         return with_fields(self, scope=copy.deepcopy(self.scope), where=copy.deepcopy(self.where))

@@ -97,8 +97,15 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+class _Placed:
+    """Where something stands, once that was asked; no field, so that it is neither compared nor written."""
+
+    __slots__ = ("_place",)
+    _place: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(_Placed):
     """What a source offers for a question.
 
     Attributes:
@@ -166,7 +173,11 @@ class Candidate:
     @property
     def place(self) -> str:
         """Where it stands, on one line (`path:first-last · symbol`, `path › headings`, a commit), or ""."""
-        return place_from(self.metadata, self.created_at)
+        try:
+            return self._place
+        except AttributeError:
+            set_fields(self, _place=place_from(self.metadata, self.created_at))
+            return self._place
 
 
 def _names(values: Any, name: str) -> tuple[str, ...]:

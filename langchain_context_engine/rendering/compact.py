@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_context_engine.errors import ConfigError, TemplateError, UnknownNameError
 from langchain_context_engine.models.freeze import clean_text
@@ -27,12 +27,11 @@ SUMMARY_PROMPT = (
 """What `Summarise` asks. Variables: text, words (three quarters of the allowance), tokens (the allowance)."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompactResult:
-    """A text that fits.
+class CompactResult(NamedTuple):
+    """A text that fits: "" where nothing does.
 
     Attributes:
-        text: What is left; "" where nothing fits.
+        text: What is left.
         is_compacted: The compactor wrote it; otherwise it is the original or the beginning of it.
         warning: What went wrong, without anything of what an error said; "" if nothing did.
     """
@@ -65,10 +64,9 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
         return CompactResult(text)
     if allowance <= 0:
         return CompactResult("")
-    name = getattr(compactor, "__qualname__", type(compactor).__name__)
+    named: Any = compactor
     if isinstance(compactor, Cut):
-        name = getattr(compactor.truncator, "__name__", type(compactor.truncator).__name__)
-        compactor = replace(compactor, count=count)
+        named, compactor = compactor.truncator, replace(compactor, count=count)
     try:
         shorter = compactor(text, allowance)
     except Exception as error:  # noqa: BLE001 - a compactor may fail in any way; the text must still fit
@@ -82,6 +80,7 @@ def compact(text: str, allowance: int, count: Count, compactor: Compactor) -> Co
             return CompactResult(shorter, is_compacted=True)
         else:
             problem = f"gave {tokens} tokens where {allowance} were allowed"
+    name = getattr(named, "__qualname__", type(named).__name__)
     warning = f"compactor {name} {problem}; the text was cut instead"
     return CompactResult(keep_start(text, allowance, count), warning=warning)
 
@@ -114,8 +113,7 @@ class Summarise:
     The text stands in the prompt between tags that it cannot close.
 
     Attributes:
-        model: A LangChain chat model, or anything whose `invoke(prompt)` gives a text or a message
-            with `content`.
+        model: A LangChain chat model, or anything whose `invoke(prompt)` gives a text or a message.
         prompt: What to ask; see `SUMMARY_PROMPT`.
 
     Raises:
@@ -137,12 +135,9 @@ class Summarise:
                 f"Summarise needs a chat model with invoke, got {type(self.model).__name__};"
                 " for example Summarise(init_chat_model('openai:gpt-4o-mini'))"
             )
-        names = slot_names(self.prompt)
-        for name in names:
-            if name not in {"text", "tokens", "words"}:
-                raise TemplateError(
-                    f"the summary prompt has no variable {name!r}; known: text, tokens, words"
-                )
+        names = set(slot_names(self.prompt))
+        if unknown := sorted(names - {"text", "tokens", "words"}):
+            raise TemplateError(f"the summary prompt has no {unknown[0]!r}; known: text, tokens, words")
         if "text" not in names:
             raise TemplateError("the summary prompt must name {{text}}")
 
@@ -152,14 +147,8 @@ class Summarise:
         shown = tags.sub("&lt;", text) if tags else text
         values = {"text": shown, "words": max(1, allowance * 3 // 4), "tokens": allowance}
         answer = self.model.invoke(fill(self.prompt, values))
-        content = getattr(answer, "content", answer)
-        blocks = content if isinstance(content, (list, tuple)) else [content]
-        texts = (block.get("text") if _is_text(block) else block for block in blocks)
-        return "".join(part for part in texts if isinstance(part, str))
-
-
-def _is_text(block: object) -> bool:
-    return isinstance(block, Mapping) and block.get("type") == "text"
+        said = getattr(answer, "text", answer)
+        return str(said) if isinstance(said, str) else ""
 
 
 COMPACTORS: Mapping[str, Compactor] = {"truncate": Cut(keep_start), "extractive": Cut(extractive)}

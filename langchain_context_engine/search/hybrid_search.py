@@ -31,7 +31,7 @@ from langchain_context_engine.filters import (
     to_chroma,
 )
 from langchain_context_engine.models.clock import moment_asked
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.pipeline import executor

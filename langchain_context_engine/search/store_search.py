@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_context_engine.errors import ConfigError, EmbeddingError, SourceError
 from langchain_context_engine.filters import AllOf, all_of, to_chroma
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.types import Candidate
 from langchain_context_engine.search.collection import FIELDS, QUOTA, CollectionHandle, NoSearchError

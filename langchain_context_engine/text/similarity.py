@@ -32,7 +32,7 @@ from itertools import chain
 
 from rapidfuzz.fuzz import ratio
 
-from langchain_context_engine.models.kept import kept_property
+from langchain_context_engine.models.locks import kept_property
 from langchain_context_engine.text.sentences import is_code
 from langchain_context_engine.text.words import stem
 

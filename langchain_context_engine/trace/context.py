@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_context_engine.errors import ConfigError, ContextEngineError
-from langchain_context_engine.models.freeze import longest_run
 from langchain_context_engine.models.redact import safe_message
 from langchain_context_engine.models.request import ContextRequest
 from langchain_context_engine.models.types import Candidate, Decision, Key, Passage, Section, Status, Verdict
+from langchain_context_engine.rendering.containment import longer_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Context:
         return self.text
 
     def _repr_markdown_(self) -> str:
-        fence = "`" * max(3, longest_run(self.text, "`") + 1)
+        fence = longer_run("```", [self.text])
         figures = f"{self.tokens} of {self.budget} tokens, {len(self.passages)} passages"
         return f"{fence}text\n{self.text}\n{fence}\n\n{figures}"
 
@@ -142,11 +142,6 @@ class Context:
     def to_json(self) -> str:
         """Return the whole trace as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
-
-
-def finds_nothing(request: ContextRequest) -> bool:
-    """Return whether a request asks for nothing, so that nobody need be asked."""
-    return request.k == 0 or request.limit == 0 or request.kinds == () or request.sources == ()
 
 
 def empty_context(request: ContextRequest, base: Context | None = None) -> Context:

@@ -206,16 +206,17 @@ class _Fitting:
         found = {}
         for name, part in self.packs.items():
             rule = part.rule
-            share = None if rule.get("ratio") is None else int(rule["ratio"] * self.limit)
-            bounds = [bound for bound in (rule.get("max_tokens"), share) if bound is not None]
-            own = min(bounds, default=UNBOUNDED) if rule.get("has_budget") else None
+            own = self._bound(rule, "max_tokens", "ratio") if rule.get("has_budget") else None
             found[name] = Claim(weight=rule.get("weight", 1.0), priority=rule.get("priority", 0), most=own)
         return found
 
     def _default(self) -> int:
-        rule = next(iter(self.packs.values())).rule if self.packs else {}
-        share = None if rule.get("default_ratio") is None else int(rule["default_ratio"] * self.limit)
-        return min((b for b in (rule.get("default_max_tokens"), share) if b is not None), default=UNBOUNDED)
+        rules = [part.rule for part in self.packs.values()]
+        return self._bound(rules[0], "default_max_tokens", "default_ratio") if rules else UNBOUNDED
+
+    def _bound(self, rule: Mapping[str, Any], tokens: str, ratio: str) -> int:
+        share = None if rule.get(ratio) is None else int(rule[ratio] * self.limit)
+        return min((bound for bound in (rule.get(tokens), share) if bound is not None), default=UNBOUNDED)
 
     def _replayed(self, part: Part, tokens: int | None) -> Context:
         context = _of(part)

@@ -22,7 +22,7 @@ import time
 from pathlib import Path
 
 from langchain_context_engine import AllSourcesFailedError, ChromaSource, ContextEngine
-from langchain_context_engine.cli.allocator import share_memory
+from langchain_context_engine.cli.process import share_memory
 from langchain_context_engine.journal import Journal
 from tests.benchmarks.process_figures import resident_megabytes
 from tests.benchmarks.speed_data import Maker, Query, open_collections

@@ -15,7 +15,7 @@ import chromadb.errors
 import pytest
 
 from langchain_context_engine import ConfigError, cli
-from langchain_context_engine.cli.failure import EXTRA_OF, CommandFailedError, exit_code_of, told
+from langchain_context_engine.cli.process import EXTRA_OF, CommandFailedError, exit_code_of, told
 from langchain_context_engine.cli.store import Store
 from tests.cli.conftest import COMMAND, environment, process
 from tests.conftest import ROOT

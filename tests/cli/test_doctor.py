@@ -9,7 +9,7 @@ import tomllib
 import chromadb
 import pytest
 
-from langchain_context_engine.cli.failure import EXTRA_OF
+from langchain_context_engine.cli.process import EXTRA_OF
 from tests.builders import WordEmbeddings, a_collection
 from tests.conftest import ROOT
 
