@@ -302,8 +302,10 @@ class CollectionIndex:
         return not is_same and time.monotonic() >= self._rest_until
 
     def _is_committing(self) -> bool:
+        if self.path is None:
+            return False
         many = self._uncommitted() > max(_UNCOMMITTED, self.snapshot.count // 4)
-        return self.path is not None and (many or (self._kept is None and self.snapshot.count > 0))
+        return many or (self._kept is None and self.snapshot.count > 0)
 
     def _keep_up(self) -> None:
         """Compare the whole, since a record may have been rewritten in place, and write it down."""
@@ -334,8 +336,12 @@ class CollectionIndex:
 
     def _uncommitted(self) -> int:
         """Return how many rows are not as they are in the file."""
-        kept = sum(int(alive.sum()) for segment, alive in self.snapshot.pairs() if segment is self._kept)
-        return self.snapshot.count + len(self._kept or ()) - 2 * kept
+
+        def counted() -> int:
+            kept = sum(int(alive.sum()) for segment, alive in self.snapshot.pairs() if segment is self._kept)
+            return self.snapshot.count + len(self._kept or ()) - 2 * kept
+
+        return self.snapshot.kept("uncommitted", counted)
 
     def _commit(self) -> None:
         """Write everything down; the lock is held.
@@ -355,8 +361,8 @@ class CollectionIndex:
             since = [pair for pair in self.snapshot.pairs() if pair[0] not in before.segments]
             newer = np.concatenate([np.empty(0, "u8"), *(segment.ids[alive] for segment, alive in since)])
             lives = np.isin(kept.ids, self.snapshot.hashes()) & ~np.isin(kept.ids, newer)
-            self.snapshot = Snapshot([(kept, lives), *since])
             self._kept, self._file = kept, _identity(self.path)
+            self.snapshot = Snapshot([(kept, lives), *since])
 
     def _reload(self) -> None:
         """Take what another process has written, or what there was when this one began.
@@ -373,8 +379,8 @@ class CollectionIndex:
             self.set_aside(error)
             return
         with self._swap:
-            self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self._kept, self._file, self._last_id = kept, found, None
+            self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self.is_whole = bool(kept.facts.get("is_whole"))
             self._stamp, self._compared = kept.facts.get("stamp"), kept.facts.get("compared")
 
