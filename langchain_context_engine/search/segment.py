@@ -194,9 +194,6 @@ class Segment:
         places = zip(starts, stops, strict=True)
         if len(rows) > _FEW or last - first < _NEAR:  # one reading costs less than many
             whole = bytes(blob[first:last])
-            if whole.isascii():
-                text = whole.decode("ascii")
-                return [text[start - first : stop - first] for start, stop in places]
             cut = [whole[start - first : stop - first] for start, stop in places]
         else:
             cut = [bytes(blob[start:stop]) for start, stop in places]
@@ -213,7 +210,7 @@ def build(records: Sequence[Record]) -> Segment:
     for row, (_, record) in enumerate(ordered):
         found = _terms_of(record)
         lengths.append(len(found))
-        keys = [*found, *_facets_of(record.metadata)]
+        keys: list[str | int] = [*found, *_facets_of(record.metadata)]
         row_of += [row] * len(keys)
         code_of += [codes.setdefault(key, len(codes)) for key in keys]
         numbers += [(hash_of(key), row, number) for key, number in _numbers_of(record.metadata)]
