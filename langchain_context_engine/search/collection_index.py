@@ -111,20 +111,26 @@ class CollectionIndex:
         Raises:
             SourceError: The collection could not be read.
         """
-        with self._lock:
-            if self._looked_at < asked and not _is_alive(self._reading):
-                began = time.monotonic()
-                self._reload()
-                is_changed = self._is_changed()
-                self.is_written = is_changed and self.is_whole and bool(self.handle.files)
-                if is_changed:
-                    self._reading = self._start(self._update)
-                elif not _is_alive(self._upkeep) and self._has_upkeep():
-                    self._upkeep = self._start(self._keep_up)
-                self._looked_at = began
-            reading = self._reading
-        if reading is not None:
-            reading.join(max(0.0, until - time.monotonic()))
+        while True:
+            with self._lock:
+                if self._looked_at < asked and not _is_alive(self._reading):
+                    self._look()
+                is_current, reading = self._looked_at >= asked, self._reading
+            if reading is not None:
+                reading.join(max(0.0, until - time.monotonic()))
+            if is_current or time.monotonic() >= until:
+                return
+
+    def _look(self) -> None:
+        began = time.monotonic()
+        self._reload()
+        is_changed = self._is_changed()
+        self.is_written = is_changed and self.is_whole and bool(self.handle.files)
+        if is_changed:
+            self._reading = self._start(self._update)
+        else:
+            self._keep_up_later()
+        self._looked_at = began
 
     def heal(self, ids: Sequence[str], records: Rows) -> None:
         """Compare what the store answered for some ids with what is known, and take in the difference."""
@@ -222,8 +228,7 @@ class CollectionIndex:
             self._alone(lambda: self._catch_up(stamp))
         if stamp is not None and stamp != self._compared and self.snapshot.count <= _COMPARED_AT_ONCE:
             self._compare(stamp)
-        if not _is_alive(self._upkeep) and self._has_upkeep():
-            self._upkeep = self._start(self._keep_up)
+        self._keep_up_later()
 
     def _catch_up(self, stamp: Any, told: Told | None = None) -> None:
         """Read the records that are new and forget those that are gone; at first, the file is locked."""
@@ -294,8 +299,9 @@ class CollectionIndex:
         self._compared = stamp
         self._rest_until = time.monotonic() + max(_DUTY * took, 0.0 if stamp else self._quiet_seconds)
 
-    def _has_upkeep(self) -> bool:
-        return self._is_comparing() or self._is_committing()
+    def _keep_up_later(self) -> None:
+        if not _is_alive(self._upkeep) and (self._is_comparing() or self._is_committing()):
+            self._upkeep = self._start(self._keep_up)
 
     def _is_comparing(self) -> bool:
         is_same = self._stamp is not None and self._stamp == self._compared
@@ -349,13 +355,14 @@ class CollectionIndex:
         Raises:
             OSError: It cannot be written.
         """
-        before = self.snapshot
         if self.path is None:
             return
+        # Told before what it is told of: what is taken in meanwhile must not count as written down.
+        facts = {"is_whole": self.is_whole, "stamp": self._stamp, "compared": self._compared}
+        before = self.snapshot
         whole = merge(before.pairs())
-        facts = {"collection": self.collection, "is_whole": self.is_whole, "records": len(whole)}
         make(self.path.parent)
-        write(whole, self.path, {**facts, "stamp": self._stamp, "compared": self._compared})
+        write(whole, self.path, {**facts, "collection": self.collection, "records": len(whole)})
         kept = read(self.path)
         with self._swap:
             since = [pair for pair in self.snapshot.pairs() if pair[0] not in before.segments]

@@ -9,6 +9,7 @@ import signal
 import stat
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import chromadb
 import pytest
@@ -74,6 +75,25 @@ def test_what_is_written_while_the_index_is_written_down_is_found_by_the_next_se
     assert by_words(source, "zebra") == ["a"]
     put(source._handle.collection, "b", "another zebra")
     assert by_words(source, "zebra") == ["a", "b"]
+
+
+def test_what_is_written_while_the_index_is_being_read_is_found_by_the_next_search(tmp_path, monkeypatch):
+    """I81: a search that waited for the reading of an earlier one had not looked itself."""
+    source = a_source([{"id": "a", "text": "the zebra"}], client=chromadb.PersistentClient(str(tmp_path)))
+    index = source._shared.lexical.index_of(source._handle)
+
+    def slowly(stamp, told=None, catch_up=index._catch_up):
+        catch_up(stamp, told)
+        time.sleep(0.3)
+
+    monkeypatch.setattr(index, "_catch_up", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(by_words, source, "zebra")
+        while not index.is_whole:
+            time.sleep(0.01)
+        put(source._handle.collection, "b", "another zebra")
+        assert by_words(source, "zebra") == ["a", "b"]
+        assert first.result() in (["a"], ["a", "b"])
 
 
 def test_what_is_rewritten_in_place_in_a_small_store_in_files_is_found_at_once(tmp_path):
