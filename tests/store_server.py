@@ -72,7 +72,7 @@ class StoreServer(ThreadingHTTPServer):
         return [search for path, body in self.asked if path == "search" for search in body["searches"]]
 
     def described(self):
-        model = self.local._model
+        model = self.local.get_model()
         return {
             "id": str(model.id),
             "name": model.name,

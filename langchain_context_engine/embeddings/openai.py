@@ -31,15 +31,17 @@ _DIMENSIONS = {
 _MAX_TEXTS = 2048
 _MAX_REQUEST_TOKENS = 300_000
 _MAX_TEXT_TOKENS = 8191
+_RETRIES, _TRY_SECONDS = 5, 60.0
 
 
 class OpenAIEmbeddings(Embeddings):
     """Embeds by OpenAI's API: order kept, limits kept, rate limits waited out.
 
     Texts go out in calls of at most 2048 texts and 300,000 tokens. A text beyond `max_text_tokens` is
-    cut at its end, with a warning. The SDK retries rate limits, timeouts and server errors `max_retries`
-    times, as the server's `Retry-After` says. A text that is empty or only spaces is never sent: see
-    `langchain_context_engine.embeddings`. Asked from an event loop it works in a thread.
+    cut at its end, with a warning. The SDK retries rate limits, timeouts and server errors five times, as the
+    server's `Retry-After` says, each for up to a minute; a client of your own has its own rules. A text that
+    is empty or only spaces is never sent: see `langchain_context_engine.embeddings`. Asked from an event loop
+    it works in a thread.
 
     Args:
         model: The model's name.
@@ -47,10 +49,7 @@ class OpenAIEmbeddings(Embeddings):
         api_key: The key; None reads `OPENAI_API_KEY`.
         base_url: Another server that speaks the API; None reads `OPENAI_BASE_URL`, else OpenAI's.
         client: A ready `openai.OpenAI`, or `AzureOpenAI`, used instead of the settings around it.
-        max_retries: Retries of one call, 0 or more.
-        timeout_seconds: How long one try may take.
         max_text_tokens: Where a text is cut; lower it for a server whose model reads less.
-        tokenizer: What counts tokens, as in `ContextEngine`.
 
     Attributes:
         model: As given.
@@ -73,10 +72,7 @@ class OpenAIEmbeddings(Embeddings):
         api_key: str | SecretStr | None = None,
         base_url: str | None = None,
         client: OpenAI | None = None,
-        max_retries: int = 5,
-        timeout_seconds: float = 60.0,
         max_text_tokens: int = _MAX_TEXT_TOKENS,
-        tokenizer: Any = "auto",
     ) -> None:
         if find_spec("openai") is None:
             msg = 'OpenAIEmbeddings needs the openai SDK: pip install "langchain-context-engine[openai]"'
@@ -89,13 +85,10 @@ class OpenAIEmbeddings(Embeddings):
         self.dimensions = dimensions or _DIMENSIONS.get(model)
         self.api_key = key if key is None or isinstance(key, SecretStr) else SecretStr(key)
         self.base_url = base_url if client is None else str(client.base_url)
-        self.max_retries = max_retries
-        self.timeout_seconds = timeout_seconds
         self.max_text_tokens = max_text_tokens
         self._asks_dimensions = dimensions is not None
         self._given_client = client
         self._own_client: OpenAI | None = None
-        self._tokenizer = tokenizer
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query.
@@ -123,7 +116,7 @@ class OpenAIEmbeddings(Embeddings):
         return align(texts, vectors, self.dimensions)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        count = resolve_tokenizer(self._tokenizer)
+        count = resolve_tokenizer("auto")
         batch: list[str] = []
         total = 0
         for text in texts:
@@ -170,8 +163,8 @@ class OpenAIEmbeddings(Embeddings):
             self._own_client = OpenAI(
                 api_key=self.api_key.get_secret_value() if self.api_key else None,
                 base_url=self.base_url,
-                max_retries=self.max_retries,
-                timeout=self.timeout_seconds,
+                max_retries=_RETRIES,
+                timeout=_TRY_SECONDS,
             )
         return self._own_client
 

@@ -181,24 +181,26 @@ class Journal:
             unused=tuple(p.key for p in context.passages if p.citation not in used),
             time=datetime.now(UTC),
         )
-        with self._database.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)",
-                (trace_id, kept.time.timestamp(), kept.query, kept.text, json.dumps(kept.cited),
-                 json.dumps(kept.unused)),
-            )  # fmt: skip
+        row = (
+            trace_id,
+            kept.time.timestamp(),
+            kept.query,
+            kept.text,
+            *map(json.dumps, (kept.cited, kept.unused)),
+        )
+        self._keep("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", [row])
         return kept
 
     def answers(self, trace_id: str | None = None) -> list[Answer]:
         """Return the models' answers, latest first, or that to one trace."""
         asked = "SELECT trace, query, text, cited, unused, at FROM answers WHERE :id IS NULL OR trace = :id"
-        with self._database.reading() as connection:
-            found = connection.execute(f"{asked} ORDER BY at DESC, trace", {"id": trace_id}).fetchall()
         return [
             Answer(
                 trace_id=id_, query=query, text=text, cited=_keys(cited), unused=_keys(unused), time=_time(at)
             )
-            for id_, query, text, cited, unused, at in found
+            for id_, query, text, cited, unused, at in self._told(
+                f"{asked} ORDER BY at DESC, trace", {"id": trace_id}
+            )
         ]
 
     def judge_by_answers(self, rater: str = "answers") -> int:
@@ -211,10 +213,9 @@ class Journal:
         for answer in self.answers():
             for key, grade in answer.grades.items():
                 grades[answer.query, key] = max(grade, grades.get((answer.query, key), grade))
-        with self._database.writing() as connection:
-            connection.executemany(
-                _JUDGE, [(q, *key, rater, grade, time.time()) for (q, key), grade in grades.items()]
-            )
+        self._keep(
+            _JUDGE, [(query, *key, rater, grade, time.time()) for (query, key), grade in grades.items()]
+        )
         return len(grades)
 
     def touch(self, keys: Iterable[Key]) -> None:
@@ -261,9 +262,7 @@ class Journal:
             ConfigError: The grade is none.
         """
         checked = None if grade is None else check_grade(grade)
-        with self._database.writing() as connection:
-            values = (clean_text(query), *_clean(key), clean_text(rater), checked, time.time())
-            connection.execute(_JUDGE, values)
+        self._keep(_JUDGE, [(clean_text(query), *_clean(key), clean_text(rater), checked, time.time())])
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
         """Return all judgments, or those of one question, by question, source, id and rater."""
@@ -272,11 +271,9 @@ class Journal:
             "AND (:query IS NULL OR query = :query) ORDER BY query, source, id, rater"
         )
         wanted = {"query": None if query is None else clean_text(query)}
-        with self._database.reading() as connection:
-            found = connection.execute(asked, wanted).fetchall()
         return [
-            Judgment(query=asked, key=(source, item), grade=grade, time=_time(at), rater=rater)
-            for asked, source, item, grade, at, rater in found
+            Judgment(query=judged, key=(source, item), grade=grade, time=_time(at), rater=rater)
+            for judged, source, item, grade, at, rater in self._told(asked, wanted)
         ]
 
     def keep_set(self, name: str, questions: Mapping[str, str]) -> None:
@@ -298,10 +295,8 @@ class Journal:
     def sets(self) -> Mapping[str, Mapping[str, str]]:
         """Return every named set of questions: name → question → trace id."""
         found: dict[str, dict[str, str]] = {}
-        with self._database.reading() as connection:
-            asked = "SELECT name, query, trace FROM sets ORDER BY name, query"
-            for name, query, trace in connection.execute(asked):
-                found.setdefault(name, {})[query] = trace
+        for name, query, trace in self._told("SELECT name, query, trace FROM sets ORDER BY name, query"):
+            found.setdefault(name, {})[query] = trace
         return found
 
     def view(self, user: str, key: Key, at: datetime | None = None, *, kind: str = "view") -> None:
@@ -337,13 +332,10 @@ class Journal:
         )
         instant = read_instant(since)
         earliest = instant.timestamp() if instant else float("-inf")
-        with self._database.reading() as connection:
-            return [
-                Activity(user=user, kind=what, key=(source, item), times=times, time=_time(at))
-                for what, source, item, times, at in connection.execute(
-                    asked, (clean_text(user), kind, earliest, limit)
-                )
-            ]
+        return [
+            Activity(user=user, kind=what, key=(source, item), times=times, time=_time(at))
+            for what, source, item, times, at in self._told(asked, (clean_text(user), kind, earliest, limit))
+        ]
 
     def lost(self) -> int:
         """Return how many answers could not be kept, by whatever process."""
@@ -379,12 +371,19 @@ class Journal:
 
     def _add(self, counted: Iterable[tuple[str, str, str, str]], at: float | None = None) -> None:
         seconds = time.time() if at is None else at
+        self._keep(
+            "INSERT INTO counts (what, user, source, id, times, at) VALUES (?, ?, ?, ?, 1, ?) "
+            "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
+            [(*row, seconds) for row in counted],
+        )
+
+    def _keep(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
         with self._database.writing() as connection:
-            connection.executemany(
-                "INSERT INTO counts (what, user, source, id, times, at) VALUES (?, ?, ?, ?, 1, ?) "
-                "ON CONFLICT DO UPDATE SET times = times + excluded.times, at = max(at, excluded.at)",
-                [(*row, seconds) for row in counted],
-            )
+            connection.executemany(statement, rows)
+
+    def _told(self, asked: str, values: Any = ()) -> list[tuple[Any, ...]]:
+        with self._database.reading() as connection:
+            return connection.execute(asked, values).fetchall()
 
     @contextmanager
     def _after_flush(self) -> Iterator[sqlite3.Connection]:

@@ -420,8 +420,12 @@ def within(until: float, call: Callable[[], Value], owner: object) -> Value:
 
     if busy(owner) is not None:
         raise TimeoutError
-    overdue(owner, start(work, name="context-engine-call").is_alive)
-    return given.result(timeout=max(0.0, until - time.monotonic()))
+    thread = start(work, name="context-engine-call")
+    try:
+        return given.result(timeout=max(0.0, until - time.monotonic()))
+    except TimeoutError:
+        overdue(owner, thread.is_alive)
+        raise
 
 
 def answer_of(call: Callable[..., Any], *args: Any) -> Answer:

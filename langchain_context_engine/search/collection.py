@@ -78,10 +78,9 @@ class Portions:
         """Yield what a call gives of each portion, told where it begins and ends; raises as `ask`."""
         place = 0
         while place < len(items):
-            begin = place
 
-            def portion(most: int, begin: int = begin) -> tuple[T, int]:
-                end = min(len(items), begin + most)
+            def portion(most: int, begin: int = place) -> tuple[T, int]:
+                end = min(len(items), begin + min(most, _BATCH))
                 return call(begin, end), end
 
             answer, place = self.ask(portion)
@@ -184,26 +183,20 @@ class CollectionHandle:
         Embeddings are left out where Chroma cannot give them: a record that another process wrote is
         not yet in this process's vector index.
         """
-        wanted = list(dict.fromkeys(ids))
-        found: Rows = {}
+        wanted, found = list(dict.fromkeys(ids)), Rows()
 
-        def portion(most: int) -> tuple[Rows, int]:
-            batch, fields = wanted[: min(_BATCH, most)], list(include)
+        def portion(begin: int, end: int) -> Rows:
+            asked, fields = {"ids": wanted[begin:end]}, list(include)
             try:
-                answer = self._call("get", ids=batch, include=fields)
-            except QuotaError:
-                raise
-            except SourceError:
-                if "embeddings" not in fields:
+                return rows_of(self._call("get", **asked, include=fields), fields)
+            except SourceError as error:
+                if isinstance(error, QuotaError) or "embeddings" not in fields:
                     raise
                 fields.remove("embeddings")
-                answer = self._call("get", ids=batch, include=fields)
-            return rows_of(answer, fields), len(batch)
+                return rows_of(self._call("get", **asked, include=fields), fields)
 
-        while wanted:
-            rows, done = self._portions.ask(portion)
+        for rows in self._portions.each(wanted, portion):
             found |= rows
-            wanted = wanted[done:]
         return found
 
     def metadata_of(self, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:

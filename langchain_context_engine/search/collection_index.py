@@ -110,20 +110,26 @@ class CollectionIndex:
         Raises:
             SourceError: The collection could not be read.
         """
-        with self._lock:
-            if self._looked_at < asked and not _is_alive(self._reading):
-                began = time.monotonic()
-                self._reload()
-                is_changed = self._is_changed()
-                self.is_written = is_changed and self.is_whole and bool(self.handle.files)
-                if is_changed:
-                    self._reading = self._start(self._update)
-                elif not _is_alive(self._upkeep) and self._has_upkeep():
-                    self._upkeep = self._start(self._keep_up)
-                self._looked_at = began
-            reading = self._reading
-        if reading is not None:
-            reading.join(max(0.0, until - time.monotonic()))
+        while True:
+            with self._lock:
+                if self._looked_at < asked and not _is_alive(self._reading):
+                    self._look()
+                is_current, reading = self._looked_at >= asked, self._reading
+            if reading is not None:
+                reading.join(max(0.0, until - time.monotonic()))
+            if is_current or time.monotonic() >= until:
+                return
+
+    def _look(self) -> None:
+        began = time.monotonic()
+        self._reload()
+        is_changed = self._is_changed()
+        self.is_written = is_changed and self.is_whole and bool(self.handle.files)
+        if is_changed:
+            self._reading = self._start(self._update)
+        else:
+            self._keep_up_later()
+        self._looked_at = began
 
     def heal(self, ids: Sequence[str], records: Rows) -> None:
         """Compare what the store answered for some ids with what is known, and take in the difference."""
@@ -221,8 +227,7 @@ class CollectionIndex:
             self._alone(lambda: self._catch_up(stamp))
         if stamp is not None and stamp != self._compared and self.snapshot.count <= _COMPARED_AT_ONCE:
             self._compare(stamp)
-        if not _is_alive(self._upkeep) and self._has_upkeep():
-            self._upkeep = self._start(self._keep_up)
+        self._keep_up_later()
 
     def _catch_up(self, stamp: Any, told: Told | None = None) -> None:
         """Read the records that are new and forget those that are gone; at first, the file is locked."""
@@ -293,16 +298,19 @@ class CollectionIndex:
         self._compared = stamp
         self._rest_until = time.monotonic() + max(_DUTY * took, 0.0 if stamp else self._quiet_seconds)
 
-    def _has_upkeep(self) -> bool:
-        return self._is_comparing() or self._is_committing()
+    def _keep_up_later(self) -> None:
+        if not _is_alive(self._upkeep) and (self._is_comparing() or self._is_committing()):
+            self._upkeep = self._start(self._keep_up)
 
     def _is_comparing(self) -> bool:
         is_same = self._stamp is not None and self._stamp == self._compared
         return not is_same and time.monotonic() >= self._rest_until
 
     def _is_committing(self) -> bool:
+        if self.path is None:
+            return False
         many = self._uncommitted() > max(_UNCOMMITTED, self.snapshot.count // 4)
-        return self.path is not None and (many or (self._kept is None and self.snapshot.count > 0))
+        return many or (self._kept is None and self.snapshot.count > 0)
 
     def _keep_up(self) -> None:
         """Compare the whole, since a record may have been rewritten in place, and write it down."""
@@ -333,8 +341,12 @@ class CollectionIndex:
 
     def _uncommitted(self) -> int:
         """Return how many rows are not as they are in the file."""
-        kept = sum(int(alive.sum()) for segment, alive in self.snapshot.pairs() if segment is self._kept)
-        return self.snapshot.count + len(self._kept or ()) - 2 * kept
+
+        def counted() -> int:
+            kept = sum(int(alive.sum()) for segment, alive in self.snapshot.pairs() if segment is self._kept)
+            return self.snapshot.count + len(self._kept or ()) - 2 * kept
+
+        return self.snapshot.kept("uncommitted", counted)
 
     def _commit(self) -> None:
         """Write everything down; the lock is held.
@@ -342,20 +354,21 @@ class CollectionIndex:
         Raises:
             OSError: It cannot be written.
         """
-        before = self.snapshot
         if self.path is None:
             return
+        # Told before what it is told of: what is taken in meanwhile must not count as written down.
+        facts = {"is_whole": self.is_whole, "stamp": self._stamp, "compared": self._compared}
+        before = self.snapshot
         whole = merge(before.pairs())
-        facts = {"collection": self.collection, "is_whole": self.is_whole, "records": len(whole)}
         make(self.path.parent)
-        write(whole, self.path, {**facts, "stamp": self._stamp, "compared": self._compared})
+        write(whole, self.path, {**facts, "collection": self.collection, "records": len(whole)})
         kept = read(self.path)
         with self._swap:
             since = [pair for pair in self.snapshot.pairs() if pair[0] not in before.segments]
             newer = np.concatenate([np.empty(0, "u8"), *(segment.ids[alive] for segment, alive in since)])
             lives = np.isin(kept.ids, self.snapshot.hashes()) & ~np.isin(kept.ids, newer)
-            self.snapshot = Snapshot([(kept, lives), *since])
             self._kept, self._file = kept, _identity(self.path)
+            self.snapshot = Snapshot([(kept, lives), *since])
 
     def _reload(self) -> None:
         """Take what another process has written, or what there was when this one began.
@@ -372,8 +385,8 @@ class CollectionIndex:
             self.set_aside(error)
             return
         with self._swap:
-            self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self._kept, self._file, self._last_id = kept, found, None
+            self.snapshot = Snapshot([(kept, np.ones(len(kept), dtype=bool))])
             self.is_whole = bool(kept.facts.get("is_whole"))
             self._stamp, self._compared = kept.facts.get("stamp"), kept.facts.get("compared")
 

@@ -46,7 +46,7 @@ _DATE = re.compile(r"\d{4}-\d\d")
 
 _KINDS = {
     "id": "u8", "digest": "u8", "length": "u4", "id_end": "u8", "name_end": "u8",
-    "term": "u8", "term_end": "u8", "facet": "u8", "facet_row": "u4",
+    "term": "u8", "term_end": "u8",
     "number": "u8", "number_row": "u4", "number_value": "f8",
     "posting_row": "u4", "posting_often": "u2", "ids": "u1", "names": "u1", "words": "u1",
 }  # fmt: skip
@@ -138,7 +138,7 @@ class Segment:
         return [dict(zip(_NAMES, text.split("\x1f"), strict=True)) for text in texts]
 
     def postings(self, term: int) -> tuple[Any, Any]:
-        """Return the rows that have a term, rising, and how often.
+        """Return the rows that have a term or a facet, rising, and how often.
 
         Raises:
             DamagedIndexError: The file is cut short.
@@ -157,14 +157,10 @@ class Segment:
         first = int(ends[start - 1]) if start else 0
         return slice(first, int(ends[stop - 1]) if stop > start else first)
 
-    def having(self, value: int) -> Any:
-        """Return the rows that have a facet, rising."""
-        return self.arrays["facet_row"][slice(*self._span("facet", value))]
-
-    def is_had(self, values: Any) -> Any:
-        """Return of each of some facets whether a row has it."""
-        facets = self.arrays["facet"]
-        return facets.searchsorted(values) < facets.searchsorted(values, "right")
+    def is_had(self, terms: Any) -> Any:
+        """Return of each of some terms whether a row has it."""
+        own = self.arrays["term"]
+        return own.searchsorted(terms) < own.searchsorted(terms, "right")
 
     def column(self, key: str) -> tuple[Any, Any]:
         """Return the rows that have a number under a key, and the numbers."""
@@ -181,7 +177,7 @@ class Segment:
         return self._initials.get(initial, [])
 
     def words(self) -> list[bytes]:
-        """Return all words, in the order of their hashes."""
+        """Return all words, in the order of their hashes; of a facet there is none."""
         return bytes(self.arrays["words"][:]).split(b"\n")[:-1]
 
     def _span(self, name: str, value: int) -> tuple[int, int]:
@@ -198,9 +194,6 @@ class Segment:
         places = zip(starts, stops, strict=True)
         if len(rows) > _FEW or last - first < _NEAR:  # one reading costs less than many
             whole = bytes(blob[first:last])
-            if whole.isascii():
-                text = whole.decode("ascii")
-                return [text[start - first : stop - first] for start, stop in places]
             cut = [whole[start - first : stop - first] for start, stop in places]
         else:
             cut = [bytes(blob[start:stop]) for start, stop in places]
@@ -210,34 +203,31 @@ class Segment:
 def build(records: Sequence[Record]) -> Segment:
     """Return a segment of records, whose ids differ."""
     ordered = sorted(((hash_of(record.id), record) for record in records), key=lambda pair: pair[0])
-    codes: dict[str, int] = {}
+    codes: dict[str | int, int] = {}
     row_of: list[int] = []
     code_of: list[int] = []
-    lengths, facets, numbers = [], [], []
+    lengths, numbers = [], []
     for row, (_, record) in enumerate(ordered):
         found = _terms_of(record)
         lengths.append(len(found))
-        row_of += [row] * len(found)
-        code_of += [codes.setdefault(term, len(codes)) for term in found]
-        facets += [(value, row) for value in _facets_of(record.metadata)]
+        keys: list[str | int] = [*found, *_facets_of(record.metadata)]
+        row_of += [row] * len(keys)
+        code_of += [codes.setdefault(key, len(codes)) for key in keys]
         numbers += [(hash_of(key), row, number) for key, number in _numbers_of(record.metadata)]
-    words = list(codes)
-    hashes = np.fromiter(map(hash_of, words), "u8", len(words))
+    words = [key if isinstance(key, str) else "" for key in codes]
+    hashes = np.fromiter((hash_of(key) if isinstance(key, str) else key for key in codes), "u8", len(codes))
     by_hash = np.argsort(hashes)
-    rank = np.empty(len(words), "u8")
-    rank[by_hash] = np.arange(len(words), dtype="u8")
+    rank = np.empty(len(codes), "u8")
+    rank[by_hash] = np.arange(len(codes), dtype="u8")
     pairs = (rank[np.asarray(code_of, "i8")] << np.uint64(32)) | np.asarray(row_of, "u8")
     pairs, often = np.unique(pairs, return_counts=True)
-    facets.sort()
     numbers.sort()
     arrays = {
         "id": [each for each, _ in ordered],
         "digest": [record.digest for _, record in ordered],
         "length": lengths,
         "term": hashes[by_hash],
-        "term_end": np.searchsorted(pairs >> np.uint64(32), np.arange(len(words), dtype="u8"), "right"),
-        "facet": [value for value, _ in facets],
-        "facet_row": [row for _, row in facets],
+        "term_end": np.searchsorted(pairs >> np.uint64(32), np.arange(len(codes), dtype="u8"), "right"),
         "number": [key for key, _, _ in numbers],
         "number_row": [row for _, row, _ in numbers],
         "number_value": [value for _, _, value in numbers],
@@ -276,13 +266,12 @@ def merge(pairs: Sequence[tuple[Segment, Any]]) -> Segment:
     for name, end in (("ids", "id_end"), ("names", "name_end")):
         texts = [text for segment in segments for text in _cut(segment, name, end)]
         arrays[name], arrays[end] = _blob([texts[row] for row in order.tolist()])
-    for key, *columns in (("facet",), ("number", "number_value")):
-        own = f"{key}_row"
-        new = np.concatenate([row[segment.arrays[own]] for segment, row in zip(segments, rows, strict=True)])
-        kept = np.flatnonzero(new >= 0)
-        keys = joined(key)
-        kept = kept[np.lexsort((new[kept], keys[kept]))]
-        arrays |= {key: keys[kept], own: new[kept]} | {name: joined(name)[kept] for name in columns}
+    new = np.concatenate(
+        [row[segment.arrays["number_row"]] for segment, row in zip(segments, rows, strict=True)]
+    )
+    kept = np.flatnonzero(new >= 0)
+    kept = kept[np.lexsort((new[kept], joined("number")[kept]))]
+    arrays |= {"number_row": new[kept]} | {name: joined(name)[kept] for name in ("number", "number_value")}
     return _segment(arrays | _merged_postings(segments, rows))
 
 

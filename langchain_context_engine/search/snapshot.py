@@ -127,9 +127,9 @@ class Snapshot:
         rows, _ = self.postings(term)
         return len(rows) if mask is None else int(mask[rows].sum())
 
-    def postings(self, term: str) -> tuple[Any, Any]:
-        """Return the living rows that have a term, and how often."""
-        number = hash_of(term)
+    def postings(self, term: str | int) -> tuple[Any, Any]:
+        """Return the living rows that have a term or a facet, and how often."""
+        number = hash_of(term) if isinstance(term, str) else term
         found = [(base, *segment.postings(number)) for base, segment in self._placed]
         rows = self._joined([base + rows.astype("i8") for base, rows, _ in found], "i8")
         often = self._joined([often for _, _, often in found], "u2")
@@ -160,7 +160,7 @@ class Snapshot:
 
     def having(self, facets: Iterable[int]) -> Any:
         """Return the living rows that have one of some facets."""
-        return self._living_of(self._having(facets))
+        return self._joined([self.postings(each)[0] for each in dict.fromkeys(facets)], "i8")
 
     def is_had(self, facets: Any) -> Any:
         """Return of each of some facets whether a row has it, dead ones included."""
@@ -171,7 +171,8 @@ class Snapshot:
         """Return the living rows of a mask."""
         if mask is None:
             return np.arange(self.size) if self._living is None else np.flatnonzero(self._living)
-        return self._living_of(np.flatnonzero(mask))
+        rows = np.flatnonzero(mask)
+        return rows if self._living is None else rows[self._living[rows]]
 
     def extent(self, mask: Mask) -> tuple[int, int]:
         """Return how many living rows a mask has, and how many terms those have together."""
@@ -207,7 +208,7 @@ class Snapshot:
         key, values = condition.key, condition.values
         if condition.operator == "$in":
             mask = np.zeros(self.size, dtype=bool)
-            mask[self._having([facet(key, value) for value in values])] = True
+            mask[self.having([facet(key, value) for value in values])] = True
             return mask, True
         compare = COMPARE.get(condition.operator)
         if compare is None:
@@ -223,19 +224,6 @@ class Snapshot:
             return compare(instants, bound.timestamp() + slack) | (
                 np.isnan(instants) & (key != "created_at")
             ), False
-
-    def _having(self, facets: Iterable[int]) -> Any:
-        return self._joined(
-            [
-                segment.having(each).astype("i8") + base
-                for each in dict.fromkeys(facets)
-                for base, segment in self._placed
-            ],
-            "i8",
-        )
-
-    def _living_of(self, rows: Any) -> Any:
-        return rows if self._living is None else rows[self._living[rows]]
 
     def _told(self, rows: Iterable[int], ask: Callable[[Segment, Any], Sequence[T]]) -> list[T]:
         """Return what the segments tell of rows, in their order."""

@@ -30,10 +30,9 @@ from langchain_context_engine.models.types import Status
 from langchain_context_engine.serving.door import Connection, Door, refused
 from langchain_context_engine.trace.context import Context
 
-__all__ = ["LOOPBACK", "LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "run", "serve"]
+__all__ = ["LOOPBACK_HOSTS", "create_app", "require_token_beyond_this_machine", "run"]
 
-LOOPBACK = "127.0.0.1"
-LOOPBACK_HOSTS = (LOOPBACK, "localhost", "::1")
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 ENDING_SECONDS = 5
 """How long answers in flight may take once the server is told to end."""
 
@@ -325,28 +324,8 @@ def require_token_beyond_this_machine(host: str, tokens: Mapping[str, Any] | Non
         raise ConfigError(msg)
 
 
-def serve(
-    service: PrimeContextService, *, host: str = LOOPBACK, port: int = 8765, **app_settings: Any
-) -> None:
-    """Answer until the process is ended: by Ctrl-C or SIGTERM, once the answers in flight are given.
-
-    Args:
-        service: What answers.
-        host: The address to listen at; only this machine by default.
-        port: The port.
-        **app_settings: See `create_app`.
-
-    Raises:
-        ConfigError: Others than this machine could ask, and no token is needed; or as `create_app`.
-    """
-    require_token_beyond_this_machine(host, app_settings.get("tokens"))
-    if host in LOOPBACK_HOSTS:
-        app_settings.setdefault("allowed_hosts", LOOPBACK_HOSTS)
-    run(create_app(service, **app_settings), host=host, port=port)
-
-
 def run(app: FastAPI | str, *, host: str, port: int, workers: int = 1) -> None:
-    """Run an application until this process is ended.
+    """Run an application until this process is ended: by Ctrl-C or SIGTERM, once answers in flight are given.
 
     A process answers on one core, which one client can keep busy; several do so in parallel, a core each.
 

@@ -26,7 +26,7 @@ PROGRAM = textwrap.dedent(
     from langchain_context_engine import Candidate, ContextEngine
     from langchain_context_engine.designs import PrimeContextService
     from langchain_context_engine.serving import door
-    from langchain_context_engine.serving.server import serve
+    from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app, run
 
     door.HEADER_SECONDS = door.BODY_SECONDS = 1.0
     door.MOST_CONNECTIONS = 20
@@ -42,7 +42,8 @@ PROGRAM = textwrap.dedent(
     engine = ContextEngine([Slow()], timeout_seconds=20, journal=sys.argv[2])
     service = PrimeContextService.over(engine)
     try:
-        serve(service, port=int(sys.argv[1]), tokens={"schlüssel-ä": {}})
+        app = create_app(service, tokens={"schlüssel-ä": {}}, allowed_hosts=LOOPBACK_HOSTS)
+        run(app, host="127.0.0.1", port=int(sys.argv[1]))
     finally:
         engine.journal.close()
         print("closed", flush=True)

@@ -88,7 +88,7 @@ async def test_rate_limits_and_server_errors_are_tried_again_and_nothing_is_lost
 @pytest.mark.parametrize(("status", "tries"), [(429, 3), (500, 3), (401, 1), (400, 1)])
 async def test_an_error_that_stays_is_an_embedding_error_without_the_key(server, status, tries):
     """I75 and L93."""
-    embeddings = OpenAIEmbeddings(api_key=KEY, base_url=server.base_url, max_retries=2)
+    embeddings = OpenAIEmbeddings(client=OpenAI(api_key=KEY, base_url=server.base_url, max_retries=2))
     server.faults = [(status, {"retry-after-ms": "5"})] * 100
     with pytest.raises(EmbeddingError, match="text-embedding-3-small") as sync_error:
         embeddings.embed_query("a")

@@ -9,7 +9,11 @@ from starlette.testclient import TestClient
 
 from langchain_context_engine import ConfigError, ContextEngine
 from langchain_context_engine.designs import PrimeContextService
-from langchain_context_engine.serving.server import LOOPBACK_HOSTS, create_app, serve
+from langchain_context_engine.serving.server import (
+    LOOPBACK_HOSTS,
+    create_app,
+    require_token_beyond_this_machine,
+)
 from tests.builders import FailingSource, ListSource, a_candidate
 from tests.designs.prime_builders import a_service
 
@@ -159,9 +163,10 @@ def test_by_another_name_than_its_own_it_does_not_answer(service):
         assert caller.post("/build", json=MESSAGE, headers={"host": name}).status_code == 421
 
 
-def test_listening_beyond_this_machine_needs_a_token(service):
+def test_listening_beyond_this_machine_needs_a_token():
     with pytest.raises(ConfigError, match="token"):
-        serve(service, host="0.0.0.0", scope={"user_id": "ann"})
+        require_token_beyond_this_machine("0.0.0.0", {})
+    require_token_beyond_this_machine("0.0.0.0", {"a-token": {}})
 
 
 def test_an_error_says_nothing_about_the_inside():
