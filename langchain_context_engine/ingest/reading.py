@@ -41,11 +41,16 @@ from langchain_context_engine.ingest.sections import Document, document_records
 from langchain_context_engine.ingest.split import Splitter
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 11
+EXTRACTION_VERSION = 12
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
 _MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
+_MAIL = re.compile(
+    rb"(?:From [^\n]{1,300}\n)?(?:[\w-]{1,60}:[ \t][^\n]*\n(?:[ \t][^\n]*\n)*)*?"
+    rb"(?:Return-Path|Delivered-To|Received|Message-ID|MIME-Version):[ \t]",
+    re.IGNORECASE,
+)
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 
 
@@ -172,6 +177,8 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
         return "plain"
     if is_binary(head):
         return None
+    if _MAIL.match(head):  # a message of a Maildir has a name of numbers
+        return "mail"
     if "." in PurePosixPath(path).name:
         return "manual" if _MANUAL_NAME.search(path) and _ROFF.search(head) else None
     return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,7 @@ from langchain_context_engine.ingest.record import (
 from langchain_context_engine.ingest.report import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter
 
+_WORD = re.compile(r"\w")
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
 
@@ -161,6 +163,8 @@ def document_records(
         for (a, b), above in _worded(document.text[section.start : section.end], splitter):
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
+            if not (document.has_lines or _WORD.search(text)):
+                continue  # the rule between two pictures
             line += document.text.count("\n", counted, start)
             counted, last = start, line + text.count("\n")
             lines = {"start_line": line, "end_line": last} if document.has_lines else {}
