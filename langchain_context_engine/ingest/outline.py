@@ -438,7 +438,8 @@ def _parted(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
 
 def _are_one(last: Definition, each: Definition) -> bool:
     """Say whether two are clauses, overloads, or a property that is read and set: one of them is short."""
-    is_beside = last.symbol == each.symbol and each.start_line <= last.end_line + 2
+    is_same = (last.symbol, last.unit_type) == (each.symbol, each.unit_type)
+    is_beside = is_same and each.start_line <= last.end_line + 2
     lines = min(d.end_line - d.start_line + 1 for d in (last, each))
     return is_beside and lines <= _CLAUSE and not (each.docstring or each.children or last.children)
 
