@@ -109,8 +109,12 @@ class Parts:
         return Document(text="".join(self.texts), sections=sections, has_lines=False, skipped=skipped)
 
 
-def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
+def sections_under(
+    text: str, headings: Iterable[Heading], *, silent: int = 0, **common: Any
+) -> tuple[Section, ...]:
     """Return the sections under headings, in order, with common fields; they cover the whole text.
+
+    What is silent at the text's beginning, as front matter is, goes with what comes first.
 
     A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
     it at all is a section of its own. No release is part of another, whatever their headings' levels: tools
@@ -119,7 +123,7 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
     headings = list(headings)
     found: list[Section] = []
     trail: list[Heading] = []
-    start, body_start = 0, 0
+    start, body_start = 0, silent
     titles: tuple[str, ...] = ()
     outermost = min((h.level for h in headings if is_dated_release(h.title)), default=0)
     for heading in headings:

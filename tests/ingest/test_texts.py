@@ -52,6 +52,13 @@ def test_front_matter_gives_title_and_date():
     assert (found.metadata["title"], found.metadata["created_at"]) == ("On dates", 1714521600)
 
 
+def test_front_matter_and_labels_alone_are_no_passages():
+    """Seen: 67 records of a manual were `.. _label:`."""
+    assert trails("a.md", "---\ntitle: T\n---\n\n# A\n\nx\n") == ["A"]
+    assert trails("a.rst", ".. _a:\n\nA\n=\n\nx\n\n.. _b:\n\nB\n=\n\ny\n") == ["A", "B"]
+    assert trails("a.rst", ".. _a:\n\nWords.\n\nA\n=\n\nx\n") == [None, "A"]
+
+
 def test_a_heading_with_links_by_reference_is_told_by_its_words():
     text = b"# UTF-8 ([Java][ExploreCharsets]/[Kotlin][]) `a[b][c]`\n\nx\n\n# The ([Java][A])\n\ny\n"
     titles = [r.metadata["title"] for r in read("a.md", text).records]

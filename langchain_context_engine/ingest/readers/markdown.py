@@ -39,7 +39,7 @@ def read_markdown(path: str, text: str, chunk_size: int) -> Document:
     body_start, said = front_matter(text)
     is_mdx = path.lower().endswith(".mdx")
     headings = list(markdown_headings(text, body_start, is_mdx=is_mdx))
-    return Document(text=text, sections=sections_under(text, headings, metadata=said))
+    return Document(text=text, sections=sections_under(text, headings, silent=body_start, metadata=said))
 
 
 def markdown_document(text: str, title: str = "") -> Document:
