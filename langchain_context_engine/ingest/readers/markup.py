@@ -44,7 +44,7 @@ class _Form(NamedTuple):
 
 _LATEX = "part chapter section subsection subsubsection paragraph"
 _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec subsection"
-_FORMS = {
+FORMS = {
     "asciidoc": _Form(
         heading=re.compile(r"(={1,6}|#{1,6})[ \t]+(\S[^\n]{0,400})$"),
         block=re.compile(
@@ -91,7 +91,7 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
-        sections = sections_under(text, _marked_lines(_FORMS[name], text))
+        sections = sections_under(text, _marked_lines(FORMS[name], text))
         if name == "pod" and not _POD_WORDS.search(text, 0, sections[0].end):
             sections = sections[1:]  # `=encoding utf8` alone
         return Document(text=text, sections=sections)
