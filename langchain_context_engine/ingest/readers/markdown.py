@@ -43,11 +43,7 @@ def read_markdown(path: str, text: str, chunk_size: int) -> Document:
 
 
 def markdown_document(text: str, title: str = "") -> Document:
-    """Return what was converted to Markdown under its headings, and its title where it has no other.
-
-    Raises:
-        SkippedError: empty.
-    """
+    """Return what was converted to Markdown under its headings, and its title where it has no other."""
     if not text.strip():
         raise SkippedError("empty", "no text, only pictures or scripts")
     headings = list(markdown_headings(text, in_lists=True))
@@ -59,13 +55,9 @@ def markdown_document(text: str, title: str = "") -> Document:
 def markdown_headings(
     text: str, body_start: int = 0, *, is_mdx: bool = False, in_lists: bool = False
 ) -> Iterator[Heading]:
-    """Yield the headings, ATX and underlined; none in fences, comments or quotes.
+    """Yield the headings below front matter, ATX and underlined; in lists only where they are asked for.
 
-    Args:
-        text: The document.
-        body_start: Where front matter ends.
-        is_mdx: Its components and modules' lines are no text.
-        in_lists: Those in lists too.
+    None stands in a fence, a comment or a quote, nor in the components and modules' lines of MDX.
     """
     body = text[body_start:]
     lines = body.replace("\r\n", " \n").replace("\r", "\n").split("\n")
