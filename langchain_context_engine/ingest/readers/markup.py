@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
 from langchain_context_engine.ingest.generated import refuse_list
@@ -19,7 +18,8 @@ _OVERLINED = 3  # lines that a title takes with marks above it too
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
-class _Form(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
     """How headings of a format are written.
 
     Attributes:
