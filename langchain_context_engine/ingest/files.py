@@ -222,8 +222,7 @@ class FolderFiles:
     def read(self, path: str, max_bytes: int | None = None) -> SourceFile:
         """Return a file, or its first 8 KiB where no largest size is given.
 
-        Raises:
-            SkippedError: It is a link or stands behind one, is no regular file, cannot be read, or is larger.
+        A link, or what stands behind one, what is no regular file, unreadable or larger, is a SkippedError.
         """
         try:
             status = (self.root / path).lstat()
@@ -248,11 +247,7 @@ class FolderFiles:
 
 
 def refuse_huge(size: int, most: int | None) -> None:
-    """Refuse a file that is larger than those that are read.
-
-    Raises:
-        SkippedError: huge.
-    """
+    """Refuse a file that is larger than those that are read."""
     if most is not None and size > most:
         raise SkippedError("huge", f"{size:,} bytes; at most {most:,} are read (--max-size)")
 

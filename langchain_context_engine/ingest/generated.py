@@ -6,6 +6,7 @@ import codecs
 import re
 from pathlib import PurePosixPath
 
+from langchain_context_engine.ingest.languages import TABLES
 from langchain_context_engine.ingest.report import SkippedError
 
 # What LFS leaves (it was called Hawser at first), what git-annex does, and how the content is had.
@@ -16,12 +17,6 @@ _POINTERS = {
 }
 _LONGEST_POINTER, _HEAD_CHARACTERS = 1024, 2000
 _ARMOUR = re.compile(rb"[\xef\xbb\xbf\s]*-----BEGIN [A-Z0-9 ]{3,60}-----")
-_LOCK_FILES = (
-    "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock deno.lock poetry.lock"
-    " pipfile.lock uv.lock pdm.lock pixi.lock cargo.lock go.sum go.work.sum composer.lock gemfile.lock"
-    " mix.lock flake.lock pubspec.lock podfile.lock package.resolved packages.lock.json gradle.lockfile"
-    " conda-lock.yml .terraform.lock.hcl"
-)
 _MADE_NAME = re.compile(r"[.-]min\.(?:js|mjs|cjs|css)$|\.(?:js|mjs|cjs|css|ts)(\.map)$")
 # A comment that says so itself, in the words of those who write such files. In Julia it is also a macro.
 _COMMENT = re.compile(r"(?<![ \t])[ \t]*+(?://|#|/\*|\*|--|<!--|;|%|\"\"\")[^\n]{0,300}")
@@ -79,7 +74,7 @@ def refuse_pointer(data: bytes) -> None:
 
 def is_lock_file(path: str) -> bool:
     """Say whether a file is one in which a package manager keeps what it chose."""
-    return PurePosixPath(path).name.lower() in _LOCK_FILES.split()
+    return PurePosixPath(path).name.lower() in TABLES["generated"]["lock_files"].split()
 
 
 def refuse_unread(path: str, data: bytes) -> None:

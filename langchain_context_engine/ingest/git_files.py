@@ -103,11 +103,7 @@ class HeadFiles:
         return _head_entries(self.git)
 
     def read(self, path: str, max_bytes: int | None = None) -> SourceFile:
-        """Return a file, or its first 8 KiB where no largest size is given.
-
-        Raises:
-            SkippedError: It is a link, missing, or larger than `max_bytes`.
-        """
+        """Return a file, or its first 8 KiB where no largest size is given; a link is a SkippedError."""
         blob_id, mode = self._entries[path]
         if mode == _LINK:
             raise SkippedError("symlink")

@@ -79,9 +79,7 @@ class GitFolder:
     def tree(self, tree_id: str) -> pygit2.Tree | None:
         """Return the folder's tree within the tree of a commit; None where it has none.
 
-        Raises:
-            KeyError: A tree is missing from the repository.
-            ValueError: It is no tree.
+        A missing tree is a KeyError, what is no tree a ValueError.
         """
         found = self._objects[tree_id]
         for name in self.prefix.rstrip("/").split("/") if self.prefix else ():

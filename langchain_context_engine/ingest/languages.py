@@ -25,11 +25,12 @@ _INTERPRETER = re.compile(
 _ANY_OF_SUFFIX = re.compile(r"\*\.\w+")
 _HEAD = 8192
 
-_TABLES: dict[str, dict[str, Any]] = tomllib.loads(
+TABLES: dict[str, dict[str, Any]] = tomllib.loads(
     (files(__package__) / "languages.toml").read_text(encoding="utf-8")
 )
+"""Languages, formats and grammars, and the names of files by which they are told."""
 _BY_SUFFIX, _BY_NAME, _BY_INTERPRETER = (
-    {word: language for language, words in _TABLES[name].items() for word in words.split()}
+    {word: language for language, words in TABLES[name].items() for word in words.split()}
     for name in ("suffixes", "names", "interpreters")
 )
 
@@ -55,7 +56,7 @@ def language_of(path: str, head: bytes = b"") -> str | None:
     if suffix in {".html", ".htm"}:
         page = _QUOTED_HTML.sub("", head[:_HEAD].decode("latin-1"))
         return "template" if _TEMPLATE.search(page) else None
-    if shared := _TABLES["shared"].get(suffix):
+    if shared := TABLES["shared"].get(suffix):
         text = head.decode("latin-1")
         return next(language for language, tells in shared if re.search(tells, text, re.MULTILINE)) or None
     if suffix:
@@ -77,7 +78,7 @@ def _known_to_pygments() -> Mapping[str, str]:
         from pygments.lexers import get_all_lexers
     except ImportError:
         return {}
-    others = set(_TABLES["not_programs"]["pygments"].split())
+    others = set(TABLES["not_programs"]["pygments"].split())
     found = defaultdict(set)
     for _, aliases, patterns, _ in get_all_lexers(plugins=False):
         for pattern in filter(_ANY_OF_SUFFIX.fullmatch, patterns if aliases else ()):

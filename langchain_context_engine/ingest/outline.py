@@ -22,29 +22,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from langchain_context_engine.ingest.languages import TABLES
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
-GRAMMARS: Mapping[str, tuple[str, str, str]] = {
-    "python": ("tree_sitter_python", "language", "python"),
-    "javascript": ("tree_sitter_javascript", "language", "ecmascript javascript"),
-    "typescript": ("tree_sitter_typescript", "language_typescript", "ecmascript typescript"),
-    "tsx": ("tree_sitter_typescript", "language_tsx", "ecmascript typescript"),
-    "go": ("tree_sitter_go", "language", "go"),
-    "rust": ("tree_sitter_rust", "language", "rust"),
-    "java": ("tree_sitter_java", "language", "java"),
-    "c": ("tree_sitter_c", "language", "c"),
-    "cpp": ("tree_sitter_cpp", "language", "c cpp"),
-    "csharp": ("tree_sitter_c_sharp", "language", "csharp"),
-    "ruby": ("tree_sitter_ruby", "language", "ruby"),
-    "php": ("tree_sitter_php", "language_php", "php"),
-    "kotlin": ("tree_sitter_kotlin", "language", "kotlin"),
-    "swift": ("tree_sitter_swift", "language", "swift"),
-    "scala": ("tree_sitter_scala", "language", "scala"),
-    "lua": ("tree_sitter_lua", "language", "lua"),
-    "elixir": ("tree_sitter_elixir", "language", "elixir"),
-    "shell": ("tree_sitter_bash", "language", "shell"),
-}
+GRAMMARS: Mapping[str, tuple[str, str, str]] = TABLES["grammars"]
 """Language → the module that bundles its grammar, the function that gives it, and its queries."""
 
 
@@ -131,7 +114,7 @@ _MACRO_LINE = re.compile(
 _MACRO_OF_A_CLASS = re.compile(rb"(?:(?<=class )|(?<=struct ))[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++(?= +\w)")
 _BRACKET_SPACE = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 # `{`, `:`, `=` or `=>` before a body; `>=` and `-=` are names of operators.
-_OPENS_BODY = re.compile(r"(?:[ {:;\\]|=>|(?<![->])=)*+\Z")
+_OPENS_BODY = re.compile(r"(?:[ {:;\\]|=>|(?<![->])=){1,20}+\Z")
 _COMMA, _ANGLED = re.compile(r",\s*"), re.compile(r"<[^<>]*>")
 _LETTERS = bytes([*range(128), *(b"x" * 128)])
 _COMMENT_MARK = re.compile(r"[ \t]*+(?:/\*+!?|\*+(?!\*)|//[/!]?|#+!?|--+(?:\[\[)?|%+|;+)?[ \t]?")
@@ -438,7 +421,8 @@ def _parted(definitions: Iterable[Definition]) -> tuple[Definition, ...]:
 
 def _are_one(last: Definition, each: Definition) -> bool:
     """Say whether two are clauses, overloads, or a property that is read and set: one of them is short."""
-    is_beside = last.symbol == each.symbol and each.start_line <= last.end_line + 2
+    is_same = (last.symbol, last.unit_type) == (each.symbol, each.unit_type)
+    is_beside = is_same and each.start_line <= last.end_line + 2
     lines = min(d.end_line - d.start_line + 1 for d in (last, each))
     return is_beside and lines <= _CLAUSE and not (each.docstring or each.children or last.children)
 
@@ -457,24 +441,9 @@ def _docstring(literal: str) -> str:
     return inspect.cleandoc(inner)
 
 
-_LINE_OUTLINES: Mapping[str, tuple[str, str, str]] = {
-    "dockerfile": (r"(?i:FROM)[ \t]+(\S{1,200})(?:[ \t]+(?i:AS)[ \t]+(\S{1,100}))?", "stage", ""),
-    "makefile": (
-        r"(?!\.PHONY)([\w.%/$()-][\w.%/$() -]{0,120}?)[ \t]*::?(?!=)",
-        "target",
-        r"[^\n]*(?<!\\)\n[^ \t#\n]",
-    ),
-    "jq": (r"def[ \t]+(\w{1,100}(?:::\w{1,100})?)", "function", ""),
-    "awk": (r"func(?:tion)?[ \t]+(\w{1,100})", "function", ""),
-    "cmake": (r"(?i:function|macro)[ \t]*\([ \t]*(\w{1,100})", "function", r"(?i:end(?:function|macro))"),
-}
-"""Language → what opens a definition (its last group that is set is the name), its kind, and what its last
-line and the one below it look like; without, it ends where the next thing begins."""
-
-
 def _line_outline(text: str, language: str) -> Outline:
     """Return the outline of a source whose definitions begin lines; an empty one for other languages."""
-    opening, unit_type, ending = _LINE_OUTLINES.get(language, (r"(?!)", "", ""))
+    opening, unit_type, ending = TABLES["lines"].get(language, (r"(?!)", "", ""))
     lines = text.split("\n")
     found = [(number, opened) for number, line in enumerate(lines) if (opened := re.match(opening, line))]
     starts = []

@@ -16,7 +16,7 @@ from langchain_context_engine.ingest.generated import (
     refuse_unwritten,
 )
 from langchain_context_engine.ingest.json_lines import read_rows
-from langchain_context_engine.ingest.languages import language_of, without_mark
+from langchain_context_engine.ingest.languages import TABLES, language_of, without_mark
 from langchain_context_engine.ingest.outline import Outline, TooComplexError, outline_of
 from langchain_context_engine.ingest.readers.code import code_records
 from langchain_context_engine.ingest.readers.conversion import convert
@@ -25,6 +25,7 @@ from langchain_context_engine.ingest.readers.documents import read_html, read_of
 from langchain_context_engine.ingest.readers.mail import read_mail
 from langchain_context_engine.ingest.readers.markdown import read_markdown
 from langchain_context_engine.ingest.readers.markup import (
+    FORMS,
     marked_reader,
     read_lines,
     read_manual,
@@ -41,20 +42,24 @@ from langchain_context_engine.ingest.sections import Document, document_records
 from langchain_context_engine.ingest.split import Splitter
 
 # Raised when the same file would give other records than before, so that stored ones are renewed.
-EXTRACTION_VERSION = 11
+EXTRACTION_VERSION = 12
 
 _WORDS = re.compile(rb"[A-Za-z\x80-\xff]{2,40}")
 _LEAST_WORDS = 5
 _MANUAL_NAME = re.compile(r"\.[1-9][a-z]{0,3}$")
+_MAIL = re.compile(
+    rb"(?:From [^\n]{1,300}\n)?(?:[\w-]{1,60}:[ \t][^\n]*\n(?:[ \t][^\n]*\n)*)*?"
+    rb"(?:Return-Path|Delivered-To|Received|Message-ID|MIME-Version):[ \t]",
+    re.IGNORECASE,
+)
 _ROFF = re.compile(rb"^\.[ \t]?(?:TH|Dd|SH|so)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """How files of a format are read, and their names.
+    """How files of a format are read; their names are in `languages.toml`.
 
     Attributes:
-        names: Suffixes, or whole names, in lower case.
         read_text: (path, text, chunk size) → document; None where the format is not text.
         read_bytes: (path, bytes, chunk size) → document, for what is converted in a process of its own.
         is_data: Written by programs as often as by people: what looks minified or generated is
@@ -62,66 +67,32 @@ class Format:
         bulk: How many times as large as a text such a file may be, since little of it is one.
     """
 
-    names: str
     read_text: Callable[[str, str, int], Document] | None = None
     read_bytes: Callable[[str, bytes, int], Document] | None = None
     is_data: bool = False
     bulk: int = 1
 
 
-_MARKED = {
-    "asciidoc": ".adoc .asciidoc .asc .rdoc .typ .typst",
-    "wiki": ".wiki .mediawiki .creole .t2t",
-    "org": ".org",
-    "textile": ".textile",
-    "texinfo": ".texi .texinfo",
-    "latex": ".tex .latex .ltx",
-    "pod": ".pod",
-}
 FORMATS: Mapping[str, Format] = {
-    "markdown": Format(names=".md .markdown .mdx .mkd .mdown .qmd .rmd .mdc", read_text=read_markdown),
-    "restructured": Format(names=".rst .rest", read_text=read_restructured),
-    **{name: Format(names=names, read_text=marked_reader(name)) for name, names in _MARKED.items()},
-    "manual": Format(names=".man", read_text=read_manual),
-    "plain": Format(
-        names=".txt .text .cabal .feature .robot cabal.project go.mod go.work .inputrc .curlrc .wgetrc"
-        " .screenrc .gdbinit .lldbinit .muttrc .hushlogin .ackrc .ripgreprc",
-        read_text=read_plain,
-    ),
-    "lines": Format(
-        names=".rd .bib .opam .rproj .spec .pro .kdl .srt .vtt .ly .htaccess",
-        read_text=read_lines,
-        is_data=True,
-    ),
-    "html": Format(names=".html .htm .xhtml", read_bytes=read_html, is_data=True),
-    "notebook": Format(names=".ipynb", read_text=read_notebook, bulk=10),
-    "toml": Format(
-        names=".toml pipfile .ini .cfg .conf .properties .desktop .service .socket .timer .mount"
-        " .editorconfig .gitconfig .gitmodules .flake8 .pylintrc .coveragerc .npmrc .ocamlformat .tmux.conf",
-        read_text=read_tables,
-        is_data=True,
-    ),
-    "yaml": Format(
-        names=".yaml .yml .neon .cff .json .jsonc .json5 .webmanifest .sublime-settings .sublime-project"
-        " .sublime-keymap .code-workspace .geojson .jsonld .avsc .hjson .prettierrc .eslintrc .babelrc"
-        " .clang-format .clang-tidy .ansible-lint .yamllint",
-        read_text=read_keys,
-        is_data=True,
-    ),
-    "xml": Format(
-        names=".xml .xsd .xsl .xslt .wsdl .dtd .nuspec .resx .slnx .wixproj .csproj .vbproj .fsproj .props"
-        " .targets .plist",
-        read_text=read_xml,
-        is_data=True,
-    ),
-    "table": Format(names=".csv .tsv .tab", read_bytes=read_table),
-    "rows": Format(names=".jsonl .ndjson", read_text=read_rows),
-    "mail": Format(names=".mbox .eml", read_bytes=read_mail),
-    "pdf": Format(names=".pdf", read_bytes=read_pdf, bulk=10),
-    "office": Format(names=".docx .docm .odt .rtf .epub .pptx .odp .doc", read_bytes=read_office, bulk=10),
-    "sheets": Format(names=".xlsx .xlsm .xlsb .xls .ods", read_bytes=read_sheets, bulk=10),
+    "markdown": Format(read_text=read_markdown),
+    "restructured": Format(read_text=read_restructured),
+    **{name: Format(read_text=marked_reader(name)) for name in FORMS},
+    "manual": Format(read_text=read_manual),
+    "plain": Format(read_text=read_plain),
+    "lines": Format(read_text=read_lines, is_data=True),
+    "html": Format(read_bytes=read_html, is_data=True),
+    "notebook": Format(read_text=read_notebook, bulk=10),
+    "toml": Format(read_text=read_tables, is_data=True),
+    "yaml": Format(read_text=read_keys, is_data=True),
+    "xml": Format(read_text=read_xml, is_data=True),
+    "table": Format(read_bytes=read_table),
+    "rows": Format(read_text=read_rows),
+    "mail": Format(read_bytes=read_mail),
+    "pdf": Format(read_bytes=read_pdf, bulk=10),
+    "office": Format(read_bytes=read_office, bulk=10),
+    "sheets": Format(read_bytes=read_sheets, bulk=10),
 }
-_BY_NAME = {name: known for known, form in FORMATS.items() for name in form.names.split()}
+_BY_NAME = {name: known for known, names in TABLES["formats"].items() for name in names.split()}
 # Also README.SETUP, LICENSE-MIT; changelogs of former years, as GNU keeps them.
 _PLAIN_NAME = re.compile(
     r"readme\..*|(?:licen[sc]e|changelog)(?:-[^.]*)?|changelog\.\d+|readme|changes|contributing|notice|authors"
@@ -172,6 +143,8 @@ def _format_of(path: str, head: bytes = b"") -> str | None:
         return "plain"
     if is_binary(head):
         return None
+    if _MAIL.match(head):  # a message of a Maildir has a name of numbers
+        return "mail"
     if "." in PurePosixPath(path).name:
         return "manual" if _MANUAL_NAME.search(path) and _ROFF.search(head) else None
     return "plain" if len(_WORDS.findall(head)) >= _LEAST_WORDS else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from langchain_context_engine.errors import UnknownNameError
 
@@ -58,6 +59,14 @@ class CollectionReport:
         return self.added + self.updated + self.deleted
 
 
+def _total(told: str, name: str) -> int:
+    """Return a property that is the sum of all collections' counts."""
+    total = property(
+        lambda report: sum(getattr(each, name) for each in report.collections.values()), doc=told
+    )
+    return cast("int", total)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexReport:
     """What a run did, for each collection and in all.
@@ -89,27 +98,8 @@ class IndexReport:
         except KeyError:
             raise UnknownNameError("collection", name, self.collections) from None
 
-    @property
-    def added(self) -> int:
-        """New records in all collections."""
-        return sum(each.added for each in self.collections.values())
-
-    @property
-    def updated(self) -> int:
-        """Changed records in all collections."""
-        return sum(each.updated for each in self.collections.values())
-
-    @property
-    def unchanged(self) -> int:
-        """Records of all collections that stood already."""
-        return sum(each.unchanged for each in self.collections.values())
-
-    @property
-    def deleted(self) -> int:
-        """Records gone from all collections."""
-        return sum(each.deleted for each in self.collections.values())
-
-    @property
-    def written(self) -> int:
-        """Records added, updated or deleted in all collections."""
-        return self.added + self.updated + self.deleted
+    added = _total("New records in all collections.", "added")
+    updated = _total("Changed records in all collections.", "updated")
+    unchanged = _total("Records of all collections that stood already.", "unchanged")
+    deleted = _total("Records gone from all collections.", "deleted")
+    written = _total("Records added, updated or deleted in all collections.", "written")

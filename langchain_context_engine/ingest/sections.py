@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,6 +21,7 @@ from langchain_context_engine.ingest.record import (
 from langchain_context_engine.ingest.report import Skipped
 from langchain_context_engine.ingest.split import Span, Splitter
 
+_WORD = re.compile(r"\w")
 # What stands beside tests is their input; a document there is still written for people.
 _OF_PROGRAMS = frozenset({"settings", "table"})
 
@@ -107,8 +109,12 @@ class Parts:
         return Document(text="".join(self.texts), sections=sections, has_lines=False, skipped=skipped)
 
 
-def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tuple[Section, ...]:
+def sections_under(
+    text: str, headings: Iterable[Heading], *, silent: int = 0, **common: Any
+) -> tuple[Section, ...]:
     """Return the sections under headings, in order, with common fields; they cover the whole text.
+
+    What is silent at the text's beginning, as front matter is, goes with what comes first.
 
     A heading with nothing below it but a lower heading begins that heading's section; one with nothing below
     it at all is a section of its own. No release is part of another, whatever their headings' levels: tools
@@ -117,7 +123,7 @@ def sections_under(text: str, headings: Iterable[Heading], **common: Any) -> tup
     headings = list(headings)
     found: list[Section] = []
     trail: list[Heading] = []
-    start, body_start = 0, 0
+    start, body_start = 0, silent
     titles: tuple[str, ...] = ()
     outermost = min((h.level for h in headings if is_dated_release(h.title)), default=0)
     for heading in headings:
@@ -161,6 +167,8 @@ def document_records(
         for (a, b), above in _worded(document.text[section.start : section.end], splitter):
             start, end, head = section.start + a, section.start + b, section.head or above
             text = document.text[start:end]
+            if not (document.has_lines or _WORD.search(text)):
+                continue  # the rule between two pictures
             line += document.text.count("\n", counted, start)
             counted, last = start, line + text.count("\n")
             lines = {"start_line": line, "end_line": last} if document.has_lines else {}

@@ -105,11 +105,7 @@ def _end(text: str, span: Span, *, is_code: bool) -> int:
 
 
 def check_number(name: str, value: object, least: int) -> int:
-    """Return a whole number of `least` or more, and refuse anything else.
-
-    Raises:
-        ConfigError: It names the setting and what was given.
-    """
+    """Return a whole number of `least` or more, and refuse (ConfigError) anything else."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise ConfigError(f"{name} must be a whole number of {least} or more, got {value!r}")
     return value

@@ -33,11 +33,7 @@ BOOKKEEPING = frozenset({"file_hash", "file_records", "file_left_out", READING})
 
 
 def check_collection_name(name: str) -> str:
-    """Return the name where Chroma accepts it; nothing is ever mapped, so that no two names collide.
-
-    Raises:
-        ConfigError: It does not.
-    """
+    """Return a name that Chroma accepts; another is refused, never mapped, so that no two names collide."""
     is_valid = isinstance(name, str) and _NAME.fullmatch(name) and ".." not in name
     if is_valid and not _IP_ADDRESS.fullmatch(name):
         return name
@@ -116,12 +112,7 @@ class CollectionWriter:
         self._gone.update(dict.fromkeys(ids))
 
     def flush(self) -> None:
-        """Write what waits, then delete what is gone.
-
-        Raises:
-            ConfigError: The vectors are not of the collection's dimension.
-            EmbeddingError: A vector is unusable.
-        """
+        """Write what waits, then delete what is gone; raises ConfigError, EmbeddingError over vectors."""
         if self._waiting:
             self._write(list(self._waiting.values()))
             self._waiting.clear()

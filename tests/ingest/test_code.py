@@ -184,6 +184,8 @@ def test_short_definitions_of_one_name_beside_each_other_are_one():
     ]
     apart = "def f():\n    pass\n\n\ndef f():\n    pass\n"
     assert [f.start_line for f in found_in("py", apart)] == [1, 5]
+    of_two_kinds = "export type Quay = {\n  n: number\n}\n\nexport const Quay = () => {\n  return 1\n}\n"
+    assert [f.unit_type for f in found_in("ts", of_two_kinds)] == ["class", "function"]
 
 
 DOC = "/**\n * Tells the price of a berth.\n */\n"

@@ -43,6 +43,8 @@ def test_a_page_is_the_text_that_a_person_sees_under_its_headings():
     assert "start_line" not in read("a.html", PAGE).records[0].metadata
     assert places("a.html", f"---\ntitle: T\nlayout: x\n---\n{PAGE}") == places("a.html", PAGE)
     assert places("a.html", "<title>Only this</title><p>words</p>") == ["a.html › Only this"]
+    assert text("a.html", "<head><meta name=Generator content=Word></head><p>Hi.</p><hr>") == "Hi.\n\n---"
+    assert text("a.html", "<hr><p>Hi.</p>") == "---\n\nHi."
 
 
 HIGHLIGHTED = '<span></span><span class="k">def</span> <span class="nf">f</span>():\n    <span class="k">return</span> 1\n\n<span>x</span> = 2\n'
@@ -249,6 +251,19 @@ def test_mail_is_read_by_message_with_subject_sender_and_date():
     assert found[1].metadata["created_at"] == 7
 
 
+@pytest.mark.parametrize("name", ["cur/1446038687.R8137.host:2,S", "mail_1"])
+def test_a_message_without_a_suffix_is_mail(name):
+    """Seen: of a parser of mail eight of its test mails were "a list of names", for they held a picture."""
+    written = f"Return-Path: <a@x.example>\nReceived: by x\n  with SMTP\n{a_mail()}\nOn Friday.\n"
+    assert read(name, written).records[0].metadata["kind"] == "mail"
+    assert (
+        read("note", f"Dear Bo,\n\nthe quay is yours from Friday on.\n\n{written}")
+        .records[0]
+        .metadata["kind"]
+        == "doc"
+    )
+
+
 @pytest.mark.parametrize("sender", ["=?utf-8?q?M=C3=BCller=2C_Ann?= <a@x.example>", "=?iso-8859-1?q?M=FCller=2C?= =?iso-8859-1?q?_Ann?= <a@x.example>", '"Müller, Ann" <a@x.example>'])  # fmt: skip
 def test_a_name_is_whole_however_it_is_written(sender):
     """M1, M2."""
@@ -291,6 +306,11 @@ def test_the_name_of_an_attachment_is_told_as_people_write_it(name):
     parts = f"--x\nContent-Type: text/plain\n\nSee.\n--x\nContent-Type: application/pdf\nContent-Disposition: attachment; {name}\n\nAAAA\n--x--\n"
     data = a_mail(**{"Content-Type": "multipart/mixed; boundary=x"}) + "\n" + parts
     assert text("a.eml", data).endswith("See.\n\nAttachments: Rechnung über.pdf")
+
+
+def test_what_was_attached_before_mime_is_named_and_no_text():
+    written = f"{a_mail()}\nSee it.\n\nbegin 644 quay plan.gif\nM9PCD=CAT2L%+J7)09Y<&?\n%0 ^(`\n`\nend\n\nBegin on Friday.\n"
+    assert text("a.eml", written).endswith("See it.\n\n\n\nBegin on Friday.\n\nAttachments: quay plan.gif")
 
 
 def test_a_pdf_is_read_page_by_page_with_its_forms_values_and_pages_without_words_are_told():

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from langchain_context_engine.ingest import Splitter
-from langchain_context_engine.ingest.languages import language_of
+from langchain_context_engine.ingest.languages import TABLES, language_of
 from langchain_context_engine.ingest.readers.decoding import decode
 from langchain_context_engine.ingest.reading import FORMATS, kind_of, read_records
 from langchain_context_engine.ingest.report import SkippedError
@@ -287,7 +287,9 @@ def test_a_list_for_programs_and_a_drawing_are_left_out(path, text, why):
     assert reason(path, text) == why
 
 
-SUFFIXES = [".py", ".js", ".rs", *(form.names.split()[0] for form in FORMATS.values())]
+assert TABLES["formats"].keys() == FORMATS.keys()
+
+SUFFIXES = [".py", ".js", ".rs", *(names.split()[0] for names in TABLES["formats"].values())]
 
 TOKENS = st.sampled_from(
     ["# ", "## ", "```", "~~~", "---", "===", "<!--", "-->", "<h1>", "</h1>", "<p>", "<script>", "{", "}", "[", "]",

@@ -39,6 +39,7 @@ def test_a_heading_with_nothing_below_it_is_no_part_of_the_next_section():
         ("~~~\n# no\n```\n# no\n~~~\n# yes\n\nx\n", [None, "yes"]),
         ('<h1 align="center">\n  <b>Tool</b>\n</h1>\n\nx\n\n## Use\n\ny\n', ["Tool", "Tool › Use"]),
         ("## Install {#install}\n\nx\n", ["Install"]),
+        ("## Install [#install]\n\nx\n\n## [#5] and [6]\n\ny\n", ["Install", "[#5] and [6]"]),
         ("#no\n\n####### no\n\nx\n", [None]),
     ],
 )
@@ -49,6 +50,13 @@ def test_headings_are_those_of_commonmark(text, expected):
 def test_front_matter_gives_title_and_date():
     found = read("post.md", '---\ntitle: "On dates"\ndate: 2024-05-01\ntags: [a]\n---\n\nHello.\n').records[0]
     assert (found.metadata["title"], found.metadata["created_at"]) == ("On dates", 1714521600)
+
+
+def test_front_matter_and_labels_alone_are_no_passages():
+    """Seen: 67 records of a manual were `.. _label:`."""
+    assert trails("a.md", "---\ntitle: T\n---\n\n# A\n\nx\n") == ["A"]
+    assert trails("a.rst", ".. _a:\n\nA\n=\n\nx\n\n.. _b:\n\nB\n=\n\ny\n") == ["A", "B"]
+    assert trails("a.rst", ".. _a:\n\nWords.\n\nA\n=\n\nx\n") == [None, "A"]
 
 
 def test_a_heading_with_links_by_reference_is_told_by_its_words():

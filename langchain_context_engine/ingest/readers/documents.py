@@ -92,9 +92,10 @@ def html_text(text: str) -> tuple[str, str]:
     prepared = _SUMMARY.sub(r"<\1div", _TABLE.sub(_without_line_numbers, text))
     prepared = _VERBATIM.sub(lambda block: _BLOCK_LINE.sub(r"\n\1", block[0]), prepared)
     found = converter.convert(prepared, options)
-    title = found.metadata.document.title if found.metadata else ""
-    body = (found.content or "").removeprefix("---\n").partition("\n---\n")[2] if title else found.content
-    return as_read(body or "").strip(), _titled(title)
+    body = found.content or ""
+    if body.startswith("---\n") and body[4:5] != "\n":  # what the page's head says
+        body = body.partition("\n---\n")[2]
+    return as_read(body).strip(), _titled(found.metadata.document.title if found.metadata else "")
 
 
 def _without_line_numbers(table: re.Match[str]) -> str:

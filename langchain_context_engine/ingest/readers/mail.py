@@ -21,6 +21,9 @@ from langchain_context_engine.ingest.sections import Document, Parts
 _LONGEST_HEADER = 2000
 _SEPARATOR = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{1,300}\d[^\n]{0,100}\r?\n")
 
+_ENCODED = re.compile(r"^begin [0-7]{3,4} ([^\n]{1,200})\n(?:[!-`][ -`]{0,61}\n)*+end[ \t]*$", re.MULTILINE)
+"""An attachment as it was written before MIME."""
+
 
 def read_mail(path: str, data: bytes, chunk_size: int) -> Document:
     """Return the messages of a mail box, in its order; attachments are named, not read."""
@@ -93,7 +96,8 @@ def _shown(part: Any) -> Iterator[tuple[str, str]]:
     elif kind.startswith("text/") and kind != "text/calendar":
         data = part.get_payload(decode=True)
         text = _text(data, part.get_content_charset()) if isinstance(data, bytes) else ""
-        yield "", html_text(text)[0] if kind == "text/html" else text
+        yield from ((name.strip(), "") for name in _ENCODED.findall(text))
+        yield "", html_text(text)[0] if kind == "text/html" else _ENCODED.sub("", text)
 
 
 def _text(data: bytes, charset: str | None) -> str:

@@ -22,7 +22,7 @@ _DATES = ("last_modified_at", "lastmod", "updated", "date")
 _HTML_HEADING = re.compile(r"<h([1-6])\b[^>\n]{0,300}>", re.IGNORECASE)
 _HTML_TAG = re.compile(r"<[^>\n]{0,300}>")
 _REFERENCE = re.compile(r"\[([^\[\]]+)\]\[[^\[\]]*\]")
-_ANCHOR = re.compile(r"[ \t]{0,8}\{#[\w:.-]{1,100}\}$")
+_ANCHOR = re.compile(r"[ \t]{0,8}(?:\{#[\w:.-]{1,100}\}|\[#[\w:.-]{1,100}\])$")
 # What is no prose in MDX, from where it begins a line to where it ends: comments, modules' lines, tags.
 _FENCE = re.compile(r"[ \t]{0,40}(`{3,}|~{3,})")
 _MDX = (
@@ -39,15 +39,11 @@ def read_markdown(path: str, text: str, chunk_size: int) -> Document:
     body_start, said = front_matter(text)
     is_mdx = path.lower().endswith(".mdx")
     headings = list(markdown_headings(text, body_start, is_mdx=is_mdx))
-    return Document(text=text, sections=sections_under(text, headings, metadata=said))
+    return Document(text=text, sections=sections_under(text, headings, silent=body_start, metadata=said))
 
 
 def markdown_document(text: str, title: str = "") -> Document:
-    """Return what was converted to Markdown under its headings, and its title where it has no other.
-
-    Raises:
-        SkippedError: empty.
-    """
+    """Return what was converted to Markdown under its headings, and its title where it has no other."""
     if not text.strip():
         raise SkippedError("empty", "no text, only pictures or scripts")
     headings = list(markdown_headings(text, in_lists=True))
@@ -59,13 +55,9 @@ def markdown_document(text: str, title: str = "") -> Document:
 def markdown_headings(
     text: str, body_start: int = 0, *, is_mdx: bool = False, in_lists: bool = False
 ) -> Iterator[Heading]:
-    """Yield the headings, ATX and underlined; none in fences, comments or quotes.
+    """Yield the headings below front matter, ATX and underlined; in lists only where they are asked for.
 
-    Args:
-        text: The document.
-        body_start: Where front matter ends.
-        is_mdx: Its components and modules' lines are no text.
-        in_lists: Those in lists too.
+    None stands in a fence, a comment or a quote, nor in the components and modules' lines of MDX.
     """
     body = text[body_start:]
     lines = body.replace("\r\n", " \n").replace("\r", "\n").split("\n")

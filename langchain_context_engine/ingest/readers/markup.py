@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 from langchain_context_engine.ingest.changelog import is_changelog, is_dated_release, is_unreleased
 from langchain_context_engine.ingest.generated import refuse_list
@@ -19,7 +18,8 @@ _OVERLINED = 3  # lines that a title takes with marks above it too
 _SHORT = 4  # an underline shorter than its title must have this many marks at least
 
 
-class _Form(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
     """How headings of a format are written.
 
     Attributes:
@@ -44,7 +44,7 @@ class _Form(NamedTuple):
 
 _LATEX = "part chapter section subsection subsubsection paragraph"
 _TEXINFO = "top chapter|unnumbered|appendix section|unnumberedsec|appendixsec subsection"
-_FORMS = {
+FORMS = {
     "asciidoc": _Form(
         heading=re.compile(r"(={1,6}|#{1,6})[ \t]+(\S[^\n]{0,400})$"),
         block=re.compile(
@@ -82,6 +82,7 @@ _UNSEEN = re.compile(r"\\(?:label|index|footnote|thanks|cite\w{0,10})(?:\[[^\]]{
 _PLAIN_TWIN = re.compile(r"\\texorpdfstring\{[^{}]{0,200}\}\{([^{}]{0,200})\}")
 _NAMED = re.compile(r"\b[A-Z]<{1,4} ?([^<>\n]{1,200}) ?>{1,4}|@\w{1,20}\{([^{}]{0,200})\}")
 _COMMAND = re.compile(r"\\[A-Za-z]{1,40}\*?[ \t]?|[{}$\\]")
+_LABELS = re.compile(r"(?:(?:\.\. [_:][^\n]*|[ \t]*)\n)*+")
 _POD_WORDS = re.compile(r"^(?:=head|[^=\s])", re.MULTILINE)
 
 
@@ -90,7 +91,7 @@ def marked_reader(name: str) -> Callable[[str, str, int], Document]:
 
     def read(path: str, text: str, chunk_size: int) -> Document:
         del path, chunk_size
-        sections = sections_under(text, _marked_lines(_FORMS[name], text))
+        sections = sections_under(text, _marked_lines(FORMS[name], text))
         if name == "pod" and not _POD_WORDS.search(text, 0, sections[0].end):
             sections = sections[1:]  # `=encoding utf8` alone
         return Document(text=text, sections=sections)
@@ -117,7 +118,9 @@ def _marked_lines(form: _Form, text: str) -> Iterator[Heading]:
 def read_restructured(path: str, text: str, chunk_size: int) -> Document:
     """Return the sections of a reStructuredText document."""
     del path, chunk_size
-    return Document(text=text, sections=sections_under(text, titled_lines(text)))
+    labels = _LABELS.match(text)
+    silent = labels.end() if labels else 0
+    return Document(text=text, sections=sections_under(text, titled_lines(text), silent=silent))
 
 
 def titled_lines(text: str) -> list[Heading]:
